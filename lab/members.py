@@ -34,6 +34,9 @@ class Group:
     poll_interval_ms: int = 30_000
     settings: dict[str, str] = field(default_factory=dict)
     """Further consumer settings."""
+    heap: str = "64m"
+    jvm: tuple[str, ...] = ()
+    """Further options of the members' JVMs."""
 
     def client_id(self, number: int) -> str:
         """The client id of the nth member, counted from 1."""
@@ -81,5 +84,13 @@ class Members:
         file = properties(self._scratch / f"{client}.properties", settings)
         listener = self._scratch / f"{client}.listener.jsonl"
         main = ["LabConsumer", str(file), self.group.topic, str(self.group.batch_ms), str(listener)]
-        log = self._logs / f"node-{number}" / "app.log"
-        self.running[number] = self._processes.java(self._jars, "64m", main, log, self.group.release)
+        log = self.folder(number) / "app.log"
+        gc_log = f"-Xlog:gc*,safepoint:file={self.folder(number) / 'gc.log'}:time,uptime,level,tags"
+        options = (gc_log, *self.group.jvm)
+        self.running[number] = self._processes.java(
+            self._jars, self.group.heap, main, log, self.group.release, options=options
+        )
+
+    def folder(self, number: int) -> Path:
+        """Where the logs of the nth member's host lie."""
+        return self._logs / f"node-{number}"

@@ -45,6 +45,11 @@ class JavaProcess:
             )
 
     @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
     def runs(self) -> bool:
         """Whether it has not ended yet."""
         return self._process.poll() is None
@@ -87,13 +92,20 @@ class Processes:
             process.kill()
 
     def java(
-        self, jars: Path, heap: str, main: Sequence[str], log: Path, release: str, place: Sequence[str] = ()
+        self,
+        jars: Path,
+        heap: str,
+        main: Sequence[str],
+        log: Path,
+        release: str,
+        place: Sequence[str] = (),
+        options: Sequence[str] = (),
     ) -> JavaProcess:
         """Start a JVM with all jars of a folder, logging as Kafka's own scripts configure it.
 
-        `place` goes before the command: where it is to run.
+        `place` goes before the command: where it is to run; `options` are further ones of the JVM.
         """
-        return self.start([*place, *java_command(jars, heap, main, release)], log)
+        return self.start([*place, *java_command(jars, heap, main, release, options=options)], log)
 
     def start(self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> JavaProcess:
         """Start any program, with further environment variables."""
@@ -102,12 +114,14 @@ class Processes:
         return process
 
 
-def java_command(jars: Path, heap: str, main: Sequence[str], release: str, debug: str = "") -> list[str]:
+def java_command(
+    jars: Path, heap: str, main: Sequence[str], release: str, debug: str = "", options: Sequence[str] = ()
+) -> list[str]:
     """A JVM with all jars of a folder; the classes below `debug` log at DEBUG."""
     settings = logging_settings(jars, release, debug)
     version = "log4j2.configurationFile" if logs_with_log4j_2(release) else "log4j.configuration"
     path = f"{jars}/classes:{jars}/*"
-    return ["java", f"-Xmx{heap}", *SMALL_MACHINE, f"-D{version}={settings.as_uri()}", "-cp", path, *main]
+    return ["java", f"-Xmx{heap}", *SMALL_MACHINE, *options, f"-D{version}={settings.as_uri()}", "-cp", path, *main]
 
 
 def logging_settings(jars: Path, release: str, debug: str = "") -> Path:

@@ -11,7 +11,9 @@ from typing import Any, Literal
 
 from lab.members import ASSIGNORS, Group
 
-FaultKind = Literal["kill-process", "pause-process", "stall-polling-thread", "restart-process", "start-process"]
+FaultKind = Literal[
+    "kill-process", "pause-process", "stall-polling-thread", "fill-heap", "restart-process", "start-process"
+]
 Row = dict[str, Any]
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from lab.cluster import Cluster
 from lab.jars import client_jars
@@ -53,6 +55,21 @@ class Run:
         self._note("stall-polling-thread", number, seconds)
         self.members.running[number].tell(f"stall {self.group.client_id(number)} {round(seconds * 1000)}")
 
+    def call(self, number: int, seconds: float) -> None:
+        """Have its polling thread wait that long for the answer of a service that does not answer."""
+        self._note("stall-polling-thread", number, seconds)
+        self.members.running[number].tell(f"call {self.group.client_id(number)} {round(seconds * 1000)}")
+
+    def leak(self, number: int) -> None:
+        """Have it keep objects until its heap is full; it lets go of them when no more fit in."""
+        self._note("fill-heap", number)
+        self.members.running[number].tell("leak")
+
+    def dump_threads(self, number: int, name: str) -> None:
+        """Write what `jcmd PID Thread.print` prints beside its log."""
+        with (self.members.folder(number) / name).open("ab") as out:
+            subprocess.run(["jcmd", str(self.members.running[number].pid), "Thread.print"], check=True, stdout=out)
+
     def restart(self, number: int) -> None:
         """Shut it down cleanly and start it again at once."""
         self._note("restart-process", number)
@@ -78,11 +95,14 @@ class Scenario:
 
     about: str
     steps: Steps
+    settings: dict[str, Any] = field(default_factory=dict)
+    """How the group differs from others: fields of `Group`."""
 
 
 def record(name: str, scenario: Scenario, group: Group, broker: str, out: Path, *, brokers: int = 1) -> Path:
     """Run a scenario and leave logs/, truth.json and listener.jsonl in a folder."""
     shutil.rmtree(out, ignore_errors=True)
+    group = replace(group, **scenario.settings)
     logs = out / "logs"
     with tempfile.TemporaryDirectory(prefix="rebalance-lab-") as folder, closing(Processes()) as processes:
         scratch = Path(folder)

@@ -65,7 +65,8 @@ class LogRecord(Struct, frozen=True, kw_only=True, gc=False):
     (the `[Consumer clientId=…]` prefix included). `text` is the record's first line as the file
     has it, its envelope peeled. `host` is set when the record itself names it (an envelope,
     a stream of several hosts), else the file's host holds. A `bare` record has no layout that we know: a line of a
-    paste that may hold a message.
+    paste that may hold a message. Of a line that the JVM prints without a time, `at` is that of the record above it;
+    `uptime_ms` is how long the JVM had run then, where it prints that.
     """
 
     origin: Origin
@@ -78,3 +79,6 @@ class LogRecord(Struct, frozen=True, kw_only=True, gc=False):
     text: str
     host: str | None = None
     bare: bool = False
+    uptime_ms: int | None = None
+    borrows_time: bool = False
+    """True where `at` is that of the record above: the line was written then or later."""

@@ -4,6 +4,8 @@ import java.io.FileWriter;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.Writer;
+import java.net.ServerSocket;
+import java.net.Socket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -25,11 +27,13 @@ import org.apache.kafka.common.errors.WakeupException;
  * records of.
  *
  * <p>Arguments, four for each member: consumer.properties, topic, milliseconds a batch, listener.jsonl. A line
- * "stall CLIENT N" on standard input keeps that client's polling thread busy for N milliseconds after its next poll.
+ * "stall CLIENT N" on standard input keeps that client's polling thread busy for N milliseconds after its next poll,
+ * "call CLIENT N" has it wait as long for a service that does not answer, "leak" fills the heap.
  */
 public final class LabConsumer {
     private static final long DRY_MS = 2_000;
     private static final Map<String, Long> STALLS = new ConcurrentHashMap<>();
+    private static final Map<String, Integer> CALLS = new ConcurrentHashMap<>();
     private static volatile boolean closing = false;
 
     public static void main(String[] args) throws Exception {
@@ -78,6 +82,10 @@ public final class LabConsumer {
                 }
                 work(STALLS.getOrDefault(client, 0L));
                 STALLS.remove(client);
+                if (CALLS.containsKey(client)) {
+                    new Rates(CALLS.get(client)).lookUp();
+                    CALLS.remove(client);
+                }
             }
         } catch (WakeupException e) {
             // The shutdown hook asked for it.
@@ -98,6 +106,37 @@ public final class LabConsumer {
         }
     }
 
+    private static void leak() {
+        Object[] kept = {};
+        try {
+            while (!closing) {
+                kept = new Object[] {kept, new long[1]};
+            }
+        } catch (OutOfMemoryError e) {
+            kept = new Object[] {};
+            System.out.println("cache-loader: gave up, " + e);
+        }
+    }
+
+    /** A service that accepts connections and never answers. */
+    private static final class Rates {
+        private final int timeoutMs;
+
+        Rates(int timeoutMs) {
+            this.timeoutMs = timeoutMs;
+        }
+
+        void lookUp() {
+            try (ServerSocket service = new ServerSocket(0);
+                Socket socket = new Socket("127.0.0.1", service.getLocalPort())) {
+                socket.setSoTimeout(timeoutMs);
+                socket.getInputStream().read();
+            } catch (IOException e) {
+                // It timed out.
+            }
+        }
+    }
+
     private static void readCommands() {
         Thread reader = new Thread(() -> {
             try (BufferedReader in = new BufferedReader(new InputStreamReader(System.in))) {
@@ -105,6 +144,10 @@ public final class LabConsumer {
                     String[] words = line.trim().split(" ");
                     if (words[0].equals("stall")) {
                         STALLS.put(words[1], Long.parseLong(words[2]));
+                    } else if (words[0].equals("call")) {
+                        CALLS.put(words[1], Integer.parseInt(words[2]));
+                    } else if (words[0].equals("leak")) {
+                        new Thread(LabConsumer::leak, "cache-loader").start();
                     }
                 }
             } catch (IOException e) {

@@ -39,6 +39,12 @@ def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None,
         # A container announces an exception in words of its own; what was thrown stands below them.
         announced = {name: value for name, value in match.fields.items() if value is not None}
         match = replace(match, fields=thrown_in(record.message) | announced)
+    if kind == "ThreadsStopped" and (record.uptime_ms is not None or record.borrows_time):
+        # The record above was written before all threads stopped: no thread wrote meanwhile.
+        began = {"as_it_began": True} if record.borrows_time else {}
+        match = replace(match, fields={**match.fields, "uptime_ms": record.uptime_ms, **began})
+    if kind == "ProcessDied" and record.borrows_time:
+        match = replace(match, fields={**match.fields, "or_later": True})
     return EVENT_TYPES[kind](
         at=None if record.at is None or abs(record.at) > END_OF_9999 else record.at,
         zoned=record.zoned,

@@ -11,6 +11,7 @@ from math import isfinite
 from msgspec import Struct
 
 from rebalance_forensics.catalog.fields import FieldValue
+from rebalance_forensics.catalog.jvm_texts import collection, kib, thread_stack, vm_error
 from rebalance_forensics.events.coordinator import FIRST_COORDINATOR_NODE, LAST_COORDINATOR_NODE
 
 # Flattened logs put the whole dump on one line, so a setting ends where the next one begins.
@@ -115,12 +116,6 @@ def decimal(text: str) -> float:
     if not isfinite(number):
         raise ValueError(text)
     return number
-
-
-def kib(text: str) -> int:
-    """The memory that HotSpot prints as `3900M`, in KiB."""
-    number, unit = int(text[:-1]), text[-1]
-    return number // 1024 if unit == "B" else number * {"K": 1, "M": 1024, "G": 1024 * 1024}[unit]
 
 
 def option_int(text: str) -> int | None:
@@ -353,7 +348,10 @@ TYPES: Mapping[str, HoleType] = {
     "seconds": HoleType(
         r"(?:[1-9]\d*|0[.,][1-9])\d*(?:[.,]\d+)?", lambda text: round(decimal(text.replace(",", ".")) * 1000)
     ),
-    "memory": HoleType(r"\d{1,12}[BKMG]", kib),
+    "memory": HoleType(r"\d{1,12}(?:[.,]\d)?[BKMG]", kib),
+    "collection": HoleType(r"(?s:.*)", collection, composite=True),
+    "thread_stack": HoleType(ANY, thread_stack, composite=True),
+    "vm_error": HoleType(r"(?s:.*)", vm_error, composite=True),
     "bool": HoleType(r"(?i:true|false)", lambda text: text.lower() == "true"),
     "option": HoleType(rf"{_OPTION}|[^\s(){{}}\[\]]*?", option, loose=rf"{_OPTION}|[^\n(){{}}\[\]]*?"),
     "option_int": HoleType(rf"{_OPTION}|-?\d+|None|null", option_int),

@@ -10,7 +10,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.process import ProcessDied, ProcessKilled, ThreadsStopped
+from rebalance_forensics.events.process import ProcessDied, ProcessKilled, ThreadsStopped, ThreadStack
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.model import Behind
@@ -85,13 +85,18 @@ def behind_pause(stops: Sequence[ThreadsStopped]) -> tuple[Link, ...]:
     return tuple(links)
 
 
-def behind_end(kills: Sequence[ProcessKilled], died: ProcessDied | None) -> tuple[Link, ...]:
-    """Why the process ended: who killed it, and for what, or what its JVM died of."""
+def behind_end(
+    kills: Sequence[ProcessKilled], died: ProcessDied | None, last: ThreadsStopped | None = None
+) -> tuple[Link, ...]:
+    """Why the process ended: who killed it, and for what, or what its JVM died of; `last` is its last collection."""
     if not kills:
         if died is None or not died.reason:
             return ()
-        what = "out-of-memory" if died.reason.startswith("OutOfMemoryError") else "crashed"
-        return (Link(what, f"Its JVM ended with {died.reason}.", 0.97, (died,)),)
+        if died.reason.startswith("OutOfMemoryError"):
+            why = f"Its JVM ended with {died.reason}."
+            return (Link("out-of-memory", why, 0.97, (died,)), *_full_heap(died, last))
+        where = f" in {died.frame}" if died.frame else ""
+        return (Link("crashed", f"Its JVM crashed with {died.reason}{where}.", 0.97, (died,)),)
     by_memory = next((e for e in kills if e.why == "oom-kill"), None)
     first = by_memory or kills[0]
     who = f"{first.command} (pid {first.pid})" if first.pid else first.unit or "the process"
@@ -102,17 +107,60 @@ def behind_end(kills: Sequence[ProcessKilled], died: ProcessDied | None) -> tupl
     return (Link(what, f"systemd logged that {who} was ended by signal {first.signal}.", 0.9, kills[:4]),)
 
 
+def _full_heap(died: ProcessDied, last: ThreadsStopped | None) -> tuple[Link, ...]:
+    """The heap when the JVM ran out of it, as its hs_err file or its last collection shows it."""
+    if "heap space" not in (died.reason or "") and "GC overhead" not in (died.reason or ""):
+        return ()  # metaspace, threads and direct buffers lie outside the heap
+    shown = died if died.size_kib else last
+    if shown is None or (used := heap_after(shown)) is None:
+        return ()
+    return (Link("heap-full", f"Its heap was full: {used} were in use.", 0.9, (shown,)),)
+
+
+def behind_slow_loop(stacks: Sequence[ThreadStack]) -> tuple[Link, ...]:
+    """What the polling thread did instead of polling, by the dumps of its threads, and what it waited for there."""
+    if not stacks:
+        return ()
+    methods = [method_of(e.frames[0]) for e in stacks]
+    method = max(methods, key=methods.count)
+    alike = [e for e, at in zip(stacks, methods, strict=True) if at == method]
+    dumps = f"in {len(alike)} of {len(stacks)} thread dumps" if len(stacks) > 1 else "in the thread dump"
+    apart = seconds(time_of(alike[-1]) - time_of(alike[0])) if len(alike) > 1 else None
+    over = f", {apart} apart" if apart else ""
+    why = f"Its polling thread was in {alike[0].frames[0]} {dumps}{over}."
+    links = [Link("slow-call", why, 0.95 if len(alike) > 1 else 0.75, alike[:4])]
+    if (waits := waiting_in(alike[0])) is not None:
+        links.append(Link("waiting", f"That call {waits}.", links[0].confidence, alike[:1]))
+    return tuple(links)
+
+
+def waiting_in(stack: ThreadStack) -> str | None:
+    """`waited in java.net.Socket.connect`, `was blocked on a lock (com.acme.Cache)`; None for one that computes."""
+    called = method_of(stack.called) if stack.called else None
+    if stack.state == "BLOCKED":
+        return f"was blocked on a lock ({stack.waits_for or 'of an unnamed object'})"
+    if called is None:
+        return None
+    native = stack.top is not None and "Native Method" in stack.top
+    return f"waited in {called}" if native or stack.state != "RUNNABLE" else f"called {called}"
+
+
+def method_of(frame: str) -> str:
+    """`com.acme.Rates.lookUp` of `com.acme.Rates.lookUp(Rates.java:42)`."""
+    return frame.partition("(")[0]
+
+
 def operation_of(stop: ThreadsStopped) -> str:
     """` (Full GC)`: what the threads were stopped for; empty where the line does not name it."""
     return f" ({stop.operation})" if stop.operation else ""
 
 
-def is_full(stop: ThreadsStopped) -> bool:
+def is_full(stop: ThreadsStopped | ProcessDied) -> bool:
     """True where a collection left nearly the whole heap in use."""
     return bool(stop.size_kib) and (stop.after_kib or 0) * 10 >= (stop.size_kib or 0) * _FULL_IN_TENTHS
 
 
-def heap_after(stop: ThreadsStopped) -> str | None:
+def heap_after(stop: ThreadsStopped | ProcessDied) -> str | None:
     """`3.8 of 4.0 GiB`, below a GiB in MiB: the heap in use after a collection."""
     if stop.after_kib is None or not stop.size_kib:
         return None
@@ -146,6 +194,22 @@ def after_stop_of_threads(stop: ThreadsStopped) -> Advice:
         action="Find what asked for that safepoint (heap or thread dump, class redefinition) or kept the JVM from its "
         "CPU meanwhile.",
         why=f"The JVM stopped all threads for {stood}{f' for {stop.operation}' if stop.operation else ''}.",
+    )
+
+
+def without_the_slow_call(links: Sequence[Link]) -> tuple[Advice, ...]:
+    """What to change about the call in which the polling thread was seen; empty without thread dumps."""
+    if not links:
+        return ()
+    stack = links[0].lines[0]
+    assert isinstance(stack, ThreadStack)
+    method = method_of(stack.frames[0])
+    return (
+        Advice(
+            action=f"Give what {method} calls a timeout well below max.poll.interval.ms, or move that call out of "
+            "the poll loop.",
+            why=" ".join(link.why for link in links),
+        ),
     )
 
 

@@ -101,12 +101,12 @@ def client_log(participant: Participant, begin: int, end: int) -> Need:
     return Need(what=_log_of(participant), who=participant.name, begin=begin, end=end)
 
 
-def host_place(timeline: Timeline, absence: Absence, words: str) -> Place:
-    """What the JVM or the host of a member logs while its session runs out; that there is such a log is never known."""
+def host_place(timeline: Timeline, absence: Absence, words: str, logs: tuple[CoveredLog, ...] = ()) -> Place:
+    """What the JVM or the host of a member logs while its session runs out, and the logs of it that are at hand."""
     participant, begin = absence.participant, absence.at - session_timeout_ms(timeline)
     what = words.format(f"{participant.kind} {participant.name}")
     need = Need(what=what, who=participant.name, begin=begin, end=absence.at, of_its_host=True)
-    return Place(begin, absence.at, (), need)
+    return Place(begin, absence.at, logs, need)
 
 
 @lru_cache(maxsize=1 << 11)

@@ -105,9 +105,18 @@ class ProcessStopping(Event, frozen=True, kw_only=True):
 
 
 class ProcessDied(Event, frozen=True, kw_only=True):
-    """A process ends without closing its clients, as its virtual machine says. `reason` is its error or its signal."""
+    """A process ends without closing its clients, as its virtual machine says. `reason` is its error or its signal.
+
+    `frame` is where it crashed (`C [librocksdbjni.so+0x19d8b]`); `after_kib` of `size_kib` of its heap were in use.
+    """
 
     reason: str | None = None
+    frame: str | None = None
+    pid: int | None = None
+    after_kib: int | None = None
+    size_kib: int | None = None
+    or_later: bool = False
+    """True where its time is that of the line above: the process may have lived on for long without a line."""
 
 
 class ThreadsStopped(Event, frozen=True, kw_only=True):
@@ -125,6 +134,24 @@ class ThreadsStopped(Event, frozen=True, kw_only=True):
     size_kib: int | None = None
     as_it_began: bool = False
     """True for a line whose time is that at which the threads were stopped, not at which they went on."""
+    uptime_ms: int | None = None
+    """How long the JVM had run, where its log prints that and no time."""
+
+
+class ThreadStack(Event, frozen=True, kw_only=True):
+    """Where one thread was when the JVM dumped its threads; its name is that of the speaker's thread.
+
+    `frames` are the topmost of the application, `called` is what these called, `top` the topmost of all. A thread
+    `in_poll` waits for records; one that `drives_consumer` has frames of a consumer's loop below the application's.
+    """
+
+    state: str
+    frames: tuple[str, ...] = ()
+    called: str | None = None
+    top: str | None = None
+    waits_for: str | None = None
+    in_poll: bool = False
+    drives_consumer: bool = False
 
 
 class ProcessKilled(Event, frozen=True, kw_only=True):
@@ -138,7 +165,7 @@ class ProcessKilled(Event, frozen=True, kw_only=True):
     signal: str | None = None
 
 
-OF_THE_HOST = (ThreadsStopped, ProcessKilled)
+OF_THE_HOST = (ThreadsStopped, ThreadStack, ProcessKilled)
 """What a JVM, the kernel and supervisors write of a process in logs of their own: no line of its application's log."""
 
 

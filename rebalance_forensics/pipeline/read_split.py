@@ -32,6 +32,7 @@ from rebalance_forensics.records import LEFT_OUT, LogRecord
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.documents import PASTE
 from rebalance_forensics.sources.lines.line_counts import Times
+from rebalance_forensics.sources.lines.text import is_jvm_output
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.profiles.torn_lines import marked_if_torn
 from rebalance_forensics.sources.records.record_reader import SplitCounts, read_records
@@ -46,6 +47,7 @@ REMEMBERED = 4096
 _NOT_ASKED = object()
 # Envelopes that people put around lines; all others but colours are those of collectors.
 _MARKS = frozenset({"grep", "indented", "quoted"})
+_GC_LOGS = (("jvm-unified",), ("jvm-gc",))
 # Kafka says far more at these levels than any catalog can know; not knowing it is no gap.
 _QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
 
@@ -143,6 +145,8 @@ class _Telling:
             merged = self._pasted or (component == "broker" and self._profile.shows_members)
             thrown = exception_in(record, None if merged else component)
             match, component = thrown or match, None if merged and thrown is not None else component
+        if match is not None and match.event == "ProcessDied" and not _is_by_the_jvm(record):
+            match = None
         if match is None:
             self._unknown(record, host, component)
             return None
@@ -194,6 +198,11 @@ def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:
     return lambda block: sorted({*hits(block), *(match.start() for match in relevant.finditer(block))})
 
 
+def _is_by_the_jvm(record: LogRecord) -> bool:
+    """False for the words of a JVM's end behind a logger's header: that process logs on, about itself or another."""
+    return (record.logger is None and record.level is None) or is_jvm_output(record.text)
+
+
 def speaks_of_groups(record: LogRecord, catalog: Catalog) -> bool:
     """True if a record is of a class that logs about groups, at a level at which the catalog should know it."""
     # The class as the layout says, else as the message's own prefix (`[GroupCoordinator 1]: …`) does.
@@ -217,6 +226,7 @@ def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats], tally:
             about_groups=tally.roles.total(),
             brokers=tally.roles["broker"],
             cut_short=tally.cut_short,
+            of_a_jvm=split.profile.layouts in _GC_LOGS,
         )
         if (opening is not None and closing is not None) or is_excerpt([span]):
             yield span

@@ -96,6 +96,12 @@ def wanted_logs(incident: Incident) -> tuple[WantedLogs, ...]:
     )
 
 
+def decides(incident: Incident) -> str:
+    """What the missing logs would do: settle which cause it was, or show what is behind the one that is sure."""
+    open_yet = any(len(log.between) != 1 for log in incident.would_decide)
+    return "To settle it" if open_yet else "To see why"
+
+
 def deciding(incident: Incident) -> Iterator[str]:
     """`get the log of client reporting-2, 02:30:40 to 02:31:10 (process-crash or network-partition)`, and so on."""
     # As many logs as a person reads, then how many more the JSON report names.

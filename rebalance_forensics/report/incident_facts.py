@@ -10,7 +10,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.model import ChainLink, Incident, KnownBug, RootCause
 from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.records import EpochMs, is_timed
-from rebalance_forensics.report.differential import deciding
+from rebalance_forensics.report.differential import decides, deciding
 from rebalance_forensics.report.times import time_of_day
 from rebalance_forensics.report.wording import count, culprits, impact, names_besides, ranges, since, thousands
 from rebalance_forensics.timeline.model import Evidence
@@ -39,7 +39,7 @@ def facts(incident: Incident) -> Iterator[tuple[str, str]]:
         follow_ups = f", with follow-ups: {', '.join(incident.followups)}" if incident.followups else ""
         yield "Generations", ranges(incident.generations) + follow_ups
     for wanted in deciding(incident):
-        yield "To settle it", wanted
+        yield decides(incident), wanted
     for relation in incident.related:
         incidents = "Incident" if len(relation.ids) == 1 else "Incidents"
         yield "Related", f"{relation.why} {incidents} {some(relation.ids, IDS_SHOWN)}."

@@ -50,6 +50,8 @@ class LogSpan(Struct, frozen=True, kw_only=True):
     """The number of those that a broker wrote."""
     cut_short: int = 0
     """The number of further records about groups that were cut off so early that nothing can be read of them."""
+    of_a_jvm: bool = False
+    """True for a GC log."""
 
 
 class LogRead(NamedTuple):
@@ -63,6 +65,7 @@ class LogRead(NamedTuple):
     excerpt: bool = False
     is_short: bool = False
     """True where it is short enough to have been cut out of a longer log, and nearly all of it is about groups."""
+    of_a_jvm: bool = False
 
 
 LogsRead = Mapping[Place, LogRead]
@@ -76,7 +79,8 @@ def logs_read(spans: Iterable[LogSpan]) -> LogsRead:
         closed = ((part.start, part.closing) for part in of_one if part.closing is not None)
         edges = [at for _, at in (*sorted(opened)[:1], *sorted(closed)[-1:])]
         first, last = min(edges, default=None), max(edges, default=None)
-        found[place] = LogRead(first, last, excerpt=is_excerpt(of_one), is_short=_is_short(of_one))
+        of_a_jvm = all(part.of_a_jvm for part in of_one)
+        found[place] = LogRead(first, last, is_excerpt(of_one), _is_short(of_one), of_a_jvm)
     return found
 
 
@@ -137,8 +141,10 @@ class Coverage:
         brokers: tuple[CoveredLog, ...],
         coordinating: Iterable[CoveredLog],
         ends: Mapping[Place, int] | None = None,
+        of_jvms: Mapping[Participant, tuple[CoveredLog, ...]] | None = None,
     ) -> None:
-        """`ends` is when each log ends, also one that several members share."""
+        """`ends` is when each log ends, also one that several members share; `of_jvms` are GC logs."""
+        self._of_jvms = of_jvms or {}
         everything = [*brokers, *(log for own in by_participant.values() for log in own)]
         self._by_participant = {
             participant: tuple(g for g in own if not g.excerpt) for participant, own in by_participant.items()
@@ -157,6 +163,10 @@ class Coverage:
     def of(self, participant: Participant | None) -> tuple[CoveredLog, ...]:
         """A participant's own logs, by path, without excerpts."""
         return self._by_participant.get(participant, ()) if participant is not None else ()
+
+    def of_its_jvm(self, participant: Participant) -> tuple[CoveredLog, ...]:
+        """The GC logs of the host on which a participant runs."""
+        return self._of_jvms.get(participant, ())
 
     def ends(self, participant: Participant) -> int | None:
         """When the last of its own logs ends; None without one."""
@@ -221,7 +231,24 @@ def coverage_of(
         tuple(log for log, _ in lasting),
         (part for log, broker in lasting for part in _while_coordinating(log, broker, terms)),
         {place: end for place, (_, end) in whole.items()},
+        _of_jvms(participants, logs, clocks),
     )
+
+
+def _of_jvms(
+    participants: Participants, logs: LogsRead, clocks: Mapping[Place, FileClock]
+) -> dict[Participant, tuple[CoveredLog, ...]]:
+    """The GC logs where each participant runs; one without a stop has no event, and says that there was none."""
+    found: dict[Participant, list[CoveredLog]] = defaultdict(list)
+    for (path, host), log in logs.items():
+        if not log.of_a_jvm or log.first is None or log.last is None:
+            continue
+        clock = clocks.get((path, host)) or FileClock(path=path, host=host)
+        # HotSpot prints its offset from UTC with each time.
+        begin, end = (clock.on_group_clock(at, zoned=True) for at in (log.first, log.last))
+        for participant in participants.by_place.get(host or path, ()):
+            found[participant].append(CoveredLog(path=path, begin=begin, end=end, detailed=True))
+    return {participant: tuple(covered) for participant, covered in found.items()}
 
 
 def _picked(participants: Participants, events: Sequence[Event], logs: LogsRead) -> frozenset[Place]:

@@ -383,8 +383,11 @@ def _is_stop(event: Event) -> bool:
 
 
 def ended_with(participants: Participants, event: ev.ProcessDied) -> Sequence[Participant]:
-    """The participants that ended with a process: all that write to its log."""
-    return [participant for participant in participants.at_place(event) if event.speaker.file in participant.files]
+    """The participants that ended with a process: all that write to its log, or the only one beside its hs_err file."""
+    present = participants.at_place(event)
+    if event.or_later or event.pid is None or len(present) != 1:
+        return [participant for participant in present if event.speaker.file in participant.files]
+    return present
 
 
 def final_deaths(

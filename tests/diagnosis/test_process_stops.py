@@ -7,6 +7,7 @@ import pytest
 from rebalance_forensics.diagnosis.model import Incident
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_process_pause import UNKNOWN
+from tests.diagnosis.test_slow_processing import slow_member
 from tests.story import Story
 
 FULL_GC = "GC(12) Pause Full (G1 Compaction Pause) 3990M->3899M(4096M) {}.512ms"
@@ -106,3 +107,59 @@ def test_the_gc_log_of_another_application_is_not_the_members(name: str) -> None
     story = resumed()
     story.line(f"c-3/{name}", "01:10:19.900", FULL_GC.format(64_210), logger="jdk.Hotspot")
     assert behind(story.the_incident()) == []
+
+
+STACK = (
+    '"{}" #18 prio=5 os_prio=0 cpu=1.5ms elapsed=95.20s tid=0x00007f8c1c0b2800 nid=0x1f waiting on condition [0x0]\n'
+    "   java.lang.Thread.State: {}\n\tat {}"
+)
+WAITING = (
+    "sun.nio.ch.Net.poll(java.base@17.0.15/Native Method)\n"
+    "\tat java.net.Socket$SocketInputStream.read(java.base@17.0.15/Socket.java:966)\n"
+    "\tat com.acme.Rates.lookUp(Rates.java:42)\n\tat com.acme.Main.consume(Main.java:12)"
+)
+POLLING = (
+    "org.apache.kafka.clients.consumer.KafkaConsumer.poll(KafkaConsumer.java:1182)\n\tat com.acme.Main.consume(M:1)"
+)
+
+
+def dumped(*stacks: tuple[str, str, str], where: str = "c-3/threads.txt", state: str = "RUNNABLE") -> Incident:
+    """A member whose poll timeout expired at 01:10:00, with threads of dumps: time, name, frames."""
+    story = slow_member((4, 1))
+    for time, thread, frames in stacks:
+        story.line(where, time, STACK.format(thread, state, frames), logger="")
+    return story.the_incident()
+
+
+def test_the_call_in_which_dumps_show_the_polling_thread_is_behind_the_slow_loop() -> None:
+    incident = dumped(("01:09:50.000", "c-3", WAITING), ("01:09:58.000", "c-3", WAITING))
+    assert behind(incident) == ["slow-call", "waiting"]
+    first, second = incident.root_causes[0].behind
+    assert (
+        first.why == "Its polling thread was in com.acme.Rates.lookUp(Rates.java:42) in 2 of 2 thread dumps, 8 s apart."
+    )
+    assert second.why == "That call waited in java.net.Socket$SocketInputStream.read."
+    assert first.why in incident.summary
+    assert "com.acme.Rates.lookUp" in incident.root_causes[0].advice[0].action
+    assert "thread dumps" not in " ".join(log.needs for log in incident.would_decide)
+
+
+@pytest.mark.parametrize(
+    ("stacks", "where"),
+    [
+        ([("01:09:50.000", "c-3", POLLING)], "c-3/threads.txt"),
+        ([("01:00:50.000", "c-3", WAITING)], "c-3/threads.txt"),
+        ([("01:09:50.000", "http-nio-8080-exec-1", WAITING)], "c-3/threads.txt"),
+        ([("01:09:50.000", "c-3", WAITING)], "c-1/threads.txt"),
+    ],
+    ids=["in poll()", "another time", "another thread", "another process"],
+)
+def test_other_threads_times_and_processes_are_beside_the_point(stacks: list[tuple[str, str, str]], where: str) -> None:
+    incident = dumped(*stacks, where=where)
+    assert behind(incident) == []
+    assert incident.summary == slow_member((4, 1)).the_incident().summary
+
+
+def test_without_thread_dumps_two_of_them_are_asked_for() -> None:
+    needs = [log.needs for log in slow_member((4, 1)).the_incident().would_decide]
+    assert any("two thread dumps of client c-3 (jcmd PID Thread.print)" in need for need in needs)

@@ -28,7 +28,7 @@ def fields_of(parsed: Parsed) -> dict[str, str]:
     """Everything that was read, named as in the samples."""
     time = written(parsed.stamp) if parsed.stamp else None
     named = {"time": time} | {name: getattr(parsed, name) for name in parsed.__struct_fields__ if name != "stamp"}
-    return {name: text for name, text in named.items() if text is not None}
+    return {name: str(text) for name, text in named.items() if text is not None}
 
 
 def test_each_layout_has_samples_and_rejects() -> None:

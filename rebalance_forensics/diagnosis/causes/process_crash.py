@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rebalance_forensics.diagnosis.behind import FIT_INTO_MEMORY, behind_end
+from rebalance_forensics.diagnosis.behind import FIT_INTO_MEMORY, behind_end, heap_after
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, is_missing
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_line, losses
@@ -13,12 +13,13 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Subject, shown, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, heartbeats, process_stops, returns
-from rebalance_forensics.diagnosis.signs.process_stops import kills_of
+from rebalance_forensics.diagnosis.signs.process_stops import kills_of, last_collection
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.diagnosis.wording.sessions import least_session, session_setting
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ProcessDied, ProcessKilled
 from rebalance_forensics.timeline import timeouts, windows
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.processes import ended_with
@@ -43,7 +44,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             own=(*kills[:2], *((died,) if died is not None else ()), *last_line(timeline, absence)),
             implies=newcomers,
             advice=after_crash(timeline, absence, kills, died),
-            behind=behind_end(kills, died),
+            behind=behind_end(kills, died, last_collection(timeline, absence) if died is not None else None),
         )
 
 
@@ -111,14 +112,17 @@ def _look_for_its_end(absence: Absence, kills: Sequence[ProcessKilled], died: Pr
     if any(kill.why == "oom-kill" for kill in kills):
         return FIT_INTO_MEMORY
     if died is not None and "OutOfMemoryError" in (died.reason or ""):
+        used = heap_after(died)
         return Advice(
             action="Give the process more memory, or find what fills it: -XX:+HeapDumpOnOutOfMemoryError writes a "
             "heap dump the next time.",
-            why=f"It died of {died.reason}.",
+            why=f"It died of {died.reason}" + (f"; {used} of its heap were in use." if used else "."),
         )
     if died is not None:
         return Advice(
-            action="Look at the hs_err file that its virtual machine wrote, and at its native libraries.",
+            action=f"Update or replace the library or JVM that crashed in {died.frame}."
+            if died.frame
+            else "Look at the hs_err file that its virtual machine wrote, and at its native libraries.",
             why=f"It died of {died.reason}." if died.reason else "Its virtual machine reported a fatal error.",
         )
     return Advice(
@@ -152,6 +156,14 @@ def death_of(timeline: Timeline, absence: Absence) -> ProcessDied | None:
     if not deaths:
         return None
     begin = absence.at - timeouts.session_timeout_ms(timeline) - windows.ROUND_TRIP_MS
-    near = deaths.between(begin, absence.at + windows.ROUND_TRIP_MS)
-    own_deaths = [e for e in near if absence.participant in ended_with(timeline.participants, e)]
-    return own_deaths[-1] if own_deaths else None
+    own_deaths = [
+        e
+        for e in deaths.between(0, absence.at + windows.ROUND_TRIP_MS)
+        if absence.participant in ended_with(timeline.participants, e)
+    ]
+    last = own_deaths[-1] if own_deaths else None
+    if last is None or time_of(last) >= begin:
+        return last
+    # The JVM prints no time: the process ended at some time after the line above, and nobody had written since.
+    own = timeline.events_from(absence.participant, Event)
+    return last if last.or_later and not own.any_between(time_of(last) + 1, absence.at - 1) else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from rebalance_forensics.diagnosis.behind import after_stop_of_threads, behind_pause, heap_after, operation_of
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
@@ -26,6 +28,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     for absence in losses(timeline):
         own, stops = lines_after(timeline, absence), process_stops.stops_of_threads(timeline, absence)
         advice, narrative = after_pause(timeline, absence), sent_no_heartbeat(timeline, absence, own)
+        if not stops and (logs := process_stops.gc_logs(timeline, absence)):
+            advice = (_not_by_a_collection(logs[0].path, advice[0]), *advice[1:])
         if stops:
             advice, heap = (after_stop_of_threads(stops[0]), *advice[1:]), heap_after(stops[0])
             stood = f"{seconds(stops[0].stopped_ms)}{operation_of(stops[0])}"
@@ -90,6 +94,15 @@ def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Find out what stopped the process, or let the session outlast it."""
     away, known = sessions.away_ms(absence), known_session_ms(timeline, absence.participant)
     return timeline.cached_as(("after a pause", away, known), lambda: _after_pause(timeline, absence.participant, away))
+
+
+def _not_by_a_collection(path: str, advice: Advice) -> Advice:
+    return replace(
+        advice,
+        action="Look at CPU throttling (cgroup nr_throttled), VM steal and whatever suspends the process or its host "
+        "(SIGSTOP, a snapshot, a live migration).",
+        why=f"Its GC log ({path}) shows no stop that long, so no collection paused it. {advice.why}",
+    )
 
 
 def _after_pause(timeline: Timeline, participant: Participant, away: int | None) -> tuple[Advice, ...]:

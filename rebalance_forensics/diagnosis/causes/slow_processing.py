@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from rebalance_forensics.diagnosis.behind import behind_slow_loop, without_the_slow_call
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
     UnreachableBroker,
@@ -38,7 +39,8 @@ from rebalance_forensics.diagnosis.sign import (
     speaks_against,
     speaks_for,
 )
-from rebalance_forensics.diagnosis.signs import departures, heartbeats
+from rebalance_forensics.diagnosis.signs import departures, heartbeats, process_stops
+from rebalance_forensics.diagnosis.signs.process_stops import slow_calls
 from rebalance_forensics.diagnosis.wording.culprits import broker, culprits_of, names_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
 from rebalance_forensics.diagnosis.wording.sessions import consumer_setting, session_limit
@@ -131,6 +133,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         clues: dict[Row, Answer] = {} if shown is None else {shown: Present(slow.lines)}
         if waited is not None and len(losses) == 1:  # several at once were not slow by chance
             clues[OUT_OF_REACH] = Present(waited.lines)
+        stacks = [e for a in slow.absences for e in slow_calls(timeline, a)]
+        links = behind_slow_loop(stacks)
+        shown_in = [link.why for link in links[:1]]
         who = names_of(culprits_of(timeline, [a.participant for a in slow.absences]))
         yield about_absences(
             timeline,
@@ -144,8 +149,13 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             clues=clues,
             severity="critical" if missing or len(slow.absences) > MANY else "warning",
             culprits=(broker(waited.broker),) if waited is not None else (),
-            narrative=did_not_poll(timeline, slow, waited, unclosed=unclosed).replace("{who}", who),
-            advice=(_CLOSE_THE_OLD,) if unclosed else shorten_loops(timeline, slow, waited),
+            narrative=" ".join(
+                [did_not_poll(timeline, slow, waited, unclosed=unclosed).replace("{who}", who), *shown_in]
+            ),
+            advice=(_CLOSE_THE_OLD,)
+            if unclosed
+            else (*without_the_slow_call(links), *shorten_loops(timeline, slow, waited)),
+            behind=links,
             onset=min(a.at for a in duplicates) if unclosed else None,
         )
 
@@ -164,6 +174,7 @@ CAUSE = Cause(
     prior=-WEAK,
     signs=(
         speaks_for(departures.poll_timeout_logged, DECISIVE + STRONG, absent=STRONG),
+        speaks_for(process_stops.stuck_in_a_call, STRONG),
         speaks_for(heartbeats.heartbeats_in_the_loop, STRONG + WEAK),
         speaks_for(heartbeats.heartbeats_between_records, WEAK),
         speaks_for(heartbeats.other_threads_stayed, DECISIVE),

@@ -204,6 +204,15 @@ def would_decide(
     return tuple(_decides(timeline, needs, parted, tuple(candidates)) for needs, parted in undecided)
 
 
+def would_show_why(timeline: Timeline, verdict: Weighed) -> tuple[WouldDecide, ...]:
+    """The logs of its JVM, host or supervisor that would show what is behind a verdict that is sure."""
+    if verdict.hypothesis.behind or verdict.hypothesis.severity == "info":
+        return ()
+    answers = [answer for row, answer in verdict.answers if row.present >= STRONG and isinstance(answer, Unobservable)]
+    needs = [need for answer in answers for need in answer.needs if need.of_its_host]
+    return tuple(_decides(timeline, [need], {verdict.cause}, (verdict.cause,)) for need in needs[:MOST_LOGS])
+
+
 def _candidates(
     timeline: Timeline, causes: Mapping[str, Cause], verdict: Weighed, rivals: Sequence[Rival]
 ) -> dict[str, Answers]:

@@ -14,7 +14,13 @@ from rebalance_forensics.diagnosis.behind import outlined
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.confidence import GUESS
 from rebalance_forensics.diagnosis.engine.contest import Outcome
-from rebalance_forensics.diagnosis.engine.differential import rivals_of, ruled_out, sign_table, would_decide
+from rebalance_forensics.diagnosis.engine.differential import (
+    rivals_of,
+    ruled_out,
+    sign_table,
+    would_decide,
+    would_show_why,
+)
 from rebalance_forensics.diagnosis.engine.drafts import Draft, names_of
 from rebalance_forensics.diagnosis.engine.impact import (
     impact_of,
@@ -189,7 +195,9 @@ def incident_of(
         summary=summary_of(draft.findings),
         root_causes=(verdict, *[root_cause(timeline, r.cause, r.weighed, r.confidence) for r in rivals]),
         ruled_out=ruled_out(timeline, causes, draft.findings, outcome, [r.cause for r in rivals]),
-        would_decide=would_decide(timeline, causes, first, rivals) if confidence < SURE or rivals else (),
+        would_decide=would_decide(timeline, causes, first, rivals)
+        if confidence < SURE or rivals
+        else would_show_why(timeline, first),
         signs=sign_table(first, rivals, outcome.contradicted.get(first, ())),
         impact_if_running=if_running,
         followups=tuple(sorted([f for f in followups if f])),

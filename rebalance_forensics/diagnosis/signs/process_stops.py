@@ -13,24 +13,93 @@ from rebalance_forensics.diagnosis.seen import host_place, seen
 from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, sign
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.process import ProcessKilled, ThreadsStopped
+from rebalance_forensics.events.partitions import PartitionsAssigned
+from rebalance_forensics.events.process import ProcessKilled, ThreadsStopped, ThreadStack
 from rebalance_forensics.timeline.clients import is_java_member
+from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
+from rebalance_forensics.timeline.timeouts import (
+    POLL,
+    heartbeat_interval_ms,
+    session_timeout_ms,
+    setting_ms,
+    shown_poll_ms,
+)
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
+# Threads of a consumer that run whether or not the application polls.
+_BESIDE_THE_LOOP = ("kafka-coordinator-heartbeat-thread", "consumer_background_thread", "kafka-producer-network-thread")
 
-@sign("its JVM logged that all its threads stood still while its session ran out")
+
+@sign(
+    "its JVM logged that all its threads stood still while its session ran out",
+    "the GC log of its JVM goes on and shows no stop as long as its session",
+)
 def threads_stopped(timeline: Timeline, subject: Subject) -> Answer:
     """A stop of the JVM stops its heartbeats as well; without a GC log nobody knows of it."""
     silent = (a for a in subject.absences if is_java_member(timeline, a.participant))
     return seen(
         (e for absence in subject.absences for e in stops_of_threads(timeline, absence)),
-        (host_place(timeline, a, "the GC log of {} (-Xlog:gc*,safepoint)") for a in silent),
+        (host_place(timeline, a, "the GC log of {} (-Xlog:gc*,safepoint)", gc_logs(timeline, a)) for a in silent),
     )
+
+
+def gc_logs(timeline: Timeline, absence: Absence) -> tuple[CoveredLog, ...]:
+    """The GC log of its JVM, where it covers the time in which its session ran out; empty where several JVMs run."""
+    logs = [
+        log
+        for log in timeline.coverage.of_its_jvm(absence.participant)
+        if _may_be_named_after(absence.participant, log.path)
+    ]
+    if len({log_stem(log.path) for log in logs}) > 1:
+        return ()
+    return covering(logs, absence.at - session_timeout_ms(timeline), absence.at)
+
+
+@sign("thread dumps show its polling thread in one call while it did not poll")
+def stuck_in_a_call(timeline: Timeline, subject: Subject) -> Answer:
+    """Two dumps with the same frames show what a poll loop waited for; one of a thread in poll() shows nothing."""
+    slow = [a for a in subject.absences if is_java_member(timeline, a.participant)]
+    return seen(
+        (e for a in slow for e in slow_calls(timeline, a)),
+        (host_place(timeline, a, "two thread dumps of {} (jcmd PID Thread.print)") for a in slow),
+    )
+
+
+def slow_calls(timeline: Timeline, absence: Absence) -> tuple[ThreadStack, ...]:
+    """Where its polling thread was, dump by dump, while it did not poll; empty where a dump shows it in poll()."""
+    if not timeline.of(ThreadStack):
+        return ()
+    limit = shown_poll_ms(timeline, absence.departure_lines) or setting_ms(timeline, POLL)
+    until = absence.back_at or absence.at + limit
+    stacks = [
+        e
+        for e in timeline.of(ThreadStack).between(absence.at - limit, until)
+        if absence.participant in timeline.participants.at_place(e) and _is_polling(timeline, absence.participant, e)
+    ]
+    return () if any(e.in_poll for e in stacks) else tuple(e for e in stacks if e.frames)
+
+
+def _is_polling(timeline: Timeline, participant: Participant, stack: ThreadStack) -> bool:
+    """True for the thread that polls this consumer: by its client id or as its own lines name it, or the only one."""
+    thread = stack.speaker.thread or ""
+    if thread.startswith(_BESIDE_THE_LOOP):
+        return False
+    assigned = timeline.events_from(participant, PartitionsAssigned)
+    logged = {e.speaker.thread for e in assigned}
+    if thread in logged or thread in participant.threads:
+        return True
+    if any(client in thread for client in participant.client_ids):
+        return True
+    alone = [*timeline.participants.at_place(stack)] == [participant]
+    return alone and logged <= {None} and (stack.drives_consumer or thread in timeline.cached(_threads_in_poll))
+
+
+def _threads_in_poll(timeline: Timeline) -> frozenset[str | None]:
+    return frozenset(e.speaker.thread for e in timeline.of(ThreadStack) if e.in_poll)
 
 
 @sign("the kernel or a supervisor logged that its process was killed")
@@ -66,6 +135,19 @@ def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopp
     if covered < needed - ROUND_TRIP_MS:
         return ()
     return behind.longest_first(stops)
+
+
+def last_collection(timeline: Timeline, absence: Absence) -> ThreadsStopped | None:
+    """The last collection of its JVM before the group lost it that shows the heap."""
+    begin = absence.at - 2 * session_timeout_ms(timeline)
+    found = [
+        e
+        for e in timeline.of(ThreadsStopped).between(begin, absence.at)
+        if e.size_kib
+        and absence.participant in timeline.participants.at_place(e)
+        and _may_be_named_after(absence.participant, e.speaker.file)
+    ]
+    return found[-1] if found else None
 
 
 def _may_be_named_after(participant: Participant, name: str) -> bool:

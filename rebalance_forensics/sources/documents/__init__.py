@@ -10,6 +10,7 @@ from rebalance_forensics.sources.documents import (
     json_values,
     printed_events,
     tailed_files,
+    vm_errors,
     yaml_entries,
 )
 from rebalance_forensics.sources.envelopes import csv_rows
@@ -26,6 +27,7 @@ _KINDS: dict[str, tuple[_Begins, _Entries]] = {
     "journal": (journal_blocks.is_document, journal_blocks.entries),
     "tailed": (tailed_files.is_document, tailed_files.entries),
     "events": (printed_events.is_document, printed_events.entries),
+    "hs-err": (vm_errors.is_document, vm_errors.entries),
     "yaml": (yaml_entries.is_document, yaml_entries.entries),
 }
 

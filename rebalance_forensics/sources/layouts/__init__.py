@@ -40,6 +40,7 @@ class LayoutFile(Definition, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     trailer: Expression | None = None
     then: str | None = None
     relevant: Expression | None = None
+    verbatim: bool = False
     keys: Mapping[str, tuple[str, ...] | str] = {}
 
     def layout(self) -> Layout:
@@ -50,7 +51,7 @@ class LayoutFile(Definition, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             return CodedLayout(read=kind, **settings)
         if not self.header:
             return cast("Layout", convert({**self.keys, "rank": self.rank}, kind))
-        settings["header"] = self.pattern(self.header)
+        settings["header"], settings["verbatim"] = self.pattern(self.header), self.verbatim
         if self.trailer:
             settings["trailer"] = self.pattern(self.trailer)
         if self.relevant:
@@ -75,6 +76,11 @@ def by_name() -> Mapping[str, Layout]:
 def header_layout(line: str) -> str | None:
     """The layout in which this line starts a record."""
     return next((name for name, layout in by_name().items() if layout.is_header(line)), None)
+
+
+def is_untimed_output(text: str) -> bool:
+    """True for a line that the JVM prints by itself, without a time."""
+    return by_name()["jvm-output"].is_header(text)
 
 
 def is_json(name: str) -> bool:
@@ -129,6 +135,6 @@ def reader(name: str) -> Reader:
 def _whole(layout: Layout, text: str) -> Parsed | None:
     """A record without the rest of its header; librdkafka's and KafkaJS' messages in the form the catalog reads."""
     parsed = layout.parse(text)
-    if parsed is None or not isinstance(layout, TextLayout):
+    if parsed is None or not isinstance(layout, TextLayout) or layout.verbatim:
         return parsed
     return with_kafkajs_facts(unwrapped(out_of_angle_brackets(without_heading(parsed))))

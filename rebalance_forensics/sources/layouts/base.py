@@ -70,7 +70,10 @@ _LEVELS = {
 
 
 class Parsed(Struct, frozen=True, kw_only=True, gc=False):
-    """A record taken apart by its layout; `host` is the one that a field of the record itself names."""
+    """A record taken apart by its layout; `host` is the one that a field of the record itself names.
+
+    `uptime_ms` is how long the JVM that wrote it had run, where it prints that instead of a time.
+    """
 
     stamp: Stamp | None
     level: str | None
@@ -78,6 +81,7 @@ class Parsed(Struct, frozen=True, kw_only=True, gc=False):
     thread: str | None
     message: str
     host: str | None = None
+    uptime_ms: int | None = None
 
 
 class Layout(Struct, frozen=True, kw_only=True):

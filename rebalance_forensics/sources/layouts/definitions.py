@@ -19,6 +19,7 @@ from msgspec import Struct, ValidationError, convert
 
 from rebalance_forensics.sources.layouts import base
 from rebalance_forensics.sources.layouts.header_remainder import OPENING
+from rebalance_forensics.sources.lines.text import JVM_OUTPUT
 from rebalance_forensics.sources.times.zones import ZONE
 
 Expression = str | list[str]
@@ -35,6 +36,7 @@ _SHARED = {
     "NESTING": base.NESTING,
     "OPENING": OPENING,
     "ZONE": ZONE,
+    "JVM_OUTPUT": JVM_OUTPUT,
 }
 _REFERENCE = re.compile(r"\{([A-Z_]+)\}")
 _BEGINNINGS = {

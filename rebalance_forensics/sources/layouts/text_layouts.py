@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import partial
 from string import digits
 
+from msgspec.structs import replace
+
 from rebalance_forensics.sources.layouts.base import Layout, Parsed, level_of
 from rebalance_forensics.sources.layouts.message_trailer import without_trailer
 from rebalance_forensics.sources.layouts.split_messages import HEADER_ENDS, below, in_one_line
@@ -17,17 +19,19 @@ _PLAIN_GROUPS = 5
 
 
 class TextLayout(Layout, frozen=True, kw_only=True):
-    """A layout written as a regular expression with the groups time, level, logger, thread and message.
+    """A layout written as a regular expression with the groups time, level, logger, thread, uptime and message.
 
     `level2`, `logger3` and so on are the same in another branch of the expression. `trailer` finds what is printed
     behind the message, with the groups logger and thread; `then` reads what an expression cannot. Of a
-    log in this layout alone, no line is looked at without what is `relevant`.
+    log in this layout alone, no line is looked at without what is `relevant`. A `verbatim` message has no rest of a
+    header in it, whatever brackets it begins with.
     """
 
     header: re.Pattern[str]
     trailer: re.Pattern[str] | None = None
     then: Callable[[Parsed], Parsed] | None = None
     relevant: re.Pattern[bytes] | None = None
+    verbatim: bool = False
 
     def is_header(self, line: str) -> bool:
         """True if a record starts with this line."""
@@ -49,7 +53,7 @@ class TextLayout(Layout, frozen=True, kw_only=True):
         if time and stamp is None:
             return None
         message = parts["message"] or ""
-        if "\n" in text:
+        if "\n" in text and not self.verbatim:
             is_below = match.string[match.start("message") - 1] == "\n"
             message = in_one_line(message.lstrip(" \t") if is_below else message)
         parsed = Parsed(
@@ -59,6 +63,8 @@ class TextLayout(Layout, frozen=True, kw_only=True):
             thread=(thread.strip() or None) if thread else None,
             message=message,
         )
+        if "uptime" in parts and (uptime := _in_any_branch(parts, "uptime")):
+            parsed = replace(parsed, uptime_ms=_uptime_ms(uptime))
         if self.trailer is not None:
             parsed = without_trailer(parsed, self.trailer.search(parsed.message))
         return parsed if self.then is None else self.then(parsed)
@@ -72,6 +78,12 @@ class TextLayout(Layout, frozen=True, kw_only=True):
         """Where the time in front of a line ends."""
         match = self.header.match(line)
         return match.end("time") if match else 0
+
+
+def _uptime_ms(text: str) -> int:
+    """The uptime that HotSpot prints as `28.345s`, `28345ms` or `28345678901ns`, by JDK 8 without a unit."""
+    number = float(text.rstrip("mns").replace(",", "."))
+    return round(number / 1_000_000 if text.endswith("ns") else number if text.endswith("ms") else number * 1000)
 
 
 def _in_any_branch(parts: dict[str, str | None], name: str) -> str | None:

@@ -11,14 +11,20 @@ _UTF_16 = re.compile(rb"(?:[\t\n\r -~]\x00){8,}|(?:\x00[\t\n\r -~]){8,}")
 _BINARY_SHARE = 0.05
 _UNDECODABLE_SHARE = 0.3
 _SAMPLE = 1 << 16
+# ThreadGroup.uncaughtException, HotSpot's report_java_out_of_memory and VMError, and the threads of a dump.
 JVM_OUTPUT = (
-    'Exception in thread "',
-    "Exception: java.",
-    "Terminating due to java.",
-    "Aborting due to java.",
-    "# A fatal error has been detected by the Java Runtime Environment",
+    r"(?:Exception in thread \"|Exception: java\.|(?:Terminating|Aborting) due to java\."
+    r"|# A fatal error has been detected by the Java Runtime|# There is insufficient memory for the Java Runtime"
+    r"|Full thread dump \S"
+    r"|\"[^\n]{1,300}?\" (?:#\d+ |\[\d+\] |daemon |prio=\d+ |os_prio=-?\d+ )[^\n]{0,300}?\btid=0x[0-9a-f]+)"
 )
-"""The beginnings of what the JVM prints about a thread that died or its own end."""
+"""How what the JVM prints begins, as an expression: the end of a thread, its own end, a dump of its threads."""
+_JVM_OUTPUT = re.compile(JVM_OUTPUT)
+
+
+def is_jvm_output(text: str) -> bool:
+    """True for a line that the JVM prints by itself, without a header."""
+    return _JVM_OUTPUT.match(text) is not None
 
 
 def is_binary(head: bytes) -> bool:

@@ -12,7 +12,7 @@ from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.layouts.base import LEVEL, Parsed
 from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka_does
 from rebalance_forensics.sources.layouts.split_messages import awaits_message
-from rebalance_forensics.sources.lines.text import JVM_OUTPUT
+from rebalance_forensics.sources.lines.text import is_jvm_output
 
 _LOOKED_AT = 300
 _SHORT = 2048
@@ -70,7 +70,7 @@ def _is_record(text: str) -> bool:
     return (
         is_object(text)
         or begins_as_kafka_does(text)
-        or text.startswith(JVM_OUTPUT)
+        or is_jvm_output(text)
         or _LEVEL_FIRST.match(text) is not None
         or _header(text[:_LOOKED_AT])[0]
     )

@@ -9,7 +9,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from rebalance_forensics.sources.layouts.json_fields import object_of
-from rebalance_forensics.sources.lines.text import JVM_OUTPUT
+from rebalance_forensics.sources.lines.text import is_jvm_output
 from rebalance_forensics.sources.pastes.piece import (
     Piece,
     has_time,
@@ -169,7 +169,7 @@ def _starts(text: str, *, timed: bool) -> bool:
     """True where a record starts with a line: in a paste with times, a line with a time or a JSON object."""
     # A paste without times may have nothing but an exception.
     if timed:
-        return has_time(text) or is_object(text) or text.startswith(JVM_OUTPUT)
+        return has_time(text) or is_object(text) or is_jvm_output(text)
     return looks_like_record(text) or is_exception(text)
 
 

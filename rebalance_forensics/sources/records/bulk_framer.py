@@ -47,6 +47,9 @@ class BulkFramer:
     _line_starts: LineStarts = field(init=False)
     _lines: int = 0
     _headed: bool = False
+    _timed: Line | None = None
+    """The last header with a time above the record that was framed last, which began at `_timed_until`."""
+    _timed_until: int = 0
 
     def __post_init__(self) -> None:  # noqa: D105
         self._starts = self.profile.starts
@@ -195,6 +198,7 @@ class BulkFramer:
     def _hit_records(self, offset: int, data: bytes, first: int, owned: int, stop: int) -> Iterator[Framed]:
         """The complete records of a block that have a hit."""
         done, counted, before = first, 0, 0
+        self._timed_until = 0
         for hit in self.relevant(data):
             if hit < done:
                 continue
@@ -209,9 +213,31 @@ class BulkFramer:
             counted = start
             behind = data.find(b"\n", start) + 1 or len(data)
             framed = Framed(offset + start, self._lines + before + 1, Line(text=text_of(data[start:behind])))
+            framed.above = self._header_with_time(data, framed.line, start)
             alone = behind < stop and DATED.match(data, behind)
             done = behind if alone else self._complete(framed, data, start, stop)
             yield framed
+
+    def _header_with_time(self, data: bytes, line: Line, start: int) -> Line | None:
+        """The nearest header with a time above a line that the JVM printed without one; None for other lines."""
+        is_untimed = layouts.is_untimed_output(line.text)
+        if (is_untimed and self.profile.layouts != ("jvm-output",)) or line.text.startswith(("Full", '"')):
+            self._timed = self._last_with_time(data, start)
+        elif not is_untimed:
+            self._timed = line
+        self._timed_until = start
+        return self._timed if is_untimed else None
+
+    def _last_with_time(self, data: bytes, stop: int) -> Line | None:
+        for _ in range(MAX_LINES):
+            if stop <= self._timed_until:
+                break
+            at = data.rfind(b"\n", 0, stop - 1) + 1
+            text = text_of(data[at:stop][:_HEADER_BYTES])
+            if self._is_header(data, at, stop) and not layouts.is_untimed_output(text):
+                return Line(text=text)
+            stop = at
+        return self._timed
 
     def _record_start(self, data: bytes, hit: int, lowest: int) -> int:
         """The header of the record around a hit."""

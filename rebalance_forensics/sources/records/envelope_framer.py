@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.lines.blocks import Block, lines_before
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
@@ -182,6 +183,14 @@ class EnvelopeFramer:
         """True where a record starts with a line, or with a JSON object of which only the beginning is in it."""
         return self._peeler.starts(line) or (line.partial and line.text.startswith('{"'))
 
+    def _header_with_time(self, head: Place, step: int) -> Line | None:
+        """The nearest header with a time above a line that the JVM printed without one."""
+        for place in self._walk(head, step):
+            line = self._line(place)
+            if line is not None and self._starts(line) and not layouts.is_untimed_output(line.text):
+                return line
+        return None
+
     def _framed(self, head: Place) -> Framed:
         line = self._line(head)
         assert line is not None
@@ -195,6 +204,8 @@ class EnvelopeFramer:
     def _whole(self, head: Place, step: int) -> Framed:
         """A record with the lines that continue it."""
         framed = self._framed(head)
+        if framed.line.at is None and framed.line.fields is None and layouts.is_untimed_output(framed.line.text):
+            framed.above = self._header_with_time(head, -step)
         if framed.line.fields is not None and not framed.line.partial:
             return framed
         goes_on, seen = framed.line.partial, 0

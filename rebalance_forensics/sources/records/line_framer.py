@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line, Placed
 from rebalance_forensics.sources.lines.blocks import Block
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
 from rebalance_forensics.sources.lines.text import text_of
 from rebalance_forensics.sources.profiles.profile import FileProfile
-from rebalance_forensics.sources.records.profiled_peeler import Peeler
+from rebalance_forensics.sources.records.profiled_peeler import DATED, Peeler
 from rebalance_forensics.sources.records.record_builder import Framed
 
 _MOST_PARTS = 4096
@@ -20,9 +21,13 @@ _MOST_PARTS = 4096
 
 @dataclass(slots=True)
 class _Stream:
-    """The open parts of one stream of lines: a record that may continue, parts of a line, lines before their header."""
+    """The open parts of one stream of lines: a record that may continue, parts of a line, lines before their header.
+
+    `timed` is the last line that showed a time.
+    """
 
     record: Framed | None = None
+    timed: Line | None = None
     parts: list[Placed] = field(default_factory=list)
     waiting: list[Placed] = field(default_factory=list)
     gave_up: bool = False
@@ -72,16 +77,22 @@ class Framer:
 
     def _header(self, stream: _Stream, offset: int, number: int, line: Line, *, past: bool) -> Iterator[Framed]:
         if stream.record is not None:
+            # jstack prints the time in a line of its own above the dump.
+            if stream.record.more and DATED.fullmatch(stream.record.more[-1].encode()):
+                stream.timed = replace(line, text=stream.record.more.pop(), fields=None)
+                stream.record.places.pop()
             yield stream.record
             stream.record = None
         if past:
             return
         stream.gave_up = False
+        is_untimed = line.fields is None and layouts.is_untimed_output(line.text)
+        stream.timed = stream.timed if is_untimed else line
         if not line.begins or self._peeler.knows(line):  # a line that does not begin starts only as it is known
             self.counts.records += 1
         else:
             self.counts.unparsed += 1
-        stream.record = Framed(offset, number, line)
+        stream.record = Framed(offset, number, line, above=stream.timed if is_untimed else None)
         for at, place, waiting in reversed(stream.waiting):
             stream.record.takes(waiting.text, (at, place))
         stream.waiting = []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,12 +15,11 @@ from rebalance_forensics.sources.layouts.message_trailer import without_suffix
 from rebalance_forensics.sources.layouts.split_messages import below
 from rebalance_forensics.sources.lines.cut_lines import is_cut
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
-from rebalance_forensics.sources.lines.text import JVM_OUTPUT
 from rebalance_forensics.sources.profiles.peeler import parse_fields
 from rebalance_forensics.sources.profiles.profile import FileProfile
-from rebalance_forensics.sources.records.profiled_peeler import Peeler
+from rebalance_forensics.sources.records.profiled_peeler import DATED, Peeler
 from rebalance_forensics.sources.times import zones
-from rebalance_forensics.sources.times.timestamps import Stamp, days_on, with_year
+from rebalance_forensics.sources.times.timestamps import Stamp, days_on, read_stamp, with_year
 
 
 class Clock:
@@ -125,7 +123,10 @@ Place = tuple[int, int]
 
 
 class Framed(Struct, gc=False):
-    """The lines of one record, its first peeled; `more` are the lines that continue it, in reading order."""
+    """The lines of one record, its first peeled; `more` are the lines that continue it, in reading order.
+
+    `above` is the header above a record that the JVM printed without a time: it was written then or later.
+    """
 
     offset: int
     number: int
@@ -133,24 +134,11 @@ class Framed(Struct, gc=False):
     more: list[str] = []
     places: list[Place] = []
     size: int = 0
+    above: Line | None = None
 
     def text(self) -> str:
         """The whole record."""
         return "\n".join((self.line.text, *self.more)) if self.more else self.line.text
-
-    def parted(self) -> Iterator[Framed]:
-        """The record, and each text that the JVM wrote after it into the same stream, without a header.
-
-        (ThreadGroup.uncaughtException; HotSpot's report_java_out_of_memory and VMError.)
-        """
-        own = [index for index, text in enumerate(self.more) if text.startswith(JVM_OUTPUT)]
-        if not own:
-            yield self
-            return
-        yield Framed(self.offset, self.number, self.line, self.more[: own[0]])
-        for index, following in pairwise([*own, len(self.more)]):
-            line = replace(self.line, text=self.more[index], fields=None, begins=False)
-            yield Framed(*self.places[index], line, self.more[index + 1 : following])
 
     def append(self, rest: str) -> None:
         """Add the rest of a line that was cut into parts."""
@@ -204,22 +192,14 @@ class Recorder:
 
     def records(self, batches: Iterable[Batch]) -> Iterator[list[LogRecord]]:
         """The LogRecords of framed records; one on which a defect of ours raises is noted, the others are read."""
-        before: LogRecord | None = None
         for batch in batches:
             found: list[LogRecord] = []
             for each in batch:
                 self.counts.reached = each.offset
-                before = before if self.profile.document else None
-                for part in each.parted() if each.more else (each,):
-                    try:
-                        record = self.record(part)
-                    except Exception as error:  # noqa: BLE001 - whatever it was, it is reported with the record's place
-                        self.counts.spoil(part.offset, error)
-                        continue
-                    if before is not None and record.at is None and record.message.startswith(JVM_OUTPUT):
-                        record = replace(record, at=before.at, zoned=before.zoned)
-                    before = record
-                    found.append(record)
+                try:
+                    found.append(self.record(each))
+                except Exception as error:  # noqa: BLE001 - whatever it was, it is reported with the record's place
+                    self.counts.spoil(each.offset, error)
             yield found
 
     def record(self, framed: Framed) -> LogRecord:
@@ -231,6 +211,9 @@ class Recorder:
         parsed = self._parsed(line, text)
         host = self._host(line, parsed)
         at, zoned = self._clock.time_of(parsed.stamp, line.at, host, line.local)
+        borrows_time = at is None and framed.above is not None
+        if at is None and (above := framed.above) is not None:
+            at, zoned = self._clock.time_of(self._parsed(above, above.text).stamp, above.at, host, above.local)
         self.counts.times.saw(at, framed.offset)
         return LogRecord(
             origin=Origin(path=self.path, byte_offset=framed.offset, line=framed.number),
@@ -243,6 +226,8 @@ class Recorder:
             text=_shown(line, framed.more, parsed.message),
             host=host,
             bare=line.begins and not self._peeler.knows(line),
+            uptime_ms=parsed.uptime_ms,
+            borrows_time=borrows_time,
         )
 
     def see(self, framed: Framed) -> None:
@@ -270,7 +255,11 @@ class Recorder:
         if found is None and line.text[:1] == "{" and text != line.text:
             # An object ends with its line: lines after it were printed by others and are no part of the message.
             found = layouts.parse(line.text, self.profile.layout)
-        return found[1] if found else Parsed(stamp=None, level=None, logger=None, thread=None, message=text)
+        if found is not None:
+            return found[1]
+        # jstack prints the time in a line of its own above the dump.
+        stamp = read_stamp(text) if DATED.fullmatch(text.encode()) else None
+        return Parsed(stamp=stamp, level=None, logger=None, thread=None, message=text)
 
 
 def _shown(line: Line, more: Sequence[str], message: str) -> str:

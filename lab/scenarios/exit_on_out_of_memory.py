@@ -1,0 +1,19 @@
+"""One member's heap is full, and its JVM ends itself (-XX:+ExitOnOutOfMemoryError)."""
+
+from lab.recording import Expected
+from lab.run import Run, Scenario
+
+
+def steps(run: Run) -> Expected:
+    """Objects are kept until none fits in any more."""
+    run.at(5)
+    run.leak(2)
+    run.at(45)
+    return Expected(cause="process-crash", culprit=run.group.client_id(2))
+
+
+SCENARIO = Scenario(
+    about="one member ends with OutOfMemoryError",
+    steps=steps,
+    settings={"jvm": ("-XX:+ExitOnOutOfMemoryError",)},
+)

@@ -1,0 +1,176 @@
+"""What HotSpot prints over several lines: a collection of JDK 8, the stack of a thread, the error it ended with."""
+
+from __future__ import annotations
+
+import re
+
+from rebalance_forensics.catalog.fields import FieldValue
+
+Fields = dict[str, FieldValue]
+
+# A tenth of a second: a healthy log has a shorter stop each second.
+SHORTEST_STOP_MS = 100
+_KIB = {"B": 1 / 1024, "K": 1, "M": 1 << 10, "G": 1 << 20}
+_SIZE = r"(\d{1,12}(?:[.,]\d)?[BKMG])"
+# The whole heap stands behind the generations, which stand in brackets with their names; G1 names it on a later line.
+_HEAP = re.compile(rf"(?<!: )(?<![\d.,]){_SIZE}->{_SIZE}\({_SIZE}\)")
+_HEAP_OF_G1 = re.compile(rf"\bHeap: {_SIZE}\({_SIZE}\)->{_SIZE}\({_SIZE}\)")
+_HEAP_AT_MARK = re.compile(rf"\] {_SIZE}\({_SIZE}\), ")
+_TOOK = re.compile(r"[,)] ?(\d{1,6}[.,]\d{2,7}) secs\]")
+_OPERATION = re.compile(r"\A ?\(?(CMS Initial Mark|CMS Final Remark|remark|cleanup)\b")
+
+
+def kib(text: str) -> int:
+    """The memory that HotSpot prints as `3900M` or `3900.5M`, in KiB."""
+    return int(float(text[:-1].replace(",", ".")) * _KIB[text[-1]])
+
+
+def collection(text: str) -> Fields:
+    """A stop for a collection of JDK 8, from what stands behind `[GC` or `[Full GC`; ValueError for one too short.
+
+    Phases beside the application (`[GC concurrent-mark-end, 10.1 secs]`) stop nobody.
+    """
+    # Without a cause (JDK 7 and before) the heap stands where the cause does now.
+    if text.startswith((" concurrent", "-")):
+        raise ValueError(text)
+    end = text.rfind("[Times: ")
+    # The last duration is that of the whole: phases and generations stand before it. G1's own lines are in ms.
+    took = _TOOK.findall(text if end < 0 else text[:end])
+    stopped_ms = round(float(took[-1].replace(",", ".")) * 1000) if took else 0
+    if stopped_ms < SHORTEST_STOP_MS:
+        raise ValueError(text)
+    found: Fields = {"stopped_ms": stopped_ms}
+    if of_g1 := _HEAP_OF_G1.search(text):
+        found |= {"before_kib": kib(of_g1[1]), "after_kib": kib(of_g1[3]), "size_kib": kib(of_g1[4])}
+    elif heaps := _HEAP.findall(text):
+        before, after, size = heaps[-1]
+        found |= {"before_kib": kib(before), "after_kib": kib(after), "size_kib": kib(size)}
+    elif at_mark := _HEAP_AT_MARK.search(text):
+        found |= {"after_kib": kib(at_mark[1]), "size_kib": kib(at_mark[2])}
+    if operation := _OPERATION.match(text):
+        found["operation"] = operation[1]
+    return found
+
+
+_FRAME = re.compile(r"\n[ \t]{1,8}at ([^\s()]{1,400}\([^()\n]{0,200}\))")
+_OF_JAVA = ("java.", "javax.", "jdk.", "sun.", "com.sun.", "kotlin.", "kotlinx.", "scala.", "groovy.", "clojure.")
+_OF_LIBRARIES = (
+    *("org.apache.", "kafka.", "org.springframework.", "io.netty.", "io.grpc.", "com.google.", "okhttp3.", "okio."),
+    *("retrofit2.", "feign.", "reactor.", "rx.", "io.reactivex.", "akka.", "io.vertx.", "io.quarkus.", "io.smallrye."),
+    *("io.micronaut.", "io.micrometer.", "io.opentelemetry.", "org.eclipse.", "org.glassfish.", "org.jboss."),
+    *("io.undertow.", "org.xnio.", "com.zaxxer.", "org.postgresql.", "com.mysql.", "org.mariadb.", "oracle."),
+    *(
+        "com.microsoft.",
+        "org.h2.",
+        "org.hibernate.",
+        "org.jooq.",
+        "com.mongodb.",
+        "com.datastax.",
+        "redis.",
+        "io.lettuce.",
+    ),
+    *("org.redisson.", "org.elasticsearch.", "co.elastic.", "org.opensearch.", "software.amazon.", "com.amazonaws."),
+    *(
+        "com.azure.",
+        "com.fasterxml.",
+        "org.slf4j.",
+        "ch.qos.",
+        "org.rocksdb.",
+        "io.confluent.",
+        "com.netflix.",
+        "cats.",
+    ),
+    *("zio.", "fs2.", "net.bytebuddy.", "org.aspectj.", "io.github.resilience4j.", "datadog.", "com.newrelic."),
+)
+_CONSUMER = "org.apache.kafka.clients.consumer."
+# Frames of the loops that call poll() and hand over what it returns.
+_LOOPS = (
+    *(
+        _CONSUMER,
+        "org.apache.kafka.streams.processor.internals.StreamThread.",
+        "org.apache.kafka.connect.runtime.Worker",
+    ),
+    *("org.springframework.kafka.listener.", "org.apache.camel.component.kafka.", "io.micronaut.configuration.kafka."),
+    *(
+        "io.smallrye.reactive.messaging.kafka.",
+        "akka.kafka.",
+        "org.apache.pekko.kafka.",
+        "reactor.kafka.",
+        "fs2.kafka.",
+    ),
+    *("zio.kafka.", "org.apache.flink.connector.kafka.", "org.apache.flink.streaming.connectors.kafka."),
+    "io.confluent.parallelconsumer.",
+)
+# The heartbeat thread, and the one that KIP-848's consumer leaves its requests to.
+_BESIDE_THE_LOOP = ("$HeartbeatThread.run", "ConsumerNetworkThread.run")
+_WAITS_FOR = re.compile(r"- (?:waiting to lock|parking to wait for|waiting on) +<0x[0-9a-f]+> \(an? ([\w.$]+)\)")
+_MOST_FRAMES = 3
+
+
+def thread_stack(text: str) -> Fields:
+    """The state of a thread and where it is; ValueError for one that is neither in the application nor a consumer's.
+
+    `frames` are the topmost of the application, `called` what these called, `top` the topmost of all; `in_poll` where
+    nothing of the application stands above poll().
+    """
+    state = text.partition("\n")[0].partition(" (")[0].strip()
+    # A module and a class loader may stand in front: `java.base@17.0.15/`, `app//`.
+    frames = [_without_module(frame) for frame in _FRAME.findall(text)]
+    beside = any(method_of(frame).endswith(_BESIDE_THE_LOOP) for frame in frames)
+    drives = not beside and any(frame.startswith(_LOOPS) for frame in frames)
+    own = [at for at, frame in enumerate(frames) if not frame.startswith((*_OF_JAVA, *_OF_LIBRARIES))]
+    if not own and not drives:
+        raise ValueError(state)
+    polls = next(
+        (at for at, f in enumerate(frames) if f.startswith(_CONSUMER) and method_of(f).endswith(".poll")), None
+    )
+    in_poll = polls is not None and not any(at < polls for at in own)
+    first = own[0] if own else next((at for at, f in enumerate(frames) if not f.startswith(_OF_JAVA)), 0)
+    shown = own or [at for at, frame in enumerate(frames) if not frame.startswith(_OF_JAVA)]
+    waits = _WAITS_FOR.search(text)
+    return {
+        "state": state,
+        "frames": tuple(frames[at] for at in shown[:_MOST_FRAMES]),
+        "called": frames[first - 1] if first else None,
+        "top": frames[0] if frames else None,
+        "waits_for": waits[1] if waits else None,
+        "in_poll": in_poll,
+        "drives_consumer": drives,
+    }
+
+
+def method_of(frame: str) -> str:
+    """`com.acme.Rates.lookUp` of `com.acme.Rates.lookUp(Rates.java:42)`."""
+    return frame.partition("(")[0]
+
+
+def _without_module(frame: str) -> str:
+    name, bracket, source = frame.partition("(")
+    return name.rpartition("/")[2] + bracket + source.rpartition("/")[2]
+
+
+_SIGNAL = re.compile(r"^#\s+(SIG\w+|EXCEPTION_\w+|Internal Error)\b", re.MULTILINE)
+_OUT_OF_MEMORY = re.compile(r"^#\s+fatal error: OutOfMemory encountered: ([^\n]+)", re.MULTILINE)
+_NATIVE = re.compile(
+    r"^#\s+(?:Native memory allocation|Cannot create GC thread|Out of Memory Error)[^\n]*", re.MULTILINE
+)
+_PROBLEMATIC = re.compile(r"^# Problematic frame:\n# ([^\n]+)", re.MULTILINE)
+_PID = re.compile(r"\bpid=(\d+)")
+_USED = re.compile(r"\btotal (\d+[KM]), used (\d+[KM])")
+
+
+def vm_error(text: str) -> Fields:
+    """What a JVM died of, from its last words or its hs_err file: the signal or error, the frame, its pid, its heap."""
+    signal, memory, native = _SIGNAL.search(text), _OUT_OF_MEMORY.search(text), _NATIVE.search(text)
+    reason = signal[1] if signal else native[0].lstrip("# ") if native else None
+    frame, pid = _PROBLEMATIC.search(text), _PID.search(text)
+    found: Fields = {
+        "reason": f"OutOfMemoryError: {memory[1].strip()}" if memory else reason,
+        "frame": " ".join(frame[1].split()).partition(" @ 0x")[0] if frame else None,
+        "pid": int(pid[1]) if pid else None,
+    }
+    if used := _USED.findall(text):
+        # Parallel and Serial list the generations one by one.
+        found["size_kib"] = sum(kib(size) for size, _ in used)
+        found["after_kib"] = sum(kib(size) for _, size in used)
+    return found

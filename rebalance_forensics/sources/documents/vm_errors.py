@@ -1,0 +1,61 @@
+"""The hs_err file that HotSpot leaves when it ends with an error: one record of what it died of, and when."""
+
+# JDK 11 and later print the time near the top, JDK 8 and before at the very end, behind the registers, the stacks of
+# all threads and the libraries.
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+
+from rebalance_forensics.sources.envelopes.base import Line, Placed
+from rebalance_forensics.sources.lines.text import lines_of
+from rebalance_forensics.sources.times.timestamps import Stamp
+
+_BEGINS = (
+    "# A fatal error has been detected by the Java Runtime",
+    "# There is insufficient memory for the Java Runtime",
+)
+_SECTION = re.compile(r"^-{15}  [A-Z] [A-Z ]*-{10,}", re.MULTILINE)
+_TIME = re.compile(r"[Tt]ime: [A-Z][a-z]{2} (?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})(?: (?P<zone>\S+))?")
+_ZONE = re.compile(r"timezone: (?P<zone>\S+)")
+_IN_UTC = ("UTC", "GMT", "Z", "+00:00")
+_USED = re.compile(r"\s.{3,40}\btotal \d+[KM], used \d+[KM]")
+
+
+def is_document(text: str) -> bool:
+    """True for an hs_err file; its first lines alone also stand in the standard output of the process."""
+    head = text.lstrip("#\r\n ")
+    return f"# {head}".startswith(_BEGINS) and _SECTION.search(text) is not None
+
+
+def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
+    """The error with its frame and the heap, at the time of the end."""
+    told: list[str] = []
+    time = zone = None
+    in_heap = False
+    begun: int | None = None
+    number = offset = 0
+    for at, raw in enumerate(lines_of(chunks), 1):
+        text = raw.rstrip(b"\r\n").decode("utf-8", "replace")
+        if begun is None:
+            if text.startswith(_BEGINS):
+                begun, number = offset, at
+            offset += len(raw)
+        # The sizes before and after earlier collections stand further below, in the history of the heap.
+        in_heap = text == "Heap:" or (in_heap and text != "")
+        if begun is not None and (text.startswith("#") or (in_heap and _USED.match(text))):
+            told.append(text)
+        found = None if time else _TIME.match(text)
+        time, zone = (found["time"], found["zone"]) if found else (time, zone)
+        if zone is None and (found := _ZONE.match(text)):
+            zone = found["zone"]
+    if begun is not None:
+        stamp = _stamp(time, zone) if time else None
+        yield begun, number, Line(text="\n".join(told), local=stamp)
+
+
+def _stamp(time: str, zone: str | None) -> Stamp:
+    moment = datetime.strptime(" ".join(time.split()) + " +0000", "%b %d %H:%M:%S %Y %z")
+    return Stamp(round(moment.timestamp() * 1000), 0 if zone in _IN_UTC else None)

@@ -1,0 +1,94 @@
+"""What the JVM prints without a time: dumps of its threads, GC logs with the uptime alone, its hs_err file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.catalog.matcher import Catalog
+from rebalance_forensics.records import LogRecord
+from rebalance_forensics.sources.records.record_reader import Relevant
+from tests.sources.test_reading import TENTH, Read
+
+LINE = "2026-11-20 10:15:30,123 [main] INFO  com.acme.Orders - {}"
+JOINING = "(Re-)joining group"
+DUMP = """2026-11-20 10:15:40
+Full thread dump OpenJDK 64-Bit Server VM (17.0.15+6 mixed mode, sharing):
+
+"payments-2" #18 prio=5 os_prio=0 cpu=120.50ms elapsed=95.20s tid=0x00007f8c1c0b2800 nid=0x1f runnable  [0x0]
+   java.lang.Thread.State: RUNNABLE
+\tat com.acme.Rates.lookUp(Rates.java:42)
+
+"VM Thread" os_prio=0 cpu=1.50ms elapsed=95.20s tid=0x00007f8c1c0b2801 nid=0x2f runnable
+""".splitlines()
+GC = "[28.345s][info][gc] GC(12) Pause Full (G1 Compaction Pause) 3900M->3899M(4096M) 14210.512ms"
+
+
+def _read(tmp_path: Path, lines: list[str], relevant: Relevant | None) -> list[LogRecord]:
+    return Read(tmp_path, {"app-1/app.log": "\n".join(lines) + "\n"}, relevant=relevant).records["app-1/app.log"]
+
+
+@pytest.mark.parametrize("relevant", [None, Catalog.load().prefilter().hits], ids=["all", "hits"])
+def test_threads_of_a_dump_are_records_of_their_own_at_the_time_above_the_dump(
+    relevant: Relevant | None, tmp_path: Path
+) -> None:
+    lines = [LINE.format(JOINING), *DUMP, LINE.format("Shutting down")]
+    records = _read(tmp_path, lines, relevant)
+    (thread,) = (r for r in records if r.message.startswith('"payments-2"'))
+    assert (thread.at, thread.origin.line, thread.borrows_time) == (TENTH + 9_877, 5, True)
+    assert thread.message.endswith("Rates.lookUp(Rates.java:42)\n")
+    assert records[0].message == JOINING
+
+
+@pytest.mark.parametrize("relevant", [None, Catalog.load().prefilter().hits], ids=["all", "hits"])
+def test_a_collection_in_an_applications_log_was_not_over_before_the_line_above(
+    relevant: Relevant | None, tmp_path: Path
+) -> None:
+    lines = [LINE.format(JOINING), LINE.format("Polled"), GC, LINE.format("Shutting down")]
+    (stop,) = (r for r in _read(tmp_path, lines, relevant) if r.uptime_ms is not None)
+    assert (stop.at, stop.uptime_ms, stop.borrows_time) == (TENTH, 28_345, True)
+    assert stop.message.startswith("GC(12)")
+
+
+def test_a_gc_log_with_the_uptime_alone_has_no_time(tmp_path: Path) -> None:
+    records = _read(tmp_path, [GC] * 4, None)
+    assert [(r.at, r.uptime_ms) for r in records] == [(None, 28_345)] * 4
+
+
+HS_ERR = """#
+# A fatal error has been detected by the Java Runtime Environment:
+#
+#  SIGSEGV (0xb) at pc=0x0000000120cecd8b, pid=24103, tid=23
+#
+# Problematic frame:
+# C  [librocksdbjni.so+0x19d8b]  rocksdb_key_may_exist+0xdb
+#
+
+---------------  {}  ---------------
+
+{}
+Heap:
+ PSYoungGen      total 1000K, used 900K [0x1, 0x2)
+ ParOldGen       total 3000K, used 2900K [0x3, 0x4)
+
+GC Heap History (20 events):
+ PSYoungGen      total 9000K, used 100K [0x1, 0x2)
+
+{}
+"""
+OF_JDK_17 = HS_ERR.format(
+    "S U M M A R Y ------------", "Time: Fri Nov 20 10:15:30 2026 UTC elapsed time: 9.2 seconds", ""
+)
+OF_JDK_8 = HS_ERR.format("T H R E A D", "", "time: Fri Nov 20 10:15:30 2026\ntimezone: UTC\nelapsed time: 9 seconds")
+
+
+@pytest.mark.parametrize("text", [OF_JDK_17, OF_JDK_8], ids=["JDK 17", "JDK 8"])
+def test_an_hs_err_file_is_one_record_at_the_time_of_the_end(text: str, tmp_path: Path) -> None:
+    read = Read(tmp_path, {"app-1/hs_err_pid24103.log": text})
+    (error,) = read.records["app-1/hs_err_pid24103.log"]
+    assert (error.at, error.zoned, error.origin.line) == (TENTH - 123, True, 2)
+    match = Catalog.load().match(error.message)
+    assert match is not None
+    assert (match.fields["reason"], match.fields["pid"]) == ("SIGSEGV", 24103)
+    assert (match.fields["after_kib"], match.fields["size_kib"]) == (3800, 4000)
