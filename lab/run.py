@@ -65,6 +65,10 @@ class Run:
         self._note("fill-heap", number)
         self.members.running[number].tell("leak")
 
+    def collect(self, number: int) -> None:
+        """A full collection, as `System.gc()` asks for."""
+        subprocess.run(["jcmd", str(self.members.running[number].pid), "GC.run"], check=True, stdout=subprocess.DEVNULL)
+
     def dump_threads(self, number: int, name: str) -> None:
         """Write what `jcmd PID Thread.print` prints beside its log."""
         with (self.members.folder(number) / name).open("ab") as out:

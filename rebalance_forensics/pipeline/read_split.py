@@ -184,10 +184,10 @@ class _Telling:
 def _hits_in(profile: FileProfile, catalog: Catalog) -> Callable[[bytes], list[int]]:
     # The words of the catalog; in a log of one layout that names what is relevant in it, that alone.
     layout = layouts.by_name().get(profile.layout)
-    relevant = getattr(layout, "relevant", None) if profile.layouts in ((), (profile.layout,)) else None
-    if relevant is None:
+    relevant = getattr(layout, "relevant", ()) if profile.layouts in ((), (profile.layout,)) else ()
+    if not relevant:
         return catalog.prefilter().hits
-    return lambda block: [match.start() for match in relevant.finditer(block)]
+    return lambda block: sorted(match.start() for each in relevant for match in each.finditer(block))
 
 
 def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:

@@ -39,7 +39,7 @@ class LayoutFile(Definition, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     header: Expression | None = None
     trailer: Expression | None = None
     then: str | None = None
-    relevant: Expression | None = None
+    relevant: tuple[str, ...] = ()
     verbatim: bool = False
     keys: Mapping[str, tuple[str, ...] | str] = {}
 
@@ -54,8 +54,7 @@ class LayoutFile(Definition, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         settings["header"], settings["verbatim"] = self.pattern(self.header), self.verbatim
         if self.trailer:
             settings["trailer"] = self.pattern(self.trailer)
-        if self.relevant:
-            settings["relevant"] = re.compile(self.pattern(self.relevant).pattern.encode())
+        settings["relevant"] = tuple(re.compile(self.pattern(each).pattern.encode()) for each in self.relevant)
         if self.then:
             settings["then"] = in_code(__name__, self.then)
         return TextLayout(**settings)

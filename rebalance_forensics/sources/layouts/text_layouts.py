@@ -23,14 +23,15 @@ class TextLayout(Layout, frozen=True, kw_only=True):
 
     `level2`, `logger3` and so on are the same in another branch of the expression. `trailer` finds what is printed
     behind the message, with the groups logger and thread; `then` reads what an expression cannot. Of a
-    log in this layout alone, no line is looked at without what is `relevant`. A `verbatim` message has no rest of a
+    log in this layout alone, no line is looked at without what one of `relevant` finds: each is searched by itself, as
+    an expression that begins with a letter or a sign is found ten times as fast as one of several branches. A `verbatim` message has no rest of a
     header in it, whatever brackets it begins with.
     """
 
     header: re.Pattern[str]
     trailer: re.Pattern[str] | None = None
     then: Callable[[Parsed], Parsed] | None = None
-    relevant: re.Pattern[bytes] | None = None
+    relevant: tuple[re.Pattern[bytes], ...] = ()
     verbatim: bool = False
 
     def is_header(self, line: str) -> bool:
