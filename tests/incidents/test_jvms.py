@@ -1,0 +1,115 @@
+"""Members whose JVMs tell what was behind the incident, recorded with lab/ (Kafka 4.1.1, Java 17)."""
+
+from __future__ import annotations
+
+import json
+import re
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze
+
+RECORDED = Path(__file__).parent / "jvms"
+NODE = "logs/node-2"
+DUMP = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\nFull thread dump .*?(?=^\[20)", re.MULTILINE | re.DOTALL)
+Change = Callable[[Path], None]
+
+
+def without(*names: str) -> Change:
+    def change(folder: Path) -> None:
+        for name in names:
+            (folder / NODE / name).unlink()
+
+    return change
+
+
+def rewritten(name: str, pattern: re.Pattern[str] | str, text: str = "") -> Change:
+    def change(folder: Path) -> None:
+        log = folder / NODE / name
+        log.write_text(re.sub(pattern, text, log.read_text()))
+
+    return change
+
+
+def the_incident(tmp_path: Path, name: str, *changes: Change) -> Incident:
+    with tarfile.open(RECORDED / f"{name}.tgz") as archive:
+        for member in archive:  # extraction filters came with 3.11.4 (PEP 706)
+            archive.extract(member, tmp_path)
+    for change in changes:
+        change(tmp_path)
+    incidents = analyze([str(tmp_path / "logs")], AnalyzeOptions(engine="local")).incidents
+    (incident,) = (i for i in incidents if i.severity != "info")
+    expected = json.loads((tmp_path / "truth.json").read_text())["expected"]
+    cause = incident.root_causes[0]
+    assert (cause.cause, [c.name for c in cause.culprits]) == (expected["cause"], [expected["culprit"]])
+    return incident
+
+
+def chain(incident: Incident) -> list[str]:
+    return [link.what for link in incident.root_causes[0].behind]
+
+
+def needs(incident: Incident) -> str:
+    return "; ".join(log.needs for log in incident.would_decide)
+
+
+def test_the_call_in_which_the_polling_thread_hung_is_named(tmp_path: Path) -> None:
+    incident = the_incident(tmp_path, "stuck-call")
+    assert chain(incident) == ["slow-call", "waiting"]
+    assert "LabConsumer$Rates.lookUp(LabConsumer.java:128) in 3 of 3 thread dumps" in incident.summary
+    assert incident.root_causes[0].behind[1].why == "That call waited in java.net.Socket$SocketInputStream.read."
+
+
+@pytest.mark.parametrize("left_out", [("threads.txt", "threads-later.txt"), ("threads.txt",)], ids=["log", "both"])
+def test_a_dump_in_the_applications_own_log_counts_like_one_in_a_file(
+    tmp_path: Path, left_out: tuple[str, ...]
+) -> None:
+    incident = the_incident(tmp_path, "stuck-call", without(*left_out))
+    assert chain(incident) == ["slow-call", "waiting"]
+
+
+def test_without_dumps_the_verdict_is_the_same_and_two_dumps_are_asked_for(tmp_path: Path) -> None:
+    sure = the_incident(tmp_path, "stuck-call").root_causes[0].confidence
+    changes = without("threads.txt", "threads-later.txt"), rewritten("app.log", DUMP)
+    incident = the_incident(tmp_path, "stuck-call", *changes)
+    assert (chain(incident), incident.root_causes[0].confidence) == ([], sure)
+    assert "two thread dumps of client payments-2 (jcmd PID Thread.print)" in needs(incident)
+
+
+def test_full_collections_longer_than_the_session_are_behind_the_pause(tmp_path: Path) -> None:
+    incident = the_incident(tmp_path, "full-gc")
+    assert chain(incident) == ["gc-pause"]
+    assert "its JVM stopped all threads for 6.1 s (Full GC)" in incident.summary
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        rewritten("gc.log", r"(?m)^\[[^\]]+\]"),
+        rewritten("gc.log", r"(?m)^\[[^\]]+\]\[(\d+\.\d+)s\]\[info\]\[[a-z, ]+\]", r"\1:"),
+        without("gc.log"),
+    ],
+    ids=["the uptime alone", "no format of a JVM", "no GC log"],
+)
+def test_without_a_dated_gc_log_the_pause_stays_and_the_gc_log_is_asked_for(tmp_path: Path, change: Change) -> None:
+    incident = the_incident(tmp_path, "full-gc", change)
+    assert chain(incident) == []
+    assert "the GC log of client payments-2 (-Xlog:gc*,safepoint)" in needs(incident)
+
+
+def test_a_full_heap_is_behind_the_end_of_the_jvm(tmp_path: Path) -> None:
+    incident = the_incident(tmp_path, "exit-on-out-of-memory")
+    assert chain(incident) == ["out-of-memory", "heap-full"]
+    assert incident.root_causes[0].confidence > 0.95
+    assert "61 of 61 MiB" in incident.root_causes[0].behind[1].why
+
+
+def test_the_words_of_the_jvm_behind_a_logger_do_not_end_it(tmp_path: Path) -> None:
+    logged = rewritten("app.log", "Terminating due to", "[2026-11-26 13:19:50,000] INFO Terminating due to")
+    incident = the_incident(tmp_path, "exit-on-out-of-memory", logged)
+    assert (chain(incident), incident.root_causes[0].confidence < 0.75) == ([], True)
