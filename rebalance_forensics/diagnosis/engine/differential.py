@@ -181,9 +181,14 @@ Answers = tuple[tuple[Row, Answer], ...]
 
 
 def would_decide(
-    timeline: Timeline, causes: Mapping[str, Cause], verdict: Weighed, rivals: Sequence[Rival]
+    timeline: Timeline, causes: Mapping[str, Cause], verdict: Weighed, rivals: Sequence[Rival], *, sure: bool
 ) -> tuple[WouldDecide, ...]:
-    """The logs whose absence leaves the verdict open, each once, with the causes that it parts."""
+    """The logs whose absence leaves the verdict open, each once, with the causes that it parts.
+
+    Of a `sure` verdict without rivals they are those that would show what is behind it.
+    """
+    if sure and not rivals:
+        return _would_show_why(timeline, verdict)
     candidates = _candidates(timeline, causes, verdict, rivals)
     wanted_by: dict[Need, set[str]] = defaultdict(set)
     for name, answers in candidates.items():
@@ -204,7 +209,7 @@ def would_decide(
     return tuple(_decides(timeline, needs, parted, tuple(candidates)) for needs, parted in undecided)
 
 
-def would_show_why(timeline: Timeline, verdict: Weighed) -> tuple[WouldDecide, ...]:
+def _would_show_why(timeline: Timeline, verdict: Weighed) -> tuple[WouldDecide, ...]:
     """The logs of its JVM, host or supervisor that would show what is behind a verdict that is sure."""
     if verdict.hypothesis.behind or verdict.hypothesis.severity == "info":
         return ()

@@ -195,9 +195,7 @@ def incident_of(
         summary=summary_of(draft.findings),
         root_causes=(verdict, *[root_cause(timeline, r.cause, r.weighed, r.confidence) for r in rivals]),
         ruled_out=ruled_out(timeline, causes, draft.findings, outcome, [r.cause for r in rivals]),
-        would_decide=would_decide(timeline, causes, first, rivals)
-        if confidence < SURE or rivals
-        else would_show_why(timeline, first),
+        would_decide=would_decide(timeline, causes, first, rivals, sure=confidence >= SURE),
         signs=sign_table(first, rivals, outcome.contradicted.get(first, ())),
         impact_if_running=if_running,
         followups=tuple(sorted([f for f in followups if f])),
