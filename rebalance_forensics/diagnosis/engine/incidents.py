@@ -19,7 +19,6 @@ from rebalance_forensics.diagnosis.engine.differential import (
     ruled_out,
     sign_table,
     would_decide,
-    would_show_why,
 )
 from rebalance_forensics.diagnosis.engine.drafts import Draft, names_of
 from rebalance_forensics.diagnosis.engine.impact import (
