@@ -358,11 +358,12 @@ class Bug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> tuple[KnownBug, ...]:
     """The bugs that this finding shows, in the order of their numbers."""
-    suspects = [b for b in timeline.cached(_suspects) if not b.causes or cause in b.causes]
+    releases = timeline.cached(releases_of)
+    suspects = [b for b in _bugs_in(timeline.kind, releases.known) if not b.causes or cause in b.causes]
     times = [e.at for e in because if e.at is not None] if suspects else []
     if not times:
         return ()
-    releases, witness = timeline.cached(releases_of), timeline.cached(Witness)
+    witness = timeline.cached(Witness)
     near = (min(times) - ONE_SCALING_MS, max(times) + ONE_SCALING_MS)
     found = []
     for bug in suspects:
@@ -373,13 +374,9 @@ def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> t
     return tuple(found)
 
 
-def _suspects(timeline: Timeline) -> list[Bug]:
-    """The bugs of releases that run here and that logs can prove."""
-    return _bugs_in(timeline.kind, timeline.cached(releases_of).known)
-
-
 @lru_cache(maxsize=256)
 def _bugs_in(kind: str, running: frozenset[tuple[Side, Release, Release]]) -> list[Bug]:
+    """The bugs of releases that run here and that logs can prove."""
     of_kind = [b for b in all_bugs() if b.component not in ("streams", "connect") or b.component == kind]
     possible = (b for b in of_kind if _dates_itself(b, running) or any_in(running, b.side, b.ranges))
     return [b for b in possible if b.signature is not None]

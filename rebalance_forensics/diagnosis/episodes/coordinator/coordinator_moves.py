@@ -23,7 +23,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
     unreachable_before,
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
-from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, with_rebalances
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, formed_at, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before, is_of_a_connection
 from rebalance_forensics.diagnosis.episodes.runs import runs, walks
@@ -362,7 +362,7 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
     """Moves shown by a broker that answers a running client with NOT_COORDINATOR."""
     # A client that is cut off gets no answer, so one member's line is enough to tell a move from a broken connection. A
     # client that may not have joined yet proves nothing (_was_member).
-    initial = _first_generation_at(timeline)
+    initial = formed_at(timeline)
     asked = [e for e in timeline.of(*_ANSWERED) if e.at is not None and e.at > initial and _is_answer(e)]
     refused = [e for e in asked if not _still_starting(timeline, e) and not _is_denied(timeline, e)]
     for run in runs(refused, time_of, windows.PROCESS_START_MS):
@@ -379,7 +379,7 @@ def _refused_again(timeline: Timeline) -> Iterator[CoordinatorMove]:
     """Moves shown by a client that every broker refuses with NOT_COORDINATOR until it is in the group again."""
     # One refusal of a JoinGroup is usual: a client may ask before the brokers agree who leads the offsets partition.
     refused: dict[object, list[Event]] = defaultdict(list)
-    initial = _first_generation_at(timeline)
+    initial = formed_at(timeline)
     for event in timeline.own.of_type(*_ANSWERED, *_JOINING, ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded):
         speaker = timeline.participants.of_speaker(event) or place_name(event)
         if isinstance(event, ev.JoinSucceeded | ev.JoinReported | ev.SyncSucceeded):
@@ -425,12 +425,6 @@ def _next_found(timeline: Timeline, lost: ev.CoordinatorLost) -> int | None:
     found = timeline.events_from(timeline.participants.of_speaker(lost), ev.CoordinatorFound).first(time_of(lost))
     soon = found is not None and time_of(found) - time_of(lost) <= windows.ONE_REBALANCE_MS
     return found.coordinator if found is not None and soon else lost.coordinator
-
-
-def _first_generation_at(timeline: Timeline) -> int:
-    """When generation 1 was reached; 0 where the logs begin later. A client that asked before was not a member."""
-    first = next((g for g in timeline.generations if g.generation == 1 and g.members), None)
-    return (first.completed_at or first.started_at or 0) if first is not None and timeline.protocol == "classic" else 0
 
 
 def _is_answer(event: Event) -> bool:
