@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
+from msgspec import ValidationError, convert
 
 from rebalance_forensics import __version__
 from rebalance_forensics.cli.outcomes import OK, PARTIAL, colored, leave, say, warn_all, width
 from rebalance_forensics.cli.output_files import STDOUT, check_target
+from rebalance_forensics.cli.parts import Parts
 from rebalance_forensics.pipeline.options import parse_instant
 from rebalance_forensics.pipeline.refusals import InputError, did_you_mean
-from rebalance_forensics.records import EpochMs
+from rebalance_forensics.report.exports.csv_tables import csv_text
+from rebalance_forensics.report.fleet import SECTIONS, Fleet, Known, fleet_of, markdown
+from rebalance_forensics.report.incident_markdown import safe
 from rebalance_forensics.report.output_files import write_whole
 
-if TYPE_CHECKING:
-    from rebalance_forensics.cli.parts import Parts
-    from rebalance_forensics.report.fleet import Fleet, Known
-
 _CSV = "-csv"
+KEYS = Known.__struct_fields__
 
 
 def fleet(
@@ -63,7 +63,6 @@ def fleet(
 
     Groups by unread time and rebalances, causes over the weeks, culprits, faults that come back, what changed.
     """
-    from rebalance_forensics.report.fleet import fleet_of  # noqa: PLC0415
     from rebalance_forensics.report.html.fleet_page import fleet_page  # noqa: PLC0415
     from rebalance_forensics.report.terminal.fleet import render_fleet  # noqa: PLC0415
 
@@ -92,8 +91,6 @@ def _write(path: Path, text: str) -> None:
 
 
 def _export(text: str) -> tuple[str, Path]:
-    from rebalance_forensics.report.fleet import SECTIONS  # noqa: PLC0415
-
     name, _, path = text.partition("=")
     formats = ("markdown", *(f"{section}{_CSV}" for section in SECTIONS))
     if name not in formats:
@@ -104,10 +101,6 @@ def _export(text: str) -> tuple[str, Path]:
 
 
 def _exported(found: Fleet, name: str) -> str:
-    from rebalance_forensics.report.exports.csv_tables import csv_text  # noqa: PLC0415
-    from rebalance_forensics.report.fleet import markdown  # noqa: PLC0415
-    from rebalance_forensics.report.incident_markdown import safe  # noqa: PLC0415
-
     if name == "markdown":
         return "\n".join(markdown(found, safe)) + "\n"
     rows = (row for each in found.sections if each.id == name.removesuffix(_CSV) for row in (each.columns, *each.rows))
@@ -115,34 +108,14 @@ def _exported(found: Fleet, name: str) -> str:
 
 
 def _known(path: Path) -> Sequence[Known]:
-    """The entries of a TOML file: `[[known]]` with cause, group, culprit, until, why; each but `why` optional."""
+    """The entries of a TOML file: `[[known]]` with a cause, group or culprit, until when and why."""
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8")).get("known")
+        accepted = convert(entries, tuple[Known, ...])
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"--known {path}: not valid TOML: {error}.") from error
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise InputError(f"--known {path} has no [[known]] entry; write one for each incident to mute.")
-    return tuple(_entry(path, number, entry) for number, entry in enumerate(entries, 1))
-
-
-def _entry(path: Path, number: int, entry: dict[str, Any]) -> Known:
-    from rebalance_forensics.report.fleet import Known  # noqa: PLC0415
-
-    where = f"--known {path}, entry {number}"
-    names = ("cause", "group", "culprit", "until", "why")
-    for name in entry.keys() - set(names):
-        raise InputError(f"{where}: there is no key {name}; {did_you_mean(name, names, 'keys')}")
-    if not entry.keys() & {"cause", "group", "culprit"}:
-        raise InputError(f"{where}: name a cause, a group or a culprit, or it would mute everything.")
-    until = entry.get("until")
-    if until is not None and not isinstance(until, date):
-        raise InputError(f"{where}: until is a date without quotes, such as 2026-12-31.")
-    words = {name: value for name, value in entry.items() if name != "until"}
-    if not all(isinstance(value, str) for value in words.values()):
-        raise InputError(f"{where}: cause, group, culprit and why are strings.")
-    return Known(**words, until=None if until is None else _midnight(until))
-
-
-def _midnight(day: date) -> EpochMs:
-    at = day if isinstance(day, datetime) else datetime(day.year, day.month, day.day)  # noqa: DTZ001 - made UTC below
-    return EpochMs(round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000))
+    except ValidationError as error:
+        raise InputError(f"--known {path}: {error}; the entries are [[known]] with {', '.join(KEYS)}.") from error
+    if not all(str(each) for each in accepted):
+        raise InputError(f"--known {path}: an entry without cause, group and culprit would mute everything.")
+    return accepted

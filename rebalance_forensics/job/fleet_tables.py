@@ -16,8 +16,8 @@ from rebalance_forensics.pipeline.options import Instant
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.schemas import GENERATIONS, INCIDENT_GROUPS, INCIDENTS, Cells, Table
 from rebalance_forensics.records import DAY_MS, EpochMs
-from rebalance_forensics.report.fleet import WEEK_MS, FleetIncident, FleetTables, GroupCost, Period, Rebalanced
-from rebalance_forensics.report.times import utc
+from rebalance_forensics.report.fleet import FleetIncident, FleetTables, GroupCost, Period, Rebalanced
+from rebalance_forensics.report.times import WEEK, utc
 
 Rows = Iterator[tuple[str, Cells]]
 # A rebalance that only a client's log shows has no start; its group was stable at the end of it.
@@ -65,7 +65,7 @@ def fleet_tables(uri: str, since: Instant | None) -> FleetTables:
 
 def _period(first: int, end: int, since: Instant | None) -> Period:
     asked = since.resolve(EpochMs(end)) if since else None
-    return Period(start=max(end - 4 * WEEK_MS, first) if asked is None else asked, end=end)
+    return Period(start=max(end - 4 * WEEK, first) if asked is None else asked, end=end)
 
 
 class _Reader:

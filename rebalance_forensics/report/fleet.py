@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
 from fnmatch import fnmatchcase
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.wording.durations import some, times
-from rebalance_forensics.records import DAY_MS, EpochMs
-from rebalance_forensics.report.times import day, duration, utc
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.report.times import DAY, EPOCH, WEEK, day, duration, utc
 from rebalance_forensics.report.wording import count, thousands
 
-WEEK_MS = 7 * DAY_MS
 SHOWN = 25
 """Rows of a section on a terminal, a page and in Markdown; CSV has all."""
 SECTIONS = ("groups", "causes", "culprits", "recurring", "muted")
@@ -72,13 +72,13 @@ class Known(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cause: str = "*"
     group: str = "*"
     culprit: str = "*"
-    until: EpochMs | None = None
+    until: date | None = None
     why: str = ""
 
     def mutes(self, incident: FleetIncident) -> bool:
         """True for an incident that began before `until` and fits in cause, group and culprit."""
         return (
-            (self.until is None or incident.started_at < self.until)
+            (self.until is None or incident.started_at < _midnight(self.until))
             and fnmatchcase(incident.cause, self.cause)
             and all(fnmatchcase(cost.group, self.group) for cost in incident.costs)
             and (self.culprit == "*" or any(fnmatchcase(name, self.culprit) for name in incident.culprits))
@@ -88,6 +88,10 @@ class Known(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """What it mutes, in the words of its file."""
         parts = (("cause", self.cause), ("group", self.group), ("culprit", self.culprit))
         return ", ".join(f"{name} {value}" for name, value in parts if value != "*")
+
+
+def _midnight(until: date) -> EpochMs:
+    return (until - EPOCH.date()).days * DAY
 
 
 class Section(Struct, frozen=True, kw_only=True):
@@ -125,7 +129,7 @@ class Period(Struct, frozen=True, kw_only=True):
 
     def week_of(self, at: EpochMs) -> int:
         """0 for the last seven days, 1 for those before."""
-        return (self.end - 1 - at) // WEEK_MS
+        return (self.end - 1 - at) // WEEK
 
     @property
     def weeks(self) -> range:
@@ -134,7 +138,7 @@ class Period(Struct, frozen=True, kw_only=True):
 
     def first_day(self, week: int) -> str:
         """`11-20`: the day on which a week begins, or the period where it begins later."""
-        return (day(max(self.start, self.end - (week + 1) * WEEK_MS)) or "unknown").partition("-")[2]
+        return (day(max(self.start, self.end - (week + 1) * WEEK)) or "unknown").partition("-")[2]
 
 
 class FleetTables(Struct, frozen=True, kw_only=True):
@@ -379,7 +383,7 @@ def _deployment_before(first: FleetIncident, deployed: Sequence[FleetIncident]) 
         for each in deployed
         if each.cluster == first.cluster
         and each.id != first.id
-        and 0 <= first.started_at - each.started_at <= WEEK_MS
+        and 0 <= first.started_at - each.started_at <= WEEK
         and any(cost.group in groups for cost in each.costs)
     ]
     if not earlier:
@@ -391,8 +395,8 @@ def _deployment_before(first: FleetIncident, deployed: Sequence[FleetIncident]) 
 def _muted(muted: Sequence[tuple[FleetIncident, Known]], known: Sequence[Known], period: Period) -> Section:
     def row(entry: Known) -> tuple[str, ...]:
         hidden = [each for each, by in muted if by is entry]
-        past = entry.until is not None and entry.until <= period.end
-        until = "no end" if entry.until is None else f"{day(entry.until)}{', over' if past else ''}"
+        past = entry.until is not None and _midnight(entry.until) <= period.end
+        until = "no end" if entry.until is None else f"{entry.until}{', over' if past else ''}"
         return str(entry), until, thousands(len(hidden)), str(_unread(hidden)), entry.why
 
     return Section(
@@ -407,7 +411,7 @@ def _muted(muted: Sequence[tuple[FleetIncident, Known]], known: Sequence[Known],
 
 def _days(counted: Sequence[FleetIncident], period: Period) -> Iterator[tuple[str, tuple[int, ...]]]:
     found = Counter((day(each.started_at), each.severity) for each in counted)
-    for at in range(period.start - period.start % DAY_MS, period.end, DAY_MS):
+    for at in range(period.start - period.start % DAY, period.end, DAY):
         name = day(at) or "unknown"
         yield name, tuple(found[name, severity] for severity in SEVERITIES)
 

@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.records import is_dated
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
+SECOND, MINUTE, HOUR, DAY, WEEK = 1_000, 60_000, 3_600_000, 86_400_000, 604_800_000
 
 
 def moment(ms: int) -> datetime | None:

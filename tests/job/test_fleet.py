@@ -58,10 +58,10 @@ def test_every_incident_and_rebalance_of_the_period_is_read_and_shown(
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ('[[known]]\ncauses = "startup"', "there is no key causes; did you mean cause?"),
-        ('[[known]]\nwhy = "x"', "name a cause, a group or a culprit"),
-        ('[[known]]\ngroup = "x"\nuntil = "soon"', "until is a date without quotes"),
-        ("known = 1", "has no [[known]] entry"),
+        ('[[known]]\ncauses = "startup"', "unknown field `causes`"),
+        ('[[known]]\nwhy = "x"', "would mute everything"),
+        ('[[known]]\ngroup = "x"\nuntil = "soon"', "Invalid RFC3339"),
+        ("known = 1", "Expected `array`, got `int`"),
         ("[[known", "not valid TOML"),
     ],
 )

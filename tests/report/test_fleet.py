@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 from rebalance_forensics.records import DAY_MS, HOUR_MS
 from rebalance_forensics.report.fleet import (
     Fleet,
@@ -92,7 +94,7 @@ def test_changes_compare_the_last_week_with_the_one_before() -> None:
 
 
 def test_what_a_team_accepted_is_muted_until_a_day_and_counted() -> None:
-    known = Known(cause="slow-*", group="pay*", until=END - 2 * DAY_MS, why="OPS-12")
+    known = Known(cause="slow-*", group="pay*", until=date(2026, 9, 2), why="OPS-12")
     found = fleet(incident(3), incident(1), incident(3, "process-crash", "payments"), known=(known,))
     assert found.headline == "2 incidents (2 warning); faults in 1 of 1 group; 0 rebalances; 1 known incident muted."
     assert section(found, "muted").rows == (("cause slow-*, group pay*", "2026-09-02, over", "1", "1 s", "OPS-12"),)

@@ -18,7 +18,7 @@ class Bar(Struct, frozen=True, kw_only=True):
     x: int
     y: float
     height: float
-    says: str
+    label: str
 
 
 def fleet_page(fleet: Fleet, tool_version: str) -> str:
@@ -50,8 +50,13 @@ def _bars(fleet: Fleet) -> list[Bar]:
             if number:
                 height = HEIGHT * number / _most(fleet)
                 y -= height
-                says = f"{day}: {number} {severity}"
                 bars.append(
-                    Bar(severity=severity, x=index * DAY_WIDTH, y=round(y, 2), height=round(height, 2), says=says)
+                    Bar(
+                        severity=severity,
+                        x=index * DAY_WIDTH,
+                        y=round(y, 2),
+                        height=round(height, 2),
+                        label=f"{day}: {number} {severity}",
+                    )
                 )
     return bars
