@@ -178,9 +178,9 @@ class Coverage:
         return event.at is not None and self._ends.get(place_of(event), 0) > event.at + NEXT_HEARTBEAT_MS
 
 
-def covering(logs: Iterable[CoveredLog], begin: int, end: int, *, detailed: bool = True) -> tuple[CoveredLog, ...]:
+def covering(logs: Iterable[CoveredLog], begin: int, end: int) -> tuple[CoveredLog, ...]:
     """The logs that cover a span together: one alone, or one rolled file after the other."""
-    touching = [log for log in logs if (log.detailed or not detailed) and log.end >= begin and log.begin <= end]
+    touching = [log for log in logs if log.detailed and log.end >= begin and log.begin <= end]
     touching.sort(key=attrgetter("begin"))
     whole = bool(touching) and touching[0].begin <= begin and max([log.end for log in touching]) >= end
     return tuple(touching) if whole else ()

@@ -161,9 +161,9 @@ def spark_jars() -> Path:
     return Path(found.origin).parent / "jars"
 
 
-def command_line(java: Java, options: Sequence[str], *, heap: str) -> list[str]:
+def command_line(java: Java, options: Sequence[str]) -> list[str]:
     """How the JVM is started; only jar files stand on its class path, as a class-data archive demands."""
-    return [str(java.executable), "-cp", class_path(), f"-Xmx{heap}", *module_options(), *options, SERVER]
+    return [str(java.executable), "-cp", class_path(), "-Xmx2g", *module_options(), *options, SERVER]
 
 
 def class_path() -> str:
@@ -198,14 +198,14 @@ def jvm_environment() -> dict[str, str]:
     }
 
 
-def launch(java: Java, options: Sequence[str] = (), *, heap: str = "2g") -> Booting:
+def launch(java: Java, options: Sequence[str] = ()) -> Booting:
     """Start the JVM and go on."""
     directory = Path(tempfile.mkdtemp(prefix="jvm-", dir=scratch.directory()))
     address, log = directory / "gateway", directory / "jvm.log"
     environment = {**jvm_environment(), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)}
     with log.open("wb") as output:
         process = subprocess.Popen(  # noqa: S603 - the Java that was found and checked
-            command_line(java, options, heap=heap),
+            command_line(java, options),
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,

@@ -39,7 +39,7 @@ def warm_up(java_home: str | None) -> Iterator[str]:
     log = _run_once(java, archive)
     if archive.dumping:
         # The watched run only listed the classes.
-        command = command_line(java, archive.dumping, heap="2g")
+        command = command_line(java, archive.dumping)
         subprocess.run(command, check=False, capture_output=True, timeout=300)  # noqa: S603 - the Java that was checked
     if not archive.path.is_file():
         raise InputError(f"Java {java.release} at {java.executable} wrote no archive of its classes: {_last(log)}.")
