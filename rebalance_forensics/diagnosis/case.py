@@ -119,7 +119,9 @@ def _losses(timeline: Timeline) -> tuple[Loss, ...]:
 
 
 def _speakers(timeline: Timeline) -> tuple[SpeakerKey, ...]:
-    speakers = {id(event.speaker): event for event in timeline.own.by_clients}.values()
+    # Of a speaker's lines one that names the group, if any does: it ties all others to it.
+    lines = timeline.own.by_clients
+    speakers = {id(e.speaker): e for e in chain(lines, (e for e in lines if e.group is not None))}.values()
     members = (e for e in speakers if e.group is not None or timeline.participants.of_speaker(e) is not None)
     # Of members that a coordinator fences without naming the group: as if each had logged it (see `unnamed_groups`).
     fenced = ((*speaker_key(e)[:2], e.instance_id) for e in timeline.of(StaticMemberFenced))

@@ -148,3 +148,13 @@ def test_a_worker_that_rejoins_when_another_stops_shows_that_the_group_lives_on(
         "56,021", "Stabilized group payments generation 5 (__consumer_offsets-0) with 1 members"
     )
     assert "shutdown" not in {i.root_causes[0].cause for i in incidents(tmp_path, stopped, joining, alone)}
+
+
+def test_a_line_that_names_the_group_ties_those_of_its_writer_that_do_not(tmp_path: Path) -> None:
+    refused = (
+        "[2026-03-01 01:10:43,839] ERROR    OffsetCommit failed for group payments due to group error ({}), will rejoin"
+    )
+    again = "[2026-03-01 01:10:43,841] WARNING  Auto offset commit failed: {}"
+    error = "IllegalGenerationError - 22 - The generation id is not the current generation."
+    found = incidents(tmp_path, *LEFT, refused.format(error), again.format(error))
+    assert {i.group for i in found} == {"payments"}

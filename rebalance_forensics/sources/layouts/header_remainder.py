@@ -210,7 +210,9 @@ class _Heading:
 @lru_cache(maxsize=4096)
 def _is_class(name: str) -> bool:
     name = re.sub(r":\d+\Z", "", name)
-    return bool(re.fullmatch(_SIMPLE, name)) or (name.count(".") > 1 and bool(re.fullmatch(_QUALIFIED, name)))
+    if re.fullmatch(_SIMPLE, name) or (name.count(".") > 1 and re.fullmatch(_QUALIFIED, name)):
+        return True
+    return (found := _CLASS.match(name)) is not None and found["module"] is not None
 
 
 def begins_as_kafka_does(message: str) -> bool:
