@@ -30,6 +30,7 @@ SPEAKERS = {
     "process": "Any process",
     "jvm": "JVMs",
     "host": "Kernels and supervisors",
+    "kubernetes": "Kubernetes and Docker",
     "schema-registry": "Schema Registry",
 }
 MOST = 5

@@ -11,7 +11,15 @@ from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.cli.analysis_run import catalog_with
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.discovery import all_causes
-from rebalance_forensics.diagnosis.reference.glossary import FOLLOW_UPS, KIPS, SETTINGS, WHERE, FollowUp, neighbours_of
+from rebalance_forensics.diagnosis.reference.glossary import (
+    FOLLOW_UPS,
+    KIPS,
+    LINKS,
+    SETTINGS,
+    WHERE,
+    FollowUp,
+    neighbours_of,
+)
 from rebalance_forensics.diagnosis.reference.known_bugs import all_bugs
 from rebalance_forensics.pipeline.refusals import InputError, near_names
 from rebalance_forensics.records import LogRecord
@@ -28,9 +36,14 @@ def explanation_of(asked: str) -> Explanation:
         return _taught(name, cause, usual=cause.usual, evidence=cause.shows, neighbours=neighbours)
     if name in FOLLOW_UPS:
         return _taught(f"{name} (a follow-up)", FOLLOW_UPS[name])
+    if (link := LINKS.get(name)) is not None:
+        title = f"{name} (behind a cause)"
+        return Explanation(cause=title, summary=link.summary, evidence=link.shows, remedy=link.remedy)
     if (found := _kafkas_own(asked.strip())) is not None:
         return found
-    near = near_names(asked, [*sorted(all_causes()), *FOLLOW_UPS, *SETTINGS], limit=3)
+    near = near_names(asked, [*sorted(all_causes()), *FOLLOW_UPS, *SETTINGS], limit=3) or near_names(
+        asked, [*LINKS], limit=3
+    )
     meant = f"did you mean {' or '.join(near)}?" if near else "it takes a cause, a setting, a KIP, a bug or an error."
     raise InputError(f"nothing is known of {asked!r}; {meant}")
 

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.reference.glossary import LINKS
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.orchestration import ContainerReported
 from rebalance_forensics.events.process import ProcessDied, ProcessKilled, ThreadsStopped, ThreadStack
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
@@ -19,6 +21,8 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS
 # After a full collection this share of the heap is still in use: the next collection follows soon.
 _FULL_IN_TENTHS = 9
 _KIB_A_GIB = 1 << 20
+# Links by which somebody wanted the stop or the start.
+_PLANNED = frozenset(("stopped", "rollout", "recreated", "scaled-down", "scaled-up"))
 # Words in the names of logs and units that do not identify an application.
 _OF_ANY_LOG = frozenset({"gc", "log", "current", "pid", "jvm", "safepoint", "service", "gz", "txt", "app", "old"})
 
@@ -66,9 +70,9 @@ def words_of(name: str) -> set[str]:
     return {word for word in re.split(r"[^a-z]+", name.lower()) if len(word) > 1}
 
 
-def ended_by_sigterm(kill: ProcessKilled) -> bool:
-    """True for a unit that ended by SIGTERM."""
-    return kill.signal is not None and kill.signal.startswith("15/")
+def ended_on_request(kill: ProcessKilled) -> bool:
+    """True for a unit that ended by SIGTERM, or with the status of a JVM that did."""
+    return kill.signal is not None and kill.signal.partition("/")[0] in ("0", "15", "130", "143")
 
 
 def behind_pause(stops: Sequence[ThreadsStopped]) -> tuple[Link, ...]:
@@ -86,7 +90,7 @@ def behind_pause(stops: Sequence[ThreadsStopped]) -> tuple[Link, ...]:
 
 
 def behind_end(
-    kills: Sequence[ProcessKilled], died: ProcessDied | None, last: ThreadsStopped | None = None
+    kills: Sequence[ProcessKilled | ContainerReported], died: ProcessDied | None, last: ThreadsStopped | None = None
 ) -> tuple[Link, ...]:
     """Why the process ended: who killed it, and for what, or what its JVM died of; `last` is its last collection."""
     if not kills:
@@ -97,14 +101,76 @@ def behind_end(
             return (Link("out-of-memory", why, 0.97, (died,)), *_full_heap(died, last))
         where = f" in {died.frame}" if died.frame else ""
         return (Link("crashed", f"Its JVM crashed with {died.reason}{where}.", 0.97, (died,)),)
-    by_memory = next((e for e in kills if e.why == "oom-kill"), None)
-    first = by_memory or kills[0]
+    by_pod = [e for e in kills if isinstance(e, ContainerReported)]
+    by_host = [e for e in kills if isinstance(e, ProcessKilled)]
+    links = behind_container(by_pod)
+    if not by_host or (links and not any(e.why == "oom-kill" for e in by_host)):
+        return links
+    by_memory = next((e for e in by_host if e.why == "oom-kill"), None)
+    first = by_memory or by_host[0]
     who = f"{first.command} (pid {first.pid})" if first.pid else first.unit or "the process"
     if by_memory is not None:
         killer = "The kernel" if first.by == "kernel" else "systemd reports that the kernel"
-        return (Link("oom-kill", f"{killer} killed {who}: out of memory.", 0.95, kills[:4]),)
+        return (Link("oom-kill", f"{killer} killed {who}: out of memory.", 0.95, (*by_host[:3], *by_pod[:1])),)
+    if first.why == "exited":
+        return (Link("exited", f"systemd logged that {who} ended with status {first.signal}.", 0.9, by_host[:4]),)
     what = "killed" if first.why == "killed" else "crashed"
-    return (Link(what, f"systemd logged that {who} was ended by signal {first.signal}.", 0.9, kills[:4]),)
+    logged_by = "The kernel" if first.by == "kernel" else "systemd"
+    signal = f" by signal {first.signal}" if first.signal else f": {first.fault}" if first.fault else ""
+    return (Link(what, f"{logged_by} logged that {who} was ended{signal}.", 0.9, by_host[:4]),)
+
+
+# The cause that says most comes first: a container at its limit also ends with exit code 137, an evicted one is killed.
+SIGKILL = frozenset(("9", "SIGKILL", "KILL"))
+_BY_RANK = ("evicted", "preempted", "oom-kill", "killed-by-probe", "signalled", "ended", "stopping")
+
+
+def behind_container(reports: Sequence[ContainerReported]) -> tuple[Link, ...]:
+    """What ended a container, by the report that says most, and what made the kubelet do it."""
+    ending = sorted((e for e in reports if e.what in _BY_RANK), key=lambda e: _BY_RANK.index(e.what))
+    if not ending:
+        return ()
+    first = ending[0]
+    lines = [e for e in ending if e.what == first.what]
+    who = f"ontainer {first.container} of {first.name}" if first.container not in (None, first.name) else ""
+    one, who = (f"C{who}", f"c{who}") if who else (first.name, first.name)
+    code = next((e.exit_code for e in ending if e.exit_code is not None), None)
+    exited = f" (exit code {code})" if code is not None else ""
+    detail = (first.detail or "").rstrip(".")
+    match first.what:
+        case "oom-kill":
+            what, why = "oom-kill", f"{one} was killed at its memory limit{exited}."
+        case "evicted":
+            if first.short_of:
+                low = f"Its node was low on {first.short_of}{f': {detail}' if detail else ''}."
+                evicted = Link("evicted", f"Pod {first.name} was evicted.", 0.95, lines[:2])
+                return (evicted, Link("node-short", low, 0.95, lines[:2]))
+            what, why = "evicted", f"Pod {first.name} was evicted{f': {detail}' if detail else ''}."
+        case "preempted":
+            what, why = "preempted", f"Pod {first.name} was preempted{f' by {detail}' if detail else ''}."
+        case "killed-by-probe":
+            why = f"The kubelet stopped {who} to restart it: its {first.probe} probe kept failing{exited}."
+            failed = [e for e in reports if e.what == "probe-failed" and e.probe == first.probe]
+            return (Link("killed-by-probe", why, 0.95, lines[:2]), *_behind_probe(failed, first.probe or "liveness"))
+        case "signalled":
+            what, why = (
+                "killed" if first.signal in SIGKILL else "stopped",
+                f"Signal {first.signal} was sent to {who}{exited}.",
+            )
+        case "ended":
+            what, why = "exited", f"{one} ended with exit code {code}{f' ({detail})' if detail else ''}."
+        case _:
+            what, why = "stopped", f"{one} was stopped on request{exited}."
+    return (Link(what, why, 0.95, lines[:2]),)
+
+
+def _behind_probe(failed: Sequence[ContainerReported], probe: str) -> tuple[Link, ...]:
+    if not failed:
+        return ()
+    times = max(len(failed), *(e.count for e in failed))
+    often = f"{times} times, at last with" if times > 1 else "with"
+    why = f"Its {probe} probe failed {often}: {(failed[-1].detail or '').rstrip('.')}."
+    return (Link("probe-failed", why, 0.9, failed[-3:]),)
 
 
 def _full_heap(died: ProcessDied, last: ThreadsStopped | None) -> tuple[Link, ...]:
@@ -169,13 +235,6 @@ def heap_after(stop: ThreadsStopped | ProcessDied) -> str | None:
     return f"{stop.after_kib >> 10:,} of {stop.size_kib >> 10:,} MiB"
 
 
-FIT_INTO_MEMORY = Advice(
-    action="Raise the memory limit of that process or host, or lower what it takes: heap (-Xmx), metaspace, "
-    "threads and direct buffers must fit below the limit.",
-    why="The kernel killed it because memory ran out.",
-)
-
-
 def after_stop_of_threads(stop: ThreadsStopped) -> Advice:
     """What to change so that a JVM does not stand still for so long."""
     stood = seconds(stop.stopped_ms)
@@ -214,8 +273,19 @@ def without_the_slow_call(links: Sequence[Link]) -> tuple[Advice, ...]:
 
 
 def advice_on(links: Sequence[Link]) -> tuple[Advice, ...]:
-    """What to change about what stands behind it; empty where that leaves the cause open."""
+    """What to change about the last of what stands behind it; empty where that was planned, or nothing is known."""
     first = links[0] if links else None
     if first is not None and isinstance(stop := first.lines[0], ThreadsStopped):
         return (after_stop_of_threads(stop),)
-    return (FIT_INTO_MEMORY,) if first is not None and first.what == "oom-kill" else ()
+    last = next((link for link in reversed(links) if link.what not in _PLANNED), None)
+    return (Advice(action=LINKS[last.what].remedy, why=last.why),) if last is not None else ()
+
+
+# Words that begin a sentence and are no names.
+_LOWERED = re.compile(r"(?:The|Its|Container|Signal|Pod|Node|Autoscaler)\b")
+
+
+def as_reason(link: Link) -> str:
+    """The link as a clause within a sentence."""
+    text = link.why.rstrip(".")
+    return text[0].lower() + text[1:] if _LOWERED.match(text) else text

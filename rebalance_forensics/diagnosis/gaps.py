@@ -9,7 +9,7 @@ from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.cluster.blows import LOOPBACK
 from rebalance_forensics.diagnosis.episodes.members.departures import FIRST_EPOCH
 from rebalance_forensics.diagnosis.model import Gap, GapKind, Incident
-from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, some
+from rebalance_forensics.diagnosis.wording.durations import counted, lasting, seconds, some
 from rebalance_forensics.events.process import ClusterReported
 from rebalance_forensics.records import LEFT_OUT, SECOND_MS, EpochMs, elapsed, is_timed
 from rebalance_forensics.timeline.clocks.file_clocks import Doubt
@@ -34,6 +34,7 @@ def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...
         _ends_early(timeline, incidents),
         _doubtful_times(timeline),
         _cut_lines(timeline),
+        _untied_reports(timeline, incidents),
     )
     return tuple(chain.from_iterable(found))
 
@@ -296,4 +297,28 @@ def _cut_lines(timeline: Timeline) -> Iterator[Gap]:
             which.format(in_words(timeline.group)),
             "What was left out, such as member ids, generations and reasons, is unknown. The same lines in full would "
             "show it.",
+        )
+
+
+def _untied_reports(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:
+    """Events of orchestrators without a time, or of which none names a pod of the group: counted, never a cause."""
+    reported = timeline.orchestration
+    if not incidents or not reported:
+        return
+    if reported.untimed:
+        paths, number = some(sorted({e.origin.path for e in reported.untimed})), len(reported.untimed)
+        have = "has" if number == 1 else "have"
+        yield _timeless(
+            f"{counted(number, 'event')} of Kubernetes in {paths} {have} an age and no time.",
+            "Ages count back from when the table was made, so what they belong to is unknown. kubectl get events -A "
+            "-o json > events.json keeps the times.",
+        )
+    if reported.timed and not any(reported.pods_of(a) for a in timeline.membership.members):
+        many, group = counted(len(reported.timed), "event"), in_words(timeline.group)
+        yield _throughout(
+            timeline,
+            f"None of {many} of Kubernetes or Docker is known to be of {group}.",
+            "They were counted and nothing was concluded from them. A member is tied to its pod or container by the "
+            "name of its host, the directory or name of its log, its client id or its group.instance.id; a "
+            "StatefulSet's pod that occurs in several namespaces also by the namespace in the path of its log.",
         )

@@ -14,6 +14,7 @@ from rebalance_forensics.events.connect import *
 from rebalance_forensics.events.coordinator import *
 from rebalance_forensics.events.epochs import *
 from rebalance_forensics.events.membership import *
+from rebalance_forensics.events.orchestration import *
 from rebalance_forensics.events.partitions import *
 from rebalance_forensics.events.process import *
 from rebalance_forensics.events.rebalances import *

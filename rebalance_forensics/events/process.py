@@ -155,14 +155,18 @@ class ThreadStack(Event, frozen=True, kw_only=True):
 
 
 class ProcessKilled(Event, frozen=True, kw_only=True):
-    """The kernel or a supervisor ended a process, or saw that it was ended from outside; it logs nothing itself."""
+    """The kernel or a supervisor ended a process, or saw it end; the process itself logs nothing of it.
 
-    why: Literal["oom-kill", "killed", "crashed"]
+    `signal` is what systemd prints as its status: `9/KILL`, `1/FAILURE`; `fault` is the kernel's word for a crash.
+    """
+
+    why: Literal["oom-kill", "killed", "crashed", "exited"]
     by: Literal["kernel", "systemd"]
     pid: int | None = None
     command: str | None = None
     unit: str | None = None
     signal: str | None = None
+    fault: str | None = None
 
 
 OF_THE_HOST = (ThreadsStopped, ThreadStack, ProcessKilled)

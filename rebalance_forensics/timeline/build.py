@@ -67,6 +67,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         own=lines.own,
         ungrouped=lines.ungrouped,
         nearby=lines.nearby,
+        orchestration=ungrouped.orchestration,
         starts=TimeIndex(processes.starts),
         stops=TimeIndex(processes.stops),
         membership=membership,

@@ -21,6 +21,7 @@ from rebalance_forensics.timeline.identity.copied_logs import without_copies
 from rebalance_forensics.timeline.identity.log_writers import instance_of, with_brokers, with_roles
 from rebalance_forensics.timeline.identity.names import application_of, has_unique_suffix, streams_client
 from rebalance_forensics.timeline.identity.participants import home_of, member_ids_in, place_name
+from rebalance_forensics.timeline.orchestration import Orchestration
 from rebalance_forensics.timeline.process_logs import ProcessLog, ProcessLogs
 from rebalance_forensics.timeline.time_index import grouped, linked, lists_by_key, sets_by_key
 from rebalance_forensics.timeline.unnamed_groups import UnnamedClients, UnnamedGroup, unnamed_groups
@@ -38,7 +39,13 @@ class UngroupedEvents:
     def __init__(self, events: Iterable[Event] = (), logs: LogsRead = MappingProxyType({})) -> None:
         self.logs = logs
         """The extent of each log of the cluster, on its own clock."""
-        everything = tuple(events)
+        all_events = tuple(events)
+        reported = [event for event in all_events if isinstance(event, ev.OF_THE_ORCHESTRATOR)]
+        self.orchestration = Orchestration(reported)
+        """What orchestrators report of pods, whichever cluster their members are connected to."""
+        everything = (
+            tuple(e for e in all_events if not isinstance(e, ev.OF_THE_ORCHESTRATOR)) if reported else all_events
+        )
         (known,), self.copies = without_copies(everything)
         """Copies of one log by lines without a group; a group's own lines may be too few to show it."""
         shared = with_brokers(with_roles(known, ()))
@@ -82,7 +89,8 @@ class UngroupedEvents:
 
         Empty for one cluster, and where the logs of several lie in one directory.
         """
-        found = self._logs_of_brokers.directories_of_clusters({path for path, _ in self.logs})
+        paths = {path for path, _ in self.logs} - self.orchestration.files
+        found = self._logs_of_brokers.directories_of_clusters(paths)
         if found is None:
             return {}
         self._depth, names = found
@@ -91,7 +99,8 @@ class UngroupedEvents:
 
     def _in_files(self, files: Collection[str]) -> UngroupedEvents:
         events = (event for (file, _), in_log in self._at.items() if file in files for event in in_log)
-        return UngroupedEvents(events, {place: log for place, log in self.logs.items() if place[0] in files})
+        logs = {place: log for place, log in self.logs.items() if place[0] in files}
+        return UngroupedEvents((*events, *self.orchestration), logs)
 
     def by_cluster(self, cluster: str, own: Iterable[Event]) -> Iterator[tuple[str, UngroupedEvents, Iterable[Event]]]:
         """A group's lines cluster by cluster: groups of the same name in two clusters are two groups."""

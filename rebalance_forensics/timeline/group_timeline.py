@@ -26,6 +26,7 @@ from rebalance_forensics.timeline.model import (
     ProtocolTerm,
     RebalanceMode,
 )
+from rebalance_forensics.timeline.orchestration import Orchestration
 from rebalance_forensics.timeline.process_logs import NearbyLines
 from rebalance_forensics.timeline.time_index import NOTHING, IntervalIndex, TimeIndex, joined
 
@@ -53,6 +54,8 @@ class Timeline:
     """Brokers' lines that name neither group nor member."""
     nearby: NearbyLines
     """The lines of its members' processes about their connections and starts, shared by the groups of a process."""
+    orchestration: Orchestration
+    """What orchestrators report of pods, the members' and others."""
     starts: TimeIndex[Start]
     stops: TimeIndex[Stop]
     membership: MembershipTable

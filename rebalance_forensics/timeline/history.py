@@ -107,9 +107,31 @@ def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
     """A lane for each member, followed by those of its threads, then one for each coordinator."""
     marked = ((event, mark) for event in _events_of_lanes(timeline) if (mark := _mark_of(event)) is not None)
     marks = lists_by_key((name, mark) for event, mark in marked for name in _lane_names(timeline, event, mark))
+    for name, mark in _marks_of_pods(timeline):
+        marks[name] = sorted([*marks[name], mark], key=attrgetter("at"))
     members = sorted(timeline.membership.members, key=lambda a: a.name)
     lanes = [lane for participant in members for lane in _lanes_of_participant(timeline, participant, marks)]
     return (*lanes, *_coordinator_lanes(timeline, marks))
+
+
+# Of a pod that restarts all day the last reports are drawn.
+_MOST_OF_A_POD = 40
+_FAULTS_OF_PODS = ("oom-kill", "killed-by-probe", "evicted", "preempted", "ended", "signalled")
+
+
+def _marks_of_pods(timeline: Timeline) -> Iterator[tuple[str, Mark]]:
+    """What orchestrators did to a member's pod, in the lane of that member."""
+    for participant in timeline.membership.members if timeline.orchestration else ():
+        pods = timeline.orchestration.pods_of(participant)
+        for event in timeline.orchestration.reports(pods, timeline.first, timeline.last)[-_MOST_OF_A_POD:]:
+            what = event.what.replace("-", " ")
+            severity: Literal["fault", "notice", "plain"] = "fault" if event.what in _FAULTS_OF_PODS else "notice"
+            if event.at is not None:
+                kind, label = f"pod-{event.what}", f"{event.container or event.name}: {what}"
+                yield (
+                    participant.name,
+                    Mark(at=event.at, kind=kind, label=label, severity=severity, evidence=evidence_of(event)),
+                )
 
 
 def _lane_names(timeline: Timeline, event: Event, mark: Mark) -> set[str]:

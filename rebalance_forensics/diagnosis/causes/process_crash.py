@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rebalance_forensics.diagnosis.behind import FIT_INTO_MEMORY, behind_end, heap_after
+from rebalance_forensics.diagnosis.behind import Link, advice_on, as_reason, behind_end, heap_after
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, is_missing
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_line, losses
+from rebalance_forensics.diagnosis.episodes.members.pods import reports_of
 from rebalance_forensics.diagnosis.episodes.members.restarts import successors
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
@@ -17,7 +18,7 @@ from rebalance_forensics.diagnosis.signs.process_stops import kills_of, last_col
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.diagnosis.wording.sessions import least_session, session_setting
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.process import ProcessDied, ProcessKilled
+from rebalance_forensics.events.process import ProcessDied
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival
@@ -36,15 +37,17 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     replaced = successors(timeline)
     for absence in losses(timeline):
         died, kills, newcomers = death_of(timeline, absence), kills_of(timeline, absence), replaced.get(id(absence), ())
+        reports = [e for e in reports_of(timeline, absence) if e not in kills] if kills else []
+        links = behind_end((*kills, *reports), died, last_collection(timeline, absence) if died is not None else None)
         yield about_heartbeat_loss(
             timeline,
             absence,
-            narrative=stopped_without_leaving(timeline, absence, newcomers, died),
+            narrative=stopped_without_leaving(timeline, absence, newcomers, died, links[-1:] if kills else ()),
             severity="critical" if is_missing(timeline, [absence]) and not newcomers else "warning",
             own=(*kills[:2], *((died,) if died is not None else ()), *last_line(timeline, absence)),
             implies=newcomers,
-            advice=after_crash(timeline, absence, kills, died),
-            behind=behind_end(kills, died, last_collection(timeline, absence) if died is not None else None),
+            advice=after_crash(timeline, absence, links, died),
+            behind=links,
         )
 
 
@@ -91,13 +94,13 @@ CAUSE = Cause(
 
 
 def after_crash(
-    timeline: Timeline, absence: Absence, kills: Sequence[ProcessKilled], died: ProcessDied | None
+    timeline: Timeline, absence: Absence, links: Sequence[Link], died: ProcessDied | None
 ) -> tuple[Advice, ...]:
     """Find out why the process died; a shorter session gives its partitions away sooner."""
     session = timeouts.session_of_member_ms(timeline, absence.participant)
     is_set_to = f" ({seconds(session)})" if session else ""
     return (
-        _look_for_its_end(absence, kills, died),
+        *((advice_on(links) if died is None else ()) or (_look_for_its_end(absence, died),)),
         Advice(
             action=f"Lower {session_setting(timeline)} if another member must take over sooner "
             f"(not below {least_session(timeline)}).",
@@ -107,10 +110,8 @@ def after_crash(
     )
 
 
-def _look_for_its_end(absence: Absence, kills: Sequence[ProcessKilled], died: ProcessDied | None) -> Advice:
+def _look_for_its_end(absence: Absence, died: ProcessDied | None) -> Advice:
     """Where to look for the end of the process: in the JVM's own line, if there is one."""
-    if any(kill.why == "oom-kill" for kill in kills):
-        return FIT_INTO_MEMORY
     if died is not None and "OutOfMemoryError" in (died.reason or ""):
         used = heap_after(died)
         return Advice(
@@ -134,9 +135,13 @@ def _look_for_its_end(absence: Absence, kills: Sequence[ProcessKilled], died: Pr
 
 
 def stopped_without_leaving(
-    timeline: Timeline, absence: Absence, newcomers: Sequence[Arrival], died: ProcessDied | None
+    timeline: Timeline,
+    absence: Absence,
+    newcomers: Sequence[Arrival],
+    died: ProcessDied | None,
+    ended_by: Sequence[Link] = (),
 ) -> str:
-    """A process that died; `newcomers` took its place."""
+    """A process that died; `newcomers` took its place, `ended_by` is the last of what is behind it."""
     session = timeouts.session_of_member_ms(timeline, absence.participant)
     expired = f"its session expired{f' after {seconds(session)}' if session else ''}"
     reason = f"its process died ({died.reason})" if died is not None and died.reason else "its process died"
@@ -147,7 +152,8 @@ def stopped_without_leaving(
         later = "it was restarted afterwards"
     elif absence.back_at is not None:
         later = "it joined again later" if absence.back_at >= absence.at else "it had already joined anew"
-    return f"{{who}} stopped without leaving the group: {how}; {later}."
+    why = f" because {as_reason(ended_by[0])}" if ended_by else ""
+    return f"{{who}} stopped without leaving the group{why}{';' if ':' in why else ':'} {how}; {later}."
 
 
 def death_of(timeline: Timeline, absence: Absence) -> ProcessDied | None:

@@ -10,6 +10,7 @@ from rebalance_forensics import defects
 from rebalance_forensics.diagnosis import causes
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.contest import Brings, consequences_of
+from rebalance_forensics.diagnosis.engine.orchestrated import with_orchestration
 from rebalance_forensics.diagnosis.engine.weights import Weighed, weighed
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -37,7 +38,9 @@ def put_forward(timeline: Timeline) -> tuple[list[Weighed], dict[str, str]]:
         if cause.evidence_types and not timeline.shows_any(cause.evidence_types):
             continue
         try:
-            found += [weighed(timeline, name, cause, hypothesis) for hypothesis in cause.propose(timeline)]
+            found += [
+                weighed(timeline, name, cause, with_orchestration(timeline, name, h)) for h in cause.propose(timeline)
+            ]
         except Exception as error:  # noqa: BLE001 - whatever it was, it is told as a gap
             broken[name] = defects.describe(error)
     return found, broken

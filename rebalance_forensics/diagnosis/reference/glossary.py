@@ -1,4 +1,4 @@
-"""What explanations look up: Kafka's settings and KIPs, follow-ups, and causes that look alike."""
+"""What explanations look up: settings, KIPs, follow-ups, what stands behind causes, and causes that look alike."""
 
 from __future__ import annotations
 
@@ -28,6 +28,14 @@ class Lookalikes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     apart: str
 
 
+class LinkKind(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What may stand behind a cause: what it is, how it shows, what to do about it."""
+
+    summary: str
+    shows: str
+    remedy: str
+
+
 class Glossary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The file glossary.yaml."""
 
@@ -35,11 +43,12 @@ class Glossary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     kips: dict[str, str]
     follow_ups: dict[str, FollowUp]
     lookalikes: tuple[Lookalikes, ...]
+    links: dict[str, LinkKind]
 
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 GLOSSARY = convert(yaml.load(Path(__file__).with_suffix(".yaml").read_bytes(), Loader=_LOADER), Glossary)  # noqa: S506 - it is safe
-SETTINGS, KIPS, FOLLOW_UPS = GLOSSARY.settings, GLOSSARY.kips, GLOSSARY.follow_ups
+SETTINGS, KIPS, FOLLOW_UPS, LINKS = GLOSSARY.settings, GLOSSARY.kips, GLOSSARY.follow_ups, GLOSSARY.links
 
 
 def neighbours_of(cause: str) -> Iterator[tuple[str, str]]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from rebalance_forensics.diagnosis import behind
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.pods import is_kill, reports_of
 from rebalance_forensics.diagnosis.seen import host_place, seen
 from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, sign
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.orchestration import ContainerReported
 from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.process import ProcessKilled, ThreadsStopped, ThreadStack
 from rebalance_forensics.timeline.clients import is_java_member
@@ -21,6 +23,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.orchestration import is_unique
 from rebalance_forensics.timeline.timeouts import (
     POLL,
     heartbeat_interval_ms,
@@ -28,7 +31,7 @@ from rebalance_forensics.timeline.timeouts import (
     setting_ms,
     shown_poll_ms,
 )
-from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 # Threads of a consumer that run whether or not the application polls.
 _BESIDE_THE_LOOP = ("kafka-coordinator-heartbeat-thread", "consumer_background_thread", "kafka-producer-network-thread")
@@ -102,15 +105,23 @@ def _threads_in_poll(timeline: Timeline) -> frozenset[str | None]:
     return frozenset(e.speaker.thread for e in timeline.of(ThreadStack) if e.in_poll)
 
 
-@sign("the kernel or a supervisor logged that its process was killed")
+@sign("the kernel, a supervisor or an orchestrator logged that its process was killed")
 def was_killed(timeline: Timeline, subject: Subject) -> Answer:
     """Another log than its own shows the end of its process; SIGKILL leaves no time to log anything."""
     return seen(
         (e for absence in subject.absences for e in kills_of(timeline, absence)),
-        (
-            host_place(timeline, a, "the logs of the kernel and of the supervisor on the host of {}")
-            for a in subject.absences
-        ),
+        (host_place(timeline, a, _logs_of_its_end(a.participant)) for a in subject.absences),
+    )
+
+
+def _logs_of_its_end(participant: Participant) -> str:
+    """Where the end of its process is logged: on its host, or for a pod in its events and its status."""
+    pod = next((name for name in sorted(participant.hosts) if is_unique(name)), None)
+    if pod is None:
+        return "the logs of the kernel and of the supervisor on the host of {}"
+    return (
+        "the events and the status of the pod of {} (kubectl get events -A -o json > events.json, "
+        f"kubectl get pods -A -o json --field-selector metadata.name={pod} > pod.json)"
     )
 
 
@@ -161,26 +172,38 @@ def _names_of(participant: Participant) -> set[str]:
     return {word for name in names for word in behind.words_of(name)}
 
 
-def kills_of(timeline: Timeline, absence: Absence) -> tuple[ProcessKilled, ...]:
-    """What the kernel or a supervisor logged of the end of its process; none where it may have been another one's."""
-    if not timeline.shows_any((ProcessKilled,)):
+Kill = ProcessKilled | ContainerReported
+
+
+def kills_of(timeline: Timeline, absence: Absence) -> tuple[Kill, ...]:
+    """What a kernel, supervisor or orchestrator logged of the end of its process; none where it may be another's."""
+    if not timeline.orchestration and not timeline.shows_any((ProcessKilled,)):
         return ()
     participant = absence.participant
     # Syslog cuts the time to whole seconds.
     begin = absence.at - session_timeout_ms(timeline) - heartbeat_interval_ms(timeline) - ROUND_TRIP_MS
-    kills = [
+    kills: list[Kill] = [
         e
         for e in timeline.of(ProcessKilled).between(begin, absence.at + ROUND_TRIP_MS)
         if [*timeline.participants.at_place(e)] == [participant] and _may_have_killed(timeline, participant, e)
     ]
+    kills += [e for e in reports_of(timeline, absence) if is_kill(e)]
     if kills and absence.start is None and isinstance(log_continues(timeline, absence), Present):
         return ()
-    own = timeline.events_from(participant, Event)
-    return tuple(e for e in kills if not own.any_between(time_of(e) + ROUND_TRIP_MS, absence.at - 1))
+    # A supervisor starts it again at once, long before its session runs out.
+    restarted = absence.start.at if absence.start is not None else absence.at
+    own, until = timeline.events_from(participant, Event), min(absence.at, restarted) - 1
+    return tuple(e for e in kills if not own.any_between(time_of(e) + _takes_ms(e), until))
+
+
+def _takes_ms(kill: Kill) -> int:
+    """How long the process may log on: a pod that is evicted, or restarted for its probe, has time to close."""
+    on_notice = isinstance(kill, ContainerReported) and kill.what in ("evicted", "preempted", "killed-by-probe")
+    return REQUEST_TIMEOUT_MS if on_notice else ROUND_TRIP_MS
 
 
 def _may_have_killed(timeline: Timeline, participant: Participant, kill: ProcessKilled) -> bool:
-    if behind.ended_by_sigterm(kill):
+    if behind.ended_on_request(kill):
         return False
     if kill.command is None:
         return kill.unit is None or _may_be_named_after(participant, kill.unit)

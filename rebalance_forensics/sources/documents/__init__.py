@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from rebalance_forensics.sources import pastes
 from rebalance_forensics.sources.documents import (
+    described_pods,
     journal_blocks,
     json_values,
     printed_events,
@@ -28,6 +29,7 @@ _KINDS: dict[str, tuple[_Begins, _Entries]] = {
     "tailed": (tailed_files.is_document, tailed_files.entries),
     "events": (printed_events.is_document, printed_events.entries),
     "hs-err": (vm_errors.is_document, vm_errors.entries),
+    "described": (described_pods.is_document, described_pods.entries),
     "yaml": (yaml_entries.is_document, yaml_entries.entries),
 }
 

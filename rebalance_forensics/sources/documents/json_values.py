@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from rebalance_forensics.sources.envelopes.base import Line, Placed
+from rebalance_forensics.sources.envelopes.kubernetes import is_state
 from rebalance_forensics.sources.files.codecs import Damage
 from rebalance_forensics.sources.layouts.json_field_names import TEXTS, is_called, pair_of
 from rebalance_forensics.sources.layouts.json_fields import Fields
@@ -36,6 +37,8 @@ def _has_text(value: Mapping[str, object]) -> bool:
     """True if an object contains a log line, itself or in a nested object (`_source.message`)."""
     if pair_of(value):
         return False
+    if is_state(value):
+        return True
     for key, inner in value.items():
         if isinstance(inner, str) and is_called(key, TEXTS) and not key.startswith("next"):
             return True
@@ -136,7 +139,7 @@ def is_document(text: str) -> bool:
     except (ValueError, RecursionError):
         inside = first[1:].lstrip()[:1]
         return inside == "" and _is_key(text[1:]) if newline else inside == '"'
-    if isinstance(value, dict) and is_wrapping(value):
+    if isinstance(value, dict) and (is_wrapping(value) or is_state(value)):
         return True
     return bool(first[end:].strip(_SEPARATORS)) and first[end:].lstrip(_SEPARATORS).startswith("{")
 

@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.behind import (
     behind_end,
     behind_pause,
     ended,
-    ended_by_sigterm,
+    ended_on_request,
     longest_first,
     outlined,
 )
@@ -146,7 +146,7 @@ def _stops_of_processes(timeline: Timeline) -> Iterator[_Sighting]:
 
 def _ended_broker(timeline: Timeline, broker: int, kill: ev.ProcessKilled) -> bool:
     of_kafka = kill.command in (None, "java") and (kill.unit is None or _may_be_of_broker(kill.unit))
-    return of_kafka and not ended_by_sigterm(kill) and not _kept_logging(timeline, broker, time_of(kill))
+    return of_kafka and not ended_on_request(kill) and not _kept_logging(timeline, broker, time_of(kill))
 
 
 def _may_be_of_broker(name: str) -> bool:

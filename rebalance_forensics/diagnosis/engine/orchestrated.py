@@ -1,0 +1,74 @@
+"""What an orchestrator did to the pods of a hypothesis' members: evidence for or against it, and what stands behind it.
+
+It concerns every cause by which processes stop, start or fall silent, so no cause asks for it by itself.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from rebalance_forensics.diagnosis.behind import advice_on, as_reason
+from rebalance_forensics.diagnosis.cause import Hypothesis
+from rebalance_forensics.diagnosis.episodes.members.pods import links_behind
+from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Present, Row, clue
+from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.group_timeline import Timeline
+
+# Kind of a link -> its statement, and what it adds to the odds of each cause.
+_SAYS = {
+    "stopped": "an orchestrator stopped the containers on request",
+    "rollout": "their workload was rolled out at that time",
+    "recreated": "a controller deleted and recreated their pods",
+    "scaled-down": "their workload was scaled down at that time",
+    "scaled-up": "their workload was scaled up at that time",
+    "rescaled": "their workload was scaled up and down in turn",
+}
+_RESTARTED = {
+    "rolling-restart": STRONG, "scale-in": -STRONG - WEAK, "scale-out": -STRONG - WEAK, "scaling-flap": -STRONG - WEAK,
+    "member-left": -STRONG,
+}  # fmt: skip
+_ADDS: dict[str, dict[str, int]] = {
+    "stopped": {
+        "process-crash": -STRONG - WEAK, "process-pause": -STRONG, "network-partition": -STRONG, "scale-in": WEAK,
+        "rolling-restart": WEAK, "shutdown": WEAK, "static-member-restart": WEAK,
+    },
+    "rollout": _RESTARTED,
+    "recreated": _RESTARTED,
+    "scaled-down": {"scale-in": STRONG, "shutdown": WEAK, "rolling-restart": -STRONG, "member-left": -STRONG},
+    "scaled-up": {"scale-out": STRONG, "startup": WEAK, "rolling-restart": -STRONG},
+    "rescaled": {
+        "scaling-flap": STRONG + WEAK, "rolling-restart": -STRONG - WEAK, "scale-in": -WEAK, "scale-out": -WEAK,
+    },
+}  # fmt: skip
+# Causes by which processes stop or start, which something behind them may have made them do.
+_STOPS_AND_STARTS = frozenset(
+    (
+        *("rolling-restart", "scale-in", "scale-out", "scaling-flap", "shutdown", "startup", "member-left"),
+        *("static-member-restart", "static-member-expired"),
+    )
+)
+_CLUES: dict[tuple[str, str], Row] = {
+    (what, cause): clue(f"pods-{what}", weight, _SAYS[what])
+    for what, causes in _ADDS.items()
+    for cause, weight in causes.items()
+}
+
+
+def with_orchestration(timeline: Timeline, cause: str, hypothesis: Hypothesis) -> Hypothesis:
+    """The hypothesis with what orchestrators did to the pods of its members; as it was where no log shows that."""
+    if not timeline.orchestration:
+        return hypothesis
+    arrivals = [fact for fact in hypothesis.explains if isinstance(fact, Arrival)]
+    links = links_behind(timeline, hypothesis.absences, arrivals)
+    if not links:
+        return hypothesis
+    rows = {_CLUES[link.what, cause]: Present(tuple(link.lines)) for link in links if (link.what, cause) in _CLUES}
+    found = replace(hypothesis, clues={**hypothesis.clues, **rows}) if rows else hypothesis
+    if cause not in _STOPS_AND_STARTS or hypothesis.behind or any(row.present < 0 for row in rows):
+        return found
+    return replace(
+        found,
+        behind=links,
+        narrative=f"{hypothesis.narrative.rstrip('.')}; {as_reason(links[-1])}.",
+        advice=(*advice_on(links), *hypothesis.advice),
+    )

@@ -1,0 +1,226 @@
+"""What an orchestrator did to the pods of members around an absence or an arrival, and what made it do so.
+
+A pod is a member's by its name (timeline/orchestration.py), never by nearness in time alone. What explains a stop or a
+start has to name that very pod, or the replica set it belongs to, at that time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from rebalance_forensics import events as ev
+from rebalance_forensics.diagnosis.behind import SIGKILL, Link, behind_container
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.orchestration import workload_of
+from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
+from rebalance_forensics.timeline.windows import (
+    AT_ONCE_MS,
+    ONE_SCALING_MS,
+    ONE_STEP_MS,
+    REQUEST_TIMEOUT_MS,
+    ROUND_TRIP_MS,
+)
+
+# 128 + SIGTERM, and that of a JVM that was told to end while it did.
+_ON_REQUEST = frozenset((0, 130, 143))
+_SIGTERM = frozenset(("15", "SIGTERM", "TERM"))
+_AGAINST_ITS_WILL = ("oom-kill", "killed-by-probe", "evicted", "preempted")
+_OF_THE_NODE = {"drain": "was closed for new pods, as a drain does", "node-lost": "was lost"}
+_AT_THE_NODE = {"cordoned": "drain", "not-ready": "node-lost", "rebooted": "node-lost", "removed": "node-lost"}
+
+
+class Scaling(Struct, frozen=True, gc=False):
+    """What a controller did to the pods of some members: `rollout`, `scaled-down`, `scaled-up` or `recreated`.
+
+    `old` and `new` are replica sets of a rollout; `sizes` those that were set, in their order.
+    """
+
+    what: str
+    workload: str
+    lines: Sequence[ev.ScalingReported]
+    old: Sequence[str] = ()
+    new: Sequence[str] = ()
+    sizes: Sequence[int] = ()
+
+
+def pods_of(timeline: Timeline, participants: Iterable[Participant]) -> frozenset[str]:
+    """The pods that members run in."""
+    if not timeline.orchestration:
+        return frozenset()
+    return frozenset().union(*(_pods_of(timeline, participant) for participant in participants))
+
+
+def _pods_of(timeline: Timeline, participant: Participant) -> frozenset[str]:
+    return timeline.cached_as(("pods", participant), lambda: timeline.orchestration.pods_of(participant))
+
+
+def is_kill(report: ev.ContainerReported) -> bool:
+    """True for what ends a process against its will, or ended it with an error."""
+    match report.what:
+        case "oom-kill" | "killed-by-probe" | "evicted" | "preempted":
+            return True
+        case "ended":
+            return report.exit_code not in _ON_REQUEST
+        case "signalled":
+            return report.signal in SIGKILL
+    return False
+
+
+def is_stop(report: ev.ContainerReported) -> bool:
+    """True for a stop on request, which lets the process close."""
+    if report.what == "signalled":
+        return report.signal in _SIGTERM
+    return report.what == "stopping" or (report.what == "ended" and report.exit_code in _ON_REQUEST)
+
+
+def span_of(timeline: Timeline, absence: Absence) -> tuple[int, int]:
+    """From when to when its container may have been told to stop: a pod has 30 s to close, preStop hooks included."""
+    closed = absence.stop is not None or not all(d.why == "session-expired" for d in absence.departures)
+    unheard = 0 if closed else session_timeout_ms(timeline) + heartbeat_interval_ms(timeline)
+    first = absence.first_line_at if absence.first_line_at is not None else absence.at
+    # Kubernetes cuts times to whole seconds.
+    return min(first, absence.at) - unheard - REQUEST_TIMEOUT_MS - ROUND_TRIP_MS, absence.at + ROUND_TRIP_MS
+
+
+def reports_of(timeline: Timeline, absence: Absence) -> list[ev.ContainerReported]:
+    """What was reported of its pods while it may have been told to stop."""
+    pods = pods_of(timeline, [absence.participant])
+    return timeline.orchestration.reports(pods, *span_of(timeline, absence)) if pods else []
+
+
+def scaling_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Sequence[Arrival] = ()) -> Scaling | None:
+    """What a controller did to the pods of these members as they left or came; None where no event names their pods."""
+    # A JVM or a container starts, and its image may have to be pulled before.
+    spans = [(a.participant, *span_of(timeline, a)) for a in absences]
+    spans += [(a.participant, a.at - ONE_SCALING_MS, a.at + ROUND_TRIP_MS) for a in arrivals]
+    own: dict[int, ev.ScalingReported] = {}
+    for participant, begin, end in spans:
+        pods = pods_of(timeline, [participant])
+        sets = {workload_of(pod) for pod in pods}
+        near = timeline.orchestration.scalings.between(begin, end) if pods else ()
+        own |= {id(e): e for e in near if e.pod in pods or (e.pod is None and e.workload in sets)}
+    if not own:
+        return None
+    begin, end = min(begin for _, begin, _ in spans) - ONE_STEP_MS, max(end for *_, end in spans) + ONE_STEP_MS
+    around = timeline.orchestration.scalings.between(begin, end)
+    return _of_deployment(list(own.values()), around) or _of_set(list(own.values()), around)
+
+
+def _of_deployment(own: Sequence[ev.ScalingReported], around: Sequence[ev.ScalingReported]) -> Scaling | None:
+    sets = {e.workload or workload_of(e.pod or "") for e in own}
+    scaled = [e for e in around if e.what in ("scaled-up", "scaled-down")]
+    deployments = {(e.name, e.namespace) for e in scaled if e.workload in sets}
+    if len(deployments) != 1:
+        return None
+    name = next(iter(deployments))[0]
+    lines = [e for e in scaled if (e.name, e.namespace) in deployments]
+    up, down = ({e.workload or "" for e in lines if e.what == what} for what in ("scaled-up", "scaled-down"))
+    if up - down and down - up:
+        return Scaling("rollout", f"Deployment {name}", lines, sorted(down - up), sorted(up - down))
+    direct = [e for e in lines if e.workload in sets]
+    sizes = [size for e in direct for size in (e.before, e.after) if size is not None]
+    sizes = [size for place, size in enumerate(sizes) if place == 0 or size != sizes[place - 1]]
+    return Scaling(direct[-1].what, f"Deployment {name}", direct, sizes=sizes) if direct else None
+
+
+def _of_set(own: Sequence[ev.ScalingReported], around: Sequence[ev.ScalingReported]) -> Scaling | None:
+    """A StatefulSet, whose pods keep their names, or a replica set whose Deployment no event mentions."""
+    pods, names = {e.pod for e in own if e.pod is not None}, {(e.name, e.namespace) for e in own}
+    lines = [e for e in around if e.pod is not None and (e.name, e.namespace) in names]
+    made = {e.pod for e in lines if e.what == "pod-created"}
+    deleted = {e.pod for e in lines if e.what == "pod-deleted"} & pods
+    kept = next((f"{'StatefulSet' if (e.pod or '').removeprefix(e.name)[1:].isdecimal() else 'Replica set'} {e.name}"
+                 for e in own), "")  # fmt: skip
+    shown = [e for e in lines if e.pod in pods or e.what == "pod-created"]
+    if not deleted:
+        return Scaling("scaled-up", kept, shown) if made & pods else None
+    if deleted <= made or (made and not made & pods):
+        return Scaling("recreated", kept, shown)
+    return Scaling("scaled-down", kept, [e for e in shown if e.pod in deleted])
+
+
+def autoscaler_behind(timeline: Timeline, scaling: Scaling) -> tuple[ev.ScalingReported, ...]:
+    """The decisions of an autoscaler that a Deployment's scaling carried out: same name, size and time."""
+    workload = scaling.workload.rpartition(" ")[2]
+    found: dict[int, ev.ScalingReported] = {}
+    for line in scaling.lines:
+        near = timeline.orchestration.scalings.between((line.at or 0) - AT_ONCE_MS, (line.at or 0) + ROUND_TRIP_MS)
+        for e in near:
+            same = e.what == "resized" and (line.after is None or e.after == line.after)
+            if same and e.namespace in (None, line.namespace) and (workload in e.name or e.name in workload):
+                found[id(e)] = e
+    return tuple(found.values())
+
+
+def node_behind(timeline: Timeline, reports: Iterable[ev.ContainerReported]) -> tuple[str, ev.NodeReported] | None:
+    """What became of the node whose pods were stopped, shortly before."""
+    for report in reports:
+        of_node = timeline.orchestration.of_node.get(report.node or "", ())
+        near = of_node.between((report.at or 0) - ONE_STEP_MS, (report.at or 0) + ROUND_TRIP_MS) if of_node else ()
+        for event in reversed(near):
+            if event.what in _AT_THE_NODE:
+                return _AT_THE_NODE[event.what], event
+    return None
+
+
+def links_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Sequence[Arrival] = ()) -> tuple[Link, ...]:
+    """What stopped or started the pods of these members, and what made it so: at most three links."""
+    if not timeline.orchestration:
+        return ()
+    of_each = [
+        [r for r in reports_of(timeline, a) if is_kill(r) or is_stop(r) or r.what == "probe-failed"] for a in absences
+    ]
+    ended = [reports for reports in of_each if any(r.what != "probe-failed" for r in reports)]
+    killed = next((reports for reports in ended if any(r.what in _AGAINST_ITS_WILL for r in reports)), None)
+    links = behind_container(killed or ended[0]) if len(ended) == 1 or killed else _stopped(ended) if ended else ()
+    scaling = scaling_behind(timeline, absences, arrivals)
+    if (at_the_node := node_behind(timeline, (r for reports in ended for r in reports))) is not None:
+        what, event = at_the_node
+        links = (*links, Link(what, f"Node {event.node} {_OF_THE_NODE[what]}.", 0.9, (event,)))
+    elif scaling is not None and killed is None:
+        links = (*links, _in_words(scaling), *_decided(timeline, scaling))
+    return links[:3]
+
+
+def _stopped(ended: Sequence[Sequence[ev.ContainerReported]]) -> tuple[Link, ...]:
+    lines = [next(r for r in reports if r.what != "probe-failed") for reports in ended]
+    pods = {line.name for line in lines}
+    return (Link("stopped", f"The containers of {len(pods)} pods were stopped on request.", 0.95, lines[:4]),)
+
+
+def _in_words(scaling: Scaling) -> Link:
+    """A scaling as a link of the chain."""
+    sizes, times = scaling.sizes, len(scaling.lines)
+    match scaling.what:
+        case "rollout":
+            old, new = " and ".join(scaling.old), " and ".join(scaling.new)
+            why = f"{scaling.workload} was rolled out: replica set {new} replaced {old}."
+        case "recreated":
+            pods = len({e.pod for e in scaling.lines})
+            why = f"{scaling.workload} deleted and recreated {pods} pod{'s' if pods > 1 else ''}."
+        case _ if len(set(sizes)) < len(sizes):
+            return Link(
+                "rescaled",
+                f"{scaling.workload} was scaled {times} times, between {min(sizes)} and {max(sizes)} replicas.",
+                0.95,
+                scaling.lines[:6],
+            )
+        case what:
+            by = f" from {sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else f" to {sizes[0]}" if sizes else ""
+            why = f"{scaling.workload} was {what.replace('-', ' ')}{by}."
+    return Link(scaling.what, why, 0.95, scaling.lines[:6])
+
+
+def _decided(timeline: Timeline, scaling: Scaling) -> tuple[Link, ...]:
+    decisions = autoscaler_behind(timeline, scaling)
+    if not decisions:
+        return ()
+    last, sizes = decisions[-1], [e.after for e in decisions if e.after is not None]
+    often = f"{len(sizes)} sizes in turn, at last {last.after}" if len(sizes) > 1 else f"{last.after} replicas"
+    why = f"Autoscaler {last.name} set {often}{f': {last.detail}' if last.detail else ''}."
+    return (Link("autoscaler", why, 0.9, decisions[-4:]),)

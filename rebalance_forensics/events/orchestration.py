@@ -1,0 +1,60 @@
+"""What Kubernetes, its kubelets and autoscalers, and Docker report of containers, workloads and nodes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from rebalance_forensics.events.base import Event
+
+
+class ContainerReported(Event, frozen=True, kw_only=True):
+    """What was done to a container or a pod, or seen there. `name` is the pod's, of Docker the container's.
+
+    `what` is `ended` with its exit code, `stopping` on request, `signalled`, `oom-kill` at its memory limit,
+    `probe-failed`, `killed-by-probe`, `evicted` or `preempted` with the reason in `detail`, `running` since the time of
+    the line, `back-off` before the next restart, or `not-pulled` where its image cannot be had.
+    """
+
+    what: Literal[
+        "ended", "stopping", "signalled", "oom-kill", "probe-failed", "killed-by-probe", "evicted", "preempted",
+        "running", "back-off", "not-pulled",
+    ]  # fmt: skip
+    name: str
+    container: str | None = None
+    namespace: str | None = None
+    node: str | None = None
+    exit_code: int | None = None
+    signal: str | None = None
+    probe: Literal["liveness", "readiness", "startup"] | None = None
+    short_of: str | None = None
+    """What its node was low on as it was evicted: memory, ephemeral-storage."""
+    detail: str | None = None
+    count: int = 1
+
+
+class ScalingReported(Event, frozen=True, kw_only=True):
+    """A controller changed how many pods there are, or which.
+
+    A Deployment scales one of its replica sets, the `workload`, up or down; an autoscaler sets a size (`resized`, with
+    its reason); a replica set or a StatefulSet creates or deletes a `pod`.
+    """
+
+    what: Literal["scaled-up", "scaled-down", "resized", "pod-created", "pod-deleted"]
+    name: str
+    namespace: str | None = None
+    workload: str | None = None
+    pod: str | None = None
+    before: int | None = None
+    after: int | None = None
+    detail: str | None = None
+
+
+class NodeReported(Event, frozen=True, kw_only=True):
+    """A node was lost or came back (`not-ready`, `ready`), was closed for new pods as a drain does, or was rebooted."""
+
+    what: Literal["not-ready", "ready", "cordoned", "uncordoned", "rebooted", "removed", "low-on-memory", "low-on-disk"]
+    node: str
+
+
+OF_THE_ORCHESTRATOR = (ContainerReported, ScalingReported, NodeReported)
+"""Events about pods by their names: no line of a member's log, and none of the host in whose directory they lie."""

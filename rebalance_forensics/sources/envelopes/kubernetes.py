@@ -1,0 +1,318 @@
+"""Events and states of Kubernetes and Docker, each as one line in one form, whatever printed it.
+
+`Warning Unhealthy pod/orders-0 in shop on node-1: Liveness probe failed: …` is what kubectl's table says in a row, the
+API in an object. What a pod's status or `docker inspect` says of a container that ended or runs gets the same form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from rebalance_forensics.records import EpochMs
+from rebalance_forensics.sources.envelopes.base import Line, instant
+from rebalance_forensics.sources.layouts.json_fields import Fields, first_text, lookup, object_of
+
+# The object of an event: core/v1, events.k8s.io, what Metricbeat makes of it. Shippers wrap events a few objects deep.
+_ABOUT = ("involvedObject", "regarding", "involved_object")
+_DEEPEST = 4
+_LAST = (
+    "series.lastObservedTime", "lastTimestamp", "last_timestamp", "timestamp.last_occurrence",
+    "deprecatedLastTimestamp", "eventTime", "firstTimestamp", "metadata.creationTimestamp",
+)  # fmt: skip
+_FIRST = ("firstTimestamp", "first_timestamp", "timestamp.first_occurrence", "deprecatedFirstTimestamp", "eventTime")
+_COUNT = ("series.count", "count", "deprecatedCount")
+_MARK = re.compile(r'"(?:involvedObject|regarding|involved_object|containerStatuses|OOMKilled|Actor)"')
+# Docker's zero time: the container never ended, or never ran.
+_NEVER = "0001-01-01"
+
+
+def is_state(value: object) -> bool:
+    """True for an event or a pod of Kubernetes, an event or a container of Docker."""
+    return isinstance(value, Mapping) and (
+        _event_in(value, 1) is not None or _is_pod(value) or _is_container(value) or _is_docker_event(value)
+    )
+
+
+def objects(line: Line) -> Sequence[Line] | None:
+    """What an object of the API or of Docker says, wrapped or not."""
+    fields = line.fields
+    if fields is None:
+        fields = object_of(line.text) if _MARK.search(line.text) else None
+    if fields is None:
+        return None
+    event = _event_in(fields, _DEEPEST)
+    if event is not None:
+        return tuple(_of_event(line, event))
+    for is_kind, lines_of in ((_is_pod, _of_pod), (_is_container, _of_container), (_is_docker_event, _of_docker_event)):
+        if is_kind(fields):
+            return tuple(lines_of(line, fields))
+    return None
+
+
+def _event_in(value: Mapping[str, object], deep: int) -> Fields | None:
+    if isinstance(value.get("reason"), str) and any(isinstance(value.get(key), Mapping) for key in _ABOUT):
+        return value
+    inside = (inner for inner in value.values() if isinstance(inner, Mapping)) if deep > 1 else ()
+    return next((event for inner in inside if (event := _event_in(inner, deep - 1)) is not None), None)
+
+
+def _is_pod(value: Fields) -> bool:
+    status = value.get("status")
+    return value.get("kind") in ("Pod", None) and isinstance(status, Mapping) and "containerStatuses" in status
+
+
+def _is_container(value: Fields) -> bool:
+    state = value.get("State")
+    return isinstance(state, Mapping) and "OOMKilled" in state and isinstance(value.get("Name"), str)
+
+
+def _is_docker_event(value: Fields) -> bool:
+    return value.get("Type") == "container" and isinstance(value.get("Actor"), Mapping) and "Action" in value
+
+
+def written(
+    kind: str,
+    reason: str,
+    about: str,
+    message: str,
+    *,
+    namespace: str | None = None,
+    node: str | None = None,
+    count: int = 1,
+) -> str:
+    """The line of an event; `about` is `pod/orders-0`."""
+    where = f" in {namespace}" if namespace else ""
+    where += f" on {node}" if node else ""
+    times = f" x{count}" if count > 1 else ""
+    return f"{kind} {reason} {about}{where}{times}: {' '.join(message.split())}"
+
+
+def _of_event(line: Line, event: Fields) -> Iterator[Line]:
+    about = next(inner for key in _ABOUT if isinstance(inner := event.get(key), Mapping))
+    number = first_text(event, _COUNT) or ""
+    count = int(number) if number.isdecimal() else 1
+    last, first = (_first_instant(event, paths) for paths in (_LAST, _FIRST))
+    # Each recurrence only moves the time of the event on: of three failed probes the first and the last are known.
+    recurred = count > 1 and first is not None and last is not None and first < last
+    for at, times in ((first, 1), (last or line.at, count))[not recurred :]:
+        text = written(
+            first_text(event, ("type",)) or "Normal",
+            first_text(event, ("reason",)) or "",
+            f"{(first_text(about, ('kind',)) or 'object').lower()}/{first_text(about, ('name',))}",
+            first_text(event, ("message", "note")) or "",
+            namespace=first_text(about, ("namespace",)) or first_text(event, ("metadata.namespace",)),
+            node=first_text(event, ("source.host",)) or _kubelet_of(event),
+            count=times,
+        )
+        yield replace(line, text=text, fields=None, at=at, host=None)
+
+
+def _first_instant(event: Fields, paths: Sequence[str]) -> EpochMs | None:
+    return next((at for path in paths if (at := instant(first_text(event, (path,)))) is not None), None)
+
+
+def _kubelet_of(event: Fields) -> str | None:
+    kubelet = first_text(event, ("reportingComponent", "reportingController")) == "kubelet"
+    return first_text(event, ("reportingInstance",)) if kubelet else None
+
+
+def _of_pod(line: Line, pod: Fields) -> Iterator[Line]:
+    name, namespace = first_text(pod, ("metadata.name",)) or "", first_text(pod, ("metadata.namespace",))
+    node = first_text(pod, ("spec.nodeName",))
+
+    def said(kind: str, reason: str, message: str, at: str | None) -> Line:
+        text = written(kind, reason, f"pod/{name}", message, namespace=namespace, node=node)
+        return replace(line, text=text, fields=None, at=instant(at), host=None)
+
+    for status in _mappings(lookup(pod, "status.containerStatuses")):
+        container, restarts = first_text(status, ("name",)), first_text(status, ("restartCount",))
+        for state in ("lastState", "state"):
+            if isinstance(ended := lookup(status, f"{state}.terminated"), Mapping):
+                finished = first_text(ended, ("finishedAt",))
+                message = ended_container(container, first_text(ended, ("exitCode",)), first_text(ended, ("reason",)))
+                yield said("Warning", "Terminated", message, finished)
+        if since := first_text(status, ("state.running.startedAt",)):
+            yield said("Normal", "Running", running_container(container, restarts), since)
+    for condition in _mappings(lookup(pod, "status.conditions")):
+        if condition.get("type") == "DisruptionTarget" and condition.get("status") in ("True", True):
+            why = f"{first_text(condition, ('reason',))}: {first_text(condition, ('message',)) or ''}"
+            yield said("Warning", "DisruptionTarget", why, first_text(condition, ("lastTransitionTime",)))
+
+
+def _mappings(value: object) -> list[Fields]:
+    return [each for each in value if isinstance(each, Mapping)] if isinstance(value, list) else []
+
+
+def ended_container(name: str | None, code: str | None, reason: str | None) -> str:
+    """The end of a container in words; `reason` is the runtime's (OOMKilled, Error, Completed)."""
+    return f"Container {name} ended with exit code {code}{f' ({reason})' if reason else ''}"
+
+
+def running_container(name: str | None, restarts: str | None) -> str:
+    """A container that runs since the time of the line."""
+    return f"Container {name} is running, restarted {restarts or 0} times"
+
+
+def _of_container(line: Line, container: Fields) -> Iterator[Line]:
+    name, state = (first_text(container, ("Name",)) or "").lstrip("/"), lookup(container, "State")
+    assert isinstance(state, Mapping)
+    finished, started = first_text(state, ("FinishedAt",)) or _NEVER, first_text(state, ("StartedAt",)) or _NEVER
+    reason = "OOMKilled" if state.get("OOMKilled") in (True, "true") else None
+    is_running = state.get("Running") in (True, "true")
+    # Of a container that runs again, ExitCode is that of the present run.
+    if not finished.startswith(_NEVER) and not is_running:
+        message = ended_container(name, first_text(state, ("ExitCode",)), reason)
+        yield _of_docker(line, "Terminated", name, message, instant(finished))
+    if is_running and not started.startswith(_NEVER):
+        message = running_container(name, first_text(container, ("RestartCount",)))
+        yield _of_docker(line, "Running", name, message, instant(started))
+
+
+def _of_docker(line: Line, reason: str, name: str, message: str, at: EpochMs | None) -> Line:
+    return replace(line, text=written("Normal", reason, f"container/{name}", message), fields=None, at=at, host=None)
+
+
+def _of_docker_event(line: Line, event: Fields) -> Iterator[Line]:
+    attributes = lookup(event, "Actor.Attributes")
+    nanos = first_text(event, ("timeNano", "time"))
+    at = instant(nanos) if nanos else line.at
+    if isinstance(attributes, Mapping):
+        yield _docker_event(line, str(event.get("Action")), attributes, at)
+
+
+# `docker events`: time, "container", what happened, the container's id, its attributes in parentheses.
+_DOCKER_ROW = re.compile(
+    r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) container (?P<action>[a-z_]+(?:: [a-z]+)?) "
+    r"[0-9a-f]{12,64} \((?P<attributes>.*)\)\s*\Z"
+)
+_ATTRIBUTE = re.compile(r"(?:\A|, )([\w./-]+)=((?:(?!, [\w./-]+=).)*)")
+
+
+def docker_row(line: Line) -> Sequence[Line] | None:
+    """A line that `docker events` prints."""
+    match = _DOCKER_ROW.match(line.text) if line.fields is None else None
+    if match is None:
+        return None
+    return (
+        _docker_event(line, match["action"], dict(_ATTRIBUTE.findall(match["attributes"])), instant(match["time"])),
+    )
+
+
+def _docker_event(line: Line, action: str, attributes: Fields, at: EpochMs | None) -> Line:
+    name = str(attributes.get("name"))
+    match action.partition(":")[0]:
+        case "die":
+            return _of_docker(
+                line, "Terminated", name, ended_container(name, str(attributes.get("exitCode")), None), at
+            )
+        case "kill":
+            return _of_docker(line, "Signalled", name, f"signal {attributes.get('signal')} was sent", at)
+        case "oom":
+            return _of_docker(line, "OOMKilled", name, f"Container {name} ran out of memory", at)
+    return _of_docker(line, "Docker", name, action, at)
+
+
+_SPAN = r"(?:\d+[smhdy])+"
+_AGE = re.compile(rf"\A(?:<none>|<unknown>|<invalid>|{_SPAN}(?: ago)?)(?: \(x(?P<count>\d+)(?: over {_SPAN})?\))?")
+_OBJECT = re.compile(r"\A(?P<kind>[A-Za-z][A-Za-z.0-9]*)/(?P<name>[\w.:-]+)")
+_NAMED_BY_HASH = re.compile(r"[\w.-]+\.[0-9a-f]{12,16}")
+_KINDS = r"Pod|Deployment|ReplicaSet|StatefulSet|DaemonSet|Job|Node|HorizontalPodAutoscaler"
+# What a cell of a row is, by its looks, in the order in which it is tried.
+_CELLS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("age", _AGE),
+    ("date", re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")),
+    ("type", re.compile(r"Normal|Warning")),
+    ("kind", re.compile(_KINDS)),
+    ("object", _OBJECT),
+    ("reason", re.compile(r"[A-Z][A-Za-z]{3,}")),
+    ("part", re.compile(r"spec\.\w+\{[\w.-]+\}|\d+")),
+    ("name", re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")),
+)
+_REPEATED = ("age", "date", "part", "name")
+_COLUMNS = re.compile(r"\t| {2,}")
+_IS_ROW = re.compile(r"(?<!\S)(?:Normal|Warning|ScalingReplicaSet|SuccessfulRescale|Killing|Evicted)(?!\S)")
+_MOST_BEFORE = 9
+# What tables without a kind are about, where it is no pod.
+_KIND_OF_REASON = {
+    "ScalingReplicaSet": "deployment",
+    "SuccessfulRescale": "horizontalpodautoscaler",
+    "SuccessfulCreate": "replicaset",
+    "SuccessfulDelete": "replicaset",
+    "NodeNotReady": "node",
+    "NodeReady": "node",
+    "NodeNotSchedulable": "node",
+    "NodeSchedulable": "node",
+}
+
+
+def row(line: Line) -> Sequence[Line] | None:
+    """A row of `kubectl get events`: its default columns, all of them (`-o wide`), or some of a person's own choice.
+
+    Ages count back from when the table was made, which it does not say: such a row has no time.
+    """
+    if line.fields is not None or len(line.text) > 1 << 14 or not _IS_ROW.search(line.text):
+        return None
+    cells = _COLUMNS.split(line.text.strip())
+    # `-o wide` has when it was first seen, how often, and its name behind the message.
+    wide = (
+        len(cells) > 7 and _NAMED_BY_HASH.fullmatch(cells[-1]) and cells[-2].isdecimal() and _AGE.fullmatch(cells[-3])
+    )
+    found, rest = _columns_of(cells[:-3] if wide else cells)
+    ages = [age for cell in found.get("age", ()) if (age := _AGE.fullmatch(cell)) and age["count"]]
+    count = int(cells[-2] if wide else ages[0]["count"] if ages else 1)
+    source = rest.pop(0) if wide and len(rest) > 1 else ""
+    at = instant(found["date"][-1]) if "date" in found else None
+    about, namespace = _about(found)
+    if not about or not rest or "reason" not in found or not ("type" in found or at is not None):
+        return None
+    text = written(
+        found.get("type", ["Normal"])[0],
+        found["reason"][0],
+        about,
+        "  ".join(rest),
+        namespace=namespace,
+        node=source.partition(", ")[2] or None,
+        count=count,
+    )
+    return (replace(line, text=text, at=at, host=None),)
+
+
+def _columns_of(cells: Sequence[str]) -> tuple[dict[str, list[str]], list[str]]:
+    """The cells in front of the message by what they are, and those from the message on."""
+    found: dict[str, list[str]] = {}
+    for cell in cells[:_MOST_BEFORE]:
+        fits = (what for what, shape in _CELLS if shape.fullmatch(cell) and (what not in found or what in _REPEATED))
+        what = next(fits, None)
+        if what is None or (what == "name" and {"object", "reason"} <= found.keys()):
+            break
+        found.setdefault(what, []).append(cell)
+    place = sum(map(len, found.values()))
+    return (found, list(cells[place:])) if "age" in found or "date" in found else ({}, [])
+
+
+def _about(found: Mapping[str, Sequence[str]]) -> tuple[str | None, str | None]:
+    """The object of a row and its namespace."""
+    names, reason = list(found.get("name", ())), (*found.get("reason", ()), "")[0]
+    if "object" in found:
+        kind, _, name = found["object"][0].partition("/")
+        return f"{kind.lower()}/{name}", names[0] if names else None
+    if not names:
+        return None, None
+    # Before 1.13 kubectl printed the event's own name, which is the object's with a hash behind it.
+    name, kind = names.pop(), (*found.get("kind", ()), _KIND_OF_REASON.get(reason, "pod"))[0]
+    name = name.rpartition(".")[0] if _NAMED_BY_HASH.fullmatch(name) else name
+    return f"{kind.lower()}/{name}", names[0] if names else None
+
+
+def row_of_pod(text: str, about: str, namespace: str | None, node: str | None) -> Line | None:
+    """A row of the events that `kubectl describe` prints of one object: type, reason, age, source, message."""
+    cells = _COLUMNS.split(text.strip())
+    if len(cells) < 5 or cells[0] not in ("Normal", "Warning") or not (age := _AGE.fullmatch(cells[2])):
+        return None
+    node = cells[3].partition(", ")[2] or node
+    times = int(age["count"] or 1)
+    message = "  ".join(cells[4:])
+    return Line(text=written(cells[0], cells[1], about, message, namespace=namespace, node=node, count=times))

@@ -1,0 +1,171 @@
+"""What Kubernetes and its autoscalers did to the members' pods: who wanted a stop, and what was killed."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.events.base import Speaker
+from tests.diagnosis.closings import closes, comes
+from tests.diagnosis.expiries import evicted
+from tests.story import Story
+
+POD, OTHER = "orders-7d9f8b6c5d-x2x7k", "orders-7d9f8b6c5d-q8w2z"
+KILLED = "Terminated pod/{} in shop: Container {} ended with exit code 137 (OOMKilled)"
+
+
+def in_pods(story: Story, **pods: str) -> Story:
+    """The story with clients in pods: their logs have the pods' names."""
+    names = {"c-3": POD} | {client.replace("_", "-"): pod for client, pod in pods.items()}
+    story.events = [replace(e, speaker=_moved(e.speaker, names)) for e in story.events]
+    return story
+
+
+def _moved(speaker: Speaker, names: dict[str, str]) -> Speaker:
+    client, _, rest = speaker.file.partition("/")
+    pod = names.get(client)
+    return replace(speaker, host=pod, file=f"{pod}/{rest}") if pod else speaker
+
+
+def reported(story: Story, *lines: tuple[str, str]) -> Story:
+    for time, message in lines:
+        story.line("events", time, message, logger="io.Kubernetes")
+    return story
+
+
+def of_crash(*lines: tuple[str, str]) -> Incident:
+    return reported(in_pods(evicted().goes_on("01:15:00.000")), *lines).the_incident()
+
+
+def behind(incident: Incident) -> list[str]:
+    return [link.what for link in incident.root_causes[0].behind]
+
+
+def test_a_container_at_its_memory_limit_is_behind_the_death_of_its_process() -> None:
+    incident = of_crash(("01:09:16.000", KILLED.format(POD, "app")))
+    cause = incident.root_causes[0]
+    assert (cause.cause, cause.confidence, behind(incident)) == ("process-crash", 0.97, ["oom-kill"])
+    assert f"because container app of {POD} was killed at its memory limit (exit code 137)" in incident.summary
+    assert cause.advice[0].action.startswith("Raise the memory limit")
+
+
+def test_what_the_probe_got_is_behind_the_kubelet_that_killed() -> None:
+    incident = of_crash(
+        (
+            "01:09:00.000",
+            f"Unhealthy pod/{POD} in shop x3: Liveness probe failed: HTTP probe failed with statuscode: 503",
+        ),
+        ("01:09:16.000", f"Killing pod/{POD} in shop: Container app failed liveness probe, will be restarted"),
+    )
+    assert behind(incident) == ["killed-by-probe", "probe-failed"]
+    assert "because its liveness probe failed 3 times, at last with: HTTP probe failed with" in incident.summary
+
+
+def test_the_want_of_memory_of_its_node_is_behind_an_eviction() -> None:
+    low = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Mi."
+    incident = of_crash(("01:09:16.000", f"Evicted pod/{POD} in shop: {low}"))
+    assert behind(incident) == ["evicted", "node-short"]
+    assert "because its node was low on memory: Threshold quantity: 100Mi, available: 52Mi" in incident.summary
+
+
+@pytest.mark.parametrize(
+    ("time", "message"),
+    [
+        ("01:09:16.000", KILLED.format(OTHER, "app")),
+        ("01:02:00.000", KILLED.format(POD, "app")),
+        ("01:09:16.000", KILLED.format(POD, "istio-proxy")),
+        ("01:09:16.000", "Evicted pod/billing-0 in shop: The node was low on resource: memory."),
+    ],
+    ids=["another pod", "another time", "a sidecar", "another workload"],
+)
+def test_what_happened_to_others_changes_nothing(time: str, message: str) -> None:
+    incident, alone = of_crash((time, message)), of_crash()
+    assert (incident.summary, behind(incident)) == (alone.summary, [])
+    assert incident.root_causes[0].confidence == alone.root_causes[0].confidence
+
+
+def test_a_stateful_sets_pod_is_tied_only_while_one_namespace_has_it() -> None:
+    story = in_pods(evicted().goes_on("01:15:00.000"), c_3="orders-0")
+    assert behind(reported(story, ("01:09:16.000", KILLED.format("orders-0", "app"))).the_incident()) == ["oom-kill"]
+    elsewhere = KILLED.format("orders-0", "app").replace("shop", "staging")
+    assert behind(reported(story, ("01:09:16.000", elsewhere)).the_incident()) == []
+
+
+def test_a_process_that_logs_on_was_not_killed() -> None:
+    story = evicted()
+    story.line(
+        "c-3/app.log", "01:09:40.000", story.of("c-3").said("Discovered group coordinator b-2:9092 (id: 1 rack: null)")
+    )
+    reported(in_pods(story.goes_on("01:15:00.000")), ("01:09:16.000", KILLED.format(POD, "app")))
+    assert behind(story.the_incident()) == []
+
+
+ALL = ["c-1", "c-2", "c-3"]
+SETS = {"c-1": "orders-0", "c-2": "orders-1", "c-3": "orders-2"}
+
+
+def scaled_in(*lines: tuple[str, str]) -> Incident:
+    """c-3 closes at 01:10:00 and stays away."""
+    story = closes(Story().formed(*ALL), "c-3", "01:10:00.000", ["c-1", "c-2"]).goes_on("01:15:00.000")
+    return reported(in_pods(story), *lines).the_incident()
+
+
+STOPPED = ("01:09:59.000", f"Killing pod/{POD} in shop: Stopping container app")
+SCALED = (
+    "01:09:59.000",
+    "ScalingReplicaSet deployment/orders in shop: Scaled down replica set orders-7d9f8b6c5d to 2 from 3",
+)
+RESIZED = (
+    "01:09:58.000",
+    "SuccessfulRescale horizontalpodautoscaler/orders-hpa in shop: New size: 2; reason: All metrics below target",
+)
+
+
+def test_the_autoscaler_that_decided_is_the_last_link_behind_a_scale_in() -> None:
+    incident, alone = scaled_in(STOPPED, SCALED, RESIZED), scaled_in()
+    assert incident.root_causes[0].cause == "scale-in"
+    assert behind(incident) == ["stopped", "scaled-down", "autoscaler"]
+    assert incident.summary.endswith("; autoscaler orders-hpa set 2 replicas: All metrics below target.")
+    assert incident.root_causes[0].confidence >= alone.root_causes[0].confidence
+
+
+def test_another_deployments_scaling_is_beside_the_point() -> None:
+    elsewhere = tuple((at, text.replace("orders", "billing")) for at, text in (STOPPED, SCALED, RESIZED))
+    assert scaled_in(*elsewhere).summary == scaled_in().summary
+
+
+def test_a_stateful_set_that_restarts_its_pods_is_behind_a_rolling_restart() -> None:
+    story = Story().formed(*ALL)
+    for minute, client in enumerate(ALL, 10):
+        stay = [c for c in ALL if c != client]
+        closes(story, client, f"01:{minute}:00.000", stay)
+        comes(story, client, f"01:{minute}:08.000", [*stay, client])
+    in_pods(story, **{client.replace("-", "_"): pod for client, pod in SETS.items()})
+    for minute, pod in enumerate(SETS.values(), 10):
+        for second, verb in ((0, "delete"), (2, "create")):
+            reason = f"Successful{verb.capitalize()}"
+            text = f"{reason} statefulset/orders in shop: {verb} Pod {pod} in StatefulSet orders successful"
+            reported(story, (f"01:{minute}:0{second}.000", text))
+    incident = story.the_incident()
+    assert (incident.root_causes[0].cause, behind(incident)) == ("rolling-restart", ["recreated"])
+    assert incident.summary.endswith("; StatefulSet orders deleted and recreated 3 pods.")
+
+
+def test_sizes_that_come_back_are_behind_a_flap() -> None:
+    story = Story().formed("c-1", "c-2")
+    for minute in (10, 12, 14, 16):
+        comes(story, "c-3", f"01:{minute}:00.000", ALL)
+        closes(story, "c-3", f"01:{minute + 1}:00.000", ["c-1", "c-2"])
+    in_pods(story)
+    for minute in range(10, 18):
+        size, way, second = (3, "up", "50") if minute % 2 == 0 else (2, "down", "00")
+        at = f"01:{minute - (way == 'up'):02}:{second}.000"
+        workload = "replica set orders-7d9f8b6c5d"
+        reported(
+            story,
+            (at, f"ScalingReplicaSet deployment/orders in shop: Scaled {way} {workload} to {size} from {5 - size}"),
+            (at, f"SuccessfulRescale horizontalpodautoscaler/orders in shop: New size: {size}; reason: lag"),
+        )
+    incident = story.the_incident()
+    assert (incident.root_causes[0].cause, behind(incident)) == ("scaling-flap", ["rescaled", "autoscaler"])
