@@ -306,7 +306,8 @@ def _untied_reports(timeline: Timeline, incidents: Sequence[Incident]) -> Iterat
     if not incidents or not reported:
         return
     if reported.untimed:
-        paths, number = some(sorted({e.origin.path for e in reported.untimed})), len(reported.untimed)
+        paths = some(sorted({e.origin.path for e in reported.untimed}), MOST_NAMES)
+        number = len(reported.untimed)
         have = "has" if number == 1 else "have"
         yield _timeless(
             f"{counted(number, 'event')} of Kubernetes in {paths} {have} an age and no time.",
