@@ -334,6 +334,8 @@ def record(
             _wait_for_line(f"done {order}", produced)
 
         login = LOGIN if night in WITH_LOGIN else {}
+        # Clients look for new partitions every five minutes unless told otherwise.
+        usual = {**login, "metadata.max.age.ms": "10000"} if night == "topic-grown" else login
         if login:
             administer(f"admit {USER} {PASSWORD}")
         bootstrap = cluster.bootstrap_with_login if login else cluster.bootstrap
@@ -342,7 +344,7 @@ def record(
             main = ["LabConsumer"]
             for group, number in host.seats:
                 client = group.client_id(number)
-                settings = {**group.consumer_settings(number, bootstrap), **login}
+                settings = {**group.consumer_settings(number, bootstrap), **usual}
                 file = properties(scratch / f"{client}.properties", settings)
                 main += [str(file), group.topic, "500", str(scratch / f"{client}.listener.jsonl")]
             log = logs / host.name / "app.log"

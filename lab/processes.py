@@ -133,7 +133,10 @@ def logging_settings(jars: Path, release: str, debug: str = "") -> Path:
         if debug
         else ""
     )
-    path.write_text((_LOG4J_2 if second else _LOG4J_1) + more)
+    text = (_LOG4J_2 if second else _LOG4J_1) + more
+    # A JVM that starts meanwhile would find a file that is being written again empty, and log nothing.
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
     return path
 
 

@@ -188,7 +188,7 @@ def expiring(group: str, at: str, *, coordinator: int = 2, members: int = 2) -> 
     for client in names[:members]:
         story.broker(at, story.words.failed(story.id_of(client)))
     removed = story.id_of(names[0])
-    return story.rebalanced(at, f"removing member {removed} on heartbeat expiration", names[members:]).case()
+    return story.rebalanced(at, f"removing member {removed} on heartbeat expiration", names[members:] or names).case()
 
 
 def test_sessions_of_several_groups_that_end_at_one_moment_show_that_their_coordinator_stood_still() -> None:
@@ -223,6 +223,24 @@ def test_sessions_of_several_groups_that_end_one_by_one_do_not() -> None:
 def test_sessions_that_end_at_one_moment_on_two_coordinators_do_not() -> None:
     cases = (expiring("audit", "01:10:00.000"), expiring("payments", "01:10:00.003", coordinator=3))
     assert all(one.root_causes[0].cause != "coordinator-failover" for one in incidents_of(*cases)[0])
+
+
+def test_hosts_that_are_cut_off_lose_their_members_at_every_coordinator() -> None:
+    """Two sessions of one group may end close together by chance: a broker that stood still spares other brokers."""
+    cases = (
+        *(expiring("audit", "01:10:00.000"), expiring("payments", "01:10:00.300", members=1)),
+        expiring("orders", "01:10:01.900", coordinator=3),
+    )
+    (one,), own = incidents_of(*cases)
+    assert (own, set(one.group_names)) == ([], {"audit", "orders", "payments"})
+    assert one.root_causes[0].cause != "coordinator-failover"
+
+
+def test_all_members_that_one_group_loses_at_once_were_lost_like_those_of_others_a_minute_earlier() -> None:
+    struck = expiring("audit", "01:10:00.000"), expiring("payments", "01:10:00.003")
+    (one,), own = incidents_of(*struck, expiring("orders", "01:11:00.000", members=3))
+    assert (own, set(one.group_names)) == ([], {"audit", "orders", "payments"})
+    assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-2"]
 
 
 def test_members_of_three_groups_that_fall_silent_together_are_one_incident_though_no_line_names_their_host() -> None:

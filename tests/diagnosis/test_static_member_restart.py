@@ -170,3 +170,12 @@ def test_a_log_that_ends_with_the_return_leaves_open_whether_the_former_process_
         for i in rf.analyze(tmp_path, engine="local").report.incidents
     }
     assert found["static-member-restart"] <= 0.55
+
+
+def test_a_member_that_rejoins_in_its_process_after_its_coordinator_refused_it_did_not_restart() -> None:
+    """A coordinator that stood still expires the session, and replaces the id that its lost answer had given out."""
+    story = static_group("pod-1", "pod-2")
+    refused = "Resetting generation and member id due to: encountered UNKNOWN_MEMBER_ID from HEARTBEAT response"
+    said_by_static(story, "c-2", "pod-2", "01:09:54.000", refused)
+    replaced(story, "pod-2", "01:10:00.000")
+    assert "static-member-restart" not in story.causes()

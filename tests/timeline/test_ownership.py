@@ -186,8 +186,8 @@ def test_the_end_of_an_unread_time_is_bounded_where_a_member_without_a_log_may_h
     assert all(s.to_latest == s.ended_at for s in exact)
 
 
-def test_a_running_member_that_its_coordinator_evicted_reads_on_until_it_learns_of_it() -> None:
-    """A coordinator that stood still finds the session expired when it runs again, before it reads the heartbeat."""
+def refused(*losers: str, later: str = "") -> list[UnreadSpan]:
+    """The partitions of c-2, which is refused as soon as it is back, where these members lost their coordinator."""
     clients = ["c-1", "c-2"]
     story = Story(release=(3, 9)).formed(*clients)
     lost = (
@@ -197,13 +197,22 @@ def test_a_running_member_that_its_coordinator_evicted_reads_on_until_it_learns_
     for number in (1, 3):
         story.broker("01:00:00.000", f"[KafkaServer id={number}] started", number, logger="kafka.server.KafkaServer")
     for client in clients:
-        story.started(client, "00:59:00.000", **{"session.timeout.ms": 10_000}).client(client, "01:09:58.000", lost)
+        story.started(client, "00:59:00.000", **{"session.timeout.ms": 10_000})
+    for client in losers:
+        story.client(client, "01:09:58.000", lost)
     story.broker("01:10:00.000", story.words.failed(story.id_of("c-2")))
-    refused = generation_of(1, story.id_of("c-2"))
+    if later:
+        for second in (53, 55, 57):
+            nobody = (
+                "Connection to node 3 (broker-3/10.0.0.3:9092) could not be established. Node may not be available."
+            )
+            story.client("c-2", f"01:09:{second}.000", nobody)
+        story.client("c-2", "01:10:00.200", later)
+    member = generation_of(1, story.id_of("c-2"))
     story.client(
         "c-2",
         "01:10:00.400",
-        f"Attempt to heartbeat with {refused} and group instance id Optional.empty failed "
+        f"Attempt to heartbeat with {member} and group instance id Optional.empty failed "
         "due to UNKNOWN_MEMBER_ID, resetting generation",
     )
     given = "Giving away all assigned partitions as lost since generation/memberID has been reset"
@@ -212,9 +221,23 @@ def test_a_running_member_that_its_coordinator_evicted_reads_on_until_it_learns_
     )
     story.client("c-2", "01:10:00.701", "Lost previously assigned partitions orders-2, orders-3")
     story.reborn("c-2").rebalanced("01:10:00.800", story.words.adding(story.id_of("c-2")), clients)
-    gaps = [s for s in story.history().unread if s.why == "fenced"]
-    assert {(s.partition, s.started_at, s.certain) for s in gaps} == {
-        (f"orders-{number}", ms("01:10:00.700"), True) for number in (2, 3)
+    return [s for s in story.history().unread if s.client_id == "c-2" and s.why != "revoked"]
+
+
+def test_a_running_member_that_its_coordinator_evicted_reads_on_until_it_learns_of_it() -> None:
+    """A coordinator that stood still finds the session expired when it runs again, before it reads the heartbeat."""
+    assert {(s.partition, s.why, s.started_at, s.certain) for s in refused("c-1", "c-2")} == {
+        (f"orders-{number}", "fenced", ms("01:10:00.700"), True) for number in (2, 3)
+    }
+
+
+def test_a_member_that_was_cut_off_read_nothing_since_the_fetch_that_nobody_answered() -> None:
+    given_up = (
+        "Cancelled in-flight FETCH request with correlation id 38 due to node 3 being disconnected (elapsed time since "
+        "creation: 9500ms, elapsed time since send: 9500ms, throttle time: 0ms, request timeout: 30000ms)"
+    )
+    assert {(s.partition, s.why, s.started_at, s.certain) for s in refused("c-2", later=given_up)} == {
+        (f"orders-{number}", "cut-off", ms("01:09:50.700"), False) for number in (2, 3)
     }
 
 

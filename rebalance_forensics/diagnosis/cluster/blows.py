@@ -177,7 +177,8 @@ def _of_brokers(histories: Sequence[GroupOutline], parts: Sequence[Part], *, mom
     found: list[Blow] = []
     taken: set[int] = set()
     for run in runs(faults, lambda part: part.begin, QUIET_MS, until=lambda part: part.end):
-        for brokers, of_brokers, is_shared in _by_brokers(run, outages, stalls, terms):
+        doubtful = [part for part in parts if part.cause in FOLLOWS_A_BROKER and not _is_planned(part)]
+        for brokers, of_brokers, is_shared in _by_brokers(run, outages, stalls, terms, doubtful):
             known = tuple([o for b in brokers for o in outages.get(b, ()) if _touches(o, of_brokers)])
             free = [part for part in parts if id(part) not in taken]
             struck = {id(part): part for part in (*of_brokers, *_that_follow(free, known, terms, reaching))}
@@ -229,24 +230,37 @@ def _stalls(histories: Iterable[GroupOutline]) -> list[_Stall]:
     blow took them all. Only a coordinator whose timers all fire at once ends them together: it stood still, and its
     clock ran on. It loses members of every process then; a burst of members of one alone points to that process.
     """
-    pairs = ((loss, history.group) for history in histories for loss in history.losses)
-    return [
-        _Stall(burst[0][0].at, _stall_of(broker, [loss for loss, _ in burst]), frozenset(group for _, group in burst))
-        for broker, losses in sorted(grouped(pairs, lambda pair: pair[0].broker).items())
-        for burst in runs(losses, lambda loss: loss[0].at, 2 * TICK_MS)
-        if _ended_by_one_timer(burst) and not _of_one_process(burst)
-    ]
+    pairs = [(loss, history.group) for history in histories for loss in history.losses]
+    found = []
+    for broker, losses in sorted(grouped(pairs, lambda pair: pair[0].broker).items()):
+        elsewhere = TimeIndex((loss.at for loss, _ in pairs if loss.broker != broker), int)
+        bursts = [
+            burst
+            for burst in runs(losses, lambda loss: loss[0].at, 2 * TICK_MS)
+            if _ended_by_one_timer(burst, elsewhere) and not _of_one_process(burst)
+        ]
+        # Where a broker is known to have stood still, the members that one group loses at once were lost like that.
+        if any(len({group for _, group in burst}) > 1 for burst in bursts):
+            found += [
+                _Stall(burst[0][0].at, _stall_of(broker, [loss for loss, _ in burst]), frozenset(g for _, g in burst))
+                for burst in bursts
+            ]
+    return found
 
 
-def _ended_by_one_timer(burst: Sequence[tuple[Loss, str]]) -> bool:
-    """True for sessions of several groups, and of several members of one, that ended together.
+def _ended_by_one_timer(burst: Sequence[tuple[Loss, str]], elsewhere: TimeIndex[int]) -> bool:
+    """True for sessions of several members of a group, or of several groups, that ended together.
 
-    A host that holds one member of each of many groups takes that one from each, a heartbeat interval apart.
+    A host that holds one member of each of many groups takes that one from each, a heartbeat interval apart. Hosts that
+    are cut off lose members at every coordinator: `elsewhere` is when other brokers lost some.
     """
     by_group = Counter(group for _, group in burst)
-    span = burst[-1][0].at - burst[0][0].at
-    whole_groups = max(by_group.values()) > 1 and span <= ROUND_TRIP_MS
-    return len(by_group) > 1 and len(burst) > 2 and (whole_groups or span <= REQUEST_MS)
+    begin, end = burst[0][0].at, burst[-1][0].at
+    whole_groups = (
+        *(max(by_group.values()) > 1, len(by_group) > 1, end - begin <= ROUND_TRIP_MS),
+        not elsewhere.any_between(begin - HEARTBEAT_MS, end + HEARTBEAT_MS),
+    )
+    return len(burst) > 2 and (all(whole_groups) or end - begin <= REQUEST_MS)
 
 
 def _of_one_process(burst: Iterable[tuple[Loss, str]]) -> bool:
@@ -343,6 +357,7 @@ def _by_brokers(
     outages: Mapping[str, Sequence[BrokerOutage]],
     stalls: Sequence[_Stall],
     terms: Terms,
+    doubtful: Sequence[Part],
 ) -> list[tuple[list[str], list[Part], bool]]:
     """Incidents of one stretch of time by the brokers behind them: one that ran on is not behind any.
 
@@ -373,7 +388,7 @@ def _by_brokers(
         )
         components = [c for c in components if c not in joined] + [merged]
     return [
-        _narrowed(names, parts, terms) if shared else (sorted(names), parts, False)
+        _narrowed(names, parts, terms, doubtful) if shared else (sorted(names), parts, False)
         for names, parts, shared in components
     ]
 
@@ -383,7 +398,9 @@ def _brokers_of(part: Part, stalls: Sequence[_Stall]) -> list[str]:
     return part.culprits("broker") if stalled is None else [stalled]
 
 
-def _narrowed(names: Collection[str], parts: list[Part], terms: Terms) -> tuple[list[str], list[Part], bool]:
+def _narrowed(
+    names: Collection[str], parts: list[Part], terms: Terms, doubtful: Sequence[Part]
+) -> tuple[list[str], list[Part], bool]:
     """Of brokers that fell silent at one moment the one whose groups alone moved on, or alone lost members.
 
     While a replica stands still, the coordinators beside it cannot answer commits, and the heartbeats behind these on
@@ -399,7 +416,9 @@ def _narrowed(names: Collection[str], parts: list[Part], terms: Terms) -> tuple[
         for before, after in pairwise(terms.get(group, ()))
         if before.broker != after.broker and after.started_at is not None and begin <= after.started_at <= end
     }.intersection(names)
-    harmed = {part.group for part in parts if part.headline.impact.rebalances}
+    # A group may blame its own members for what its coordinator did to them.
+    meanwhile = (part for part in doubtful if begin - SESSION_MS <= part.begin <= end)
+    harmed = {part.group for part in (*parts, *meanwhile) if part.headline.impact.rebalances}
     behind = {name for name in names if any(name in _brokers_in(terms, group) for group in harmed)}
     if len(left) == 1 and len(struck) > 1:
         return sorted(left), parts, False

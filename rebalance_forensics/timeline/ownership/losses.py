@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.timeouts import (
     shown_poll_ms,
     shown_session_ms,
 )
-from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, ROUND_TRIP_MS
 
 _SILENT = frozenset({"session-expired", "vanished", "expelled"})
 _GIVEN_UP = (ev.PartitionsLost, ev.OwnershipGivenUp)
@@ -108,8 +108,19 @@ class LossEstimator(Struct, frozen=True):
         expired_at = max(map(time_of, expiries), default=missed_at)
         earliest = max(expired_at - session, last or 0)
         estimate = expired_at - session + heartbeat_interval_ms(self.timeline, owner) // 2
+        if why == "cut-off":
+            estimate = self._unanswered_since(departure, owner) or estimate
         at = min(missed_at, max(estimate, last or 0))
         return Loss(at=at, why=why, certain=False, earliest=min(earliest, at), missed_at=missed_at)
+
+    def _unanswered_since(self, departure: Departure, owner: Owner) -> int | None:
+        """Since when a fetch had been without an answer as the group removed the member."""
+        # A consumer sends the next fetch as soon as it has the answer to the last. The line that gives it up comes with
+        # request.timeout.ms, and since 3.1 shows how old it was.
+        later = self.timeline.events_from(owner[0], ev.NodeDisconnected).between(departure.at, self.timeline.last)
+        own = (e for e in later if isinstance(e, ev.NodeDisconnected) and e.speaker.client_id in (owner[1], None))
+        sent = (time_of(e) - e.elapsed_ms for e in own if e.api == "FETCH" and e.elapsed_ms)
+        return min((at for at in sent if at < departure.at - ROUND_TRIP_MS), default=None)
 
     def restarted(self, owner: Owner, start: int) -> Loss:
         """The loss of a process that died unlogged and was started again before its session expired.

@@ -55,11 +55,27 @@ def static_returns(timeline: Timeline) -> list[list[Return]]:
         if isinstance(e, ev.StaticMemberFenced | ev.InstanceFenced)
     }
     returns = [Return(r.participant, r.at, tuple(r.events), r) for r in timeline.returns]
-    found = [r for r in returns if fenced.isdisjoint(r.participant.instance_ids)]
+    found = [r for r in returns if fenced.isdisjoint(r.participant.instance_ids) and not _was_turned_away(timeline, r)]
     logged = TimeIndex(found, lambda r: r.at)
     again = [r for r in _same_generation_again(timeline) if fenced.isdisjoint(r.participant.instance_ids)]
     found += [r for r in again if not _is_logged(logged, r)]
     return walks(found, lambda r: r.at, lambda r: r.participant)
+
+
+def _was_turned_away(timeline: Timeline, returned: Return) -> bool:
+    """True for a member that rejoined in the same process after its coordinator had refused or not answered it."""
+    # The answer to a JoinGroup is lost where the client gives the request up as the barrier ends: it joins again with
+    # no member id, and the one that it never learned of is replaced.
+    joined = timeline.rebalances.last(returned.at)
+    ended = None if joined is None else joined.stabilized_at
+    if joined is not None and ended is not None and returned.at - windows.ROUND_TRIP_MS <= ended <= returned.at:
+        came = timeline.arrivals.of(returned.participant).last(ended)
+        if came is not None and came.at >= joined.started_at:
+            return True
+    since = returned.at - windows.ONE_REBALANCE_MS
+    resets = timeline.events_from(returned.participant, ev.GenerationReset).between(since, returned.at)
+    refused = [time_of(e) for e in resets if isinstance(e, ev.GenerationReset) and e.error is not None]
+    return bool(refused) and not timeline.starts.of(returned.participant).any_between(refused[-1], returned.at)
 
 
 def joins_of(timeline: Timeline, group: Sequence[Return]) -> list[Event]:
