@@ -31,7 +31,7 @@ from rebalance_forensics.timeline.history import history_of
 from rebalance_forensics.timeline.model import Generation, GroupHistory, GroupOutline, Loss, UnreadSpan
 from rebalance_forensics.timeline.ownership.losses import explain_silences
 from rebalance_forensics.timeline.ownership.member_time import member_time_of
-from rebalance_forensics.timeline.ownership.owners import ownership_of
+from rebalance_forensics.timeline.ownership.owners import leaders_of, ownership_of
 from rebalance_forensics.timeline.timeouts import quiet_ms
 from rebalance_forensics.timeline.unnamed_groups import SpeakerKey, UnnamedGroup, speaker_key
 from rebalance_forensics.timeline.windows import QUIET_MS
@@ -91,6 +91,7 @@ def investigate(
             offsets_partition=known_partition(group, timeline.own, timeline.settings),
             outages=tuple([o.outlined() for o in broker_outages(timeline)]) if incidents else (),
             losses=_losses(timeline) if incidents else (),
+            leaders=leaders_of(timeline),
             unreached=unreached_brokers(timeline)[:MOST_LOSSES] if incidents else (),
         ),
         incidents=tuple(incidents),

@@ -292,6 +292,13 @@ class DisturbedGroup(Struct, frozen=True, kw_only=True, gc=False):
     generations: tuple[int, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     summary: Annotated[str, Meta(description="What this group's own lines show.")] = ""
+    led: Annotated[
+        tuple[str, ...],
+        Meta(
+            description="Its partitions that a broker led as it went out, where a member logged so: nobody could fetch "
+            "them until it was back or another broker led them, whoever owned them."
+        ),
+    ] = ()
     parts: Annotated[
         tuple[str, ...], Meta(description="The ids that its own lines alone would have been reported under.")
     ] = ()

@@ -68,6 +68,13 @@ class AssignmentNotified(Event, frozen=True, kw_only=True):
     partitions: tuple[str, ...]
 
 
+class FetchPositionSet(Event, frozen=True, kw_only=True):
+    """A member is about to fetch a partition from the broker that leads it, by the metadata it has: `node`."""
+
+    partition: str
+    node: int
+
+
 class PartitionsUnassigned(Event, frozen=True, kw_only=True):
     """The leader found subscribed topics that no member got."""
 

@@ -238,6 +238,14 @@ class Loss(Struct, frozen=True, kw_only=True, gc=False):
     evidence: Evidence
 
 
+class PartitionLeader(Struct, frozen=True, kw_only=True, gc=False):
+    """A member began to fetch a partition from the broker that led it; until another line shows another leader."""
+
+    partition: str
+    broker: str
+    at: Time
+
+
 class ProtocolTerm(Struct, frozen=True, kw_only=True, gc=False):
     """The group spoke a protocol for a while."""
 
@@ -431,6 +439,8 @@ class GroupOutline(Struct, frozen=True, kw_only=True, gc=False):
     """Brokers that were out; only of a group that an incident disturbed."""
     losses: tuple[Loss, ...] = ()
     """Members whose sessions expired, by a broker's own lines; the first of them where there are thousands."""
+    leaders: tuple[PartitionLeader, ...] = ()
+    """The brokers that members fetched from, by time; each partition again only where its leader is another one."""
     unreached: tuple[Unreached, ...] = ()
     """Brokers that members failed to connect to, by their own lines; the first where there are hundreds."""
 

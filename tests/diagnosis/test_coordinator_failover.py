@@ -56,6 +56,19 @@ def test_clients_alone_notice_it() -> None:
     assert story.blamed() == ["broker-2"]
 
 
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_coordinator_that_refuses_a_login_is_not_lost(refused: bool) -> None:  # noqa: FBT001 - a case of the test
+    """The broker closes the connection of a client whose credential is no longer valid."""
+    story = Story(seen="clients").formed("c-1", "c-2")
+    denied = "Authentication failed during re-authentication due to invalid credentials with SASL mechanism SCRAM"
+    for client in ("c-1", "c-2"):
+        if refused:
+            node = "Connection to node 2147483645 (broker-2/10.0.0.2:9092) failed authentication due to"
+            story.client(client, "01:09:59.998", f"{node}: {denied}")
+        story.client(client, "01:10:00.000", LOST)
+    assert ("coordinator-failover" in story.causes()) is not refused
+
+
 def test_looking_for_the_coordinator_at_the_start_is_no_failover() -> None:
     story = Story()
     story.client("c-1", "00:59:58.500", "Discovered group coordinator broker-2:9092 (id: 2147483645 rack: null)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -127,6 +128,18 @@ def test_members_go_on_reading_while_only_their_coordinator_stands_still(unpacke
     """They fetch from the leaders of their partitions, until the coordinator runs again and refuses them."""
     spans = [span for history in report_of(unpacked("broker-stalls-3.9.1")).groups for span in history.unread]
     assert {span.why for span in spans} <= {"fenced", "revoked", "unassigned"}
+
+
+def test_the_partitions_that_a_frozen_broker_led_are_named(unpacked: Unpacked) -> None:
+    """Of six partitions each of three brokers led two; the controller's log shows which."""
+    folder = unpacked("broker-stalls-3.9.1")
+    created = re.compile(r"new partition (orders-\d) .* leader=2,")
+    lines = (folder / "logs" / "broker-1" / "server.log").read_text().splitlines()
+    led = tuple(sorted({found[1] for line in lines if (found := created.search(line))}))
+    (whole,) = (i for i in report_of(folder).incidents if i.scope == "cluster")
+    assert len(led) == 2
+    assert {group.led for group in whole.groups} == {led}
+    assert f"It led {', '.join(led)}, read by 21 groups" in whole.root_causes[0].narrative
 
 
 def test_members_on_a_host_that_stood_still_read_nothing_meanwhile(unpacked: Unpacked) -> None:

@@ -435,6 +435,16 @@ def _nearest(part: Part, down: Iterable[str], outages: Mapping[str, Sequence[Bro
     return min(sorted(down), key=lambda name: min(abs(o.started_at - part.begin) for o in outages[name]))
 
 
+def led_by(blow: Blow, history: GroupOutline) -> tuple[str, ...]:
+    """The partitions of a group that a broker led as it went out; a clean shutdown hands them over first."""
+    first = {o.broker: o for o in reversed(blow.outages) if o.how != "shut-down"}
+    found = set[str]()
+    for name, outage in first.items():
+        before = {seen.partition: seen.broker for seen in history.leaders if seen.at <= outage.started_at}
+        found |= {partition for partition, leader in before.items() if leader == name}
+    return tuple(sorted(found))
+
+
 def went_in_turn(blow: Blow) -> bool:
     """True for brokers that went one after another, each once: a rolling restart, as far as lines show."""
     brokers = [outage.broker for outage in blow.outages]

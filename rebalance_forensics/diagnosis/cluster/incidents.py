@@ -17,6 +17,7 @@ from rebalance_forensics.diagnosis.cluster.blows import (
     Part,
     blows,
     hosts_of_part,
+    led_by,
     of_several_groups,
     went_in_turn,
     whereabouts_of,
@@ -201,7 +202,8 @@ def cluster_incidents(cases: Sequence[CaseOutline], whole: Whole) -> ClusterInci
 
 
 def _incident(blow: Blow, own: Sequence[Incident], histories: Sequence[GroupOutline]) -> Incident:
-    groups = _disturbed(own)
+    led = {h.group: led_by(blow, h) for h in histories if h.cluster == own[0].cluster}
+    groups = tuple(replace(group, led=led.get(group.group, ())) for group in _disturbed(own))
     ongoing = any(incident.ongoing for incident in own)
     ends = [incident.ended_at for incident in own if incident.ended_at is not None]
     verdict = _root_cause(blow, own, groups, histories)

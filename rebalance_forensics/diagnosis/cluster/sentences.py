@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.cluster.blows import Blow, went_in_turn
+from rebalance_forensics.diagnosis.cluster.blows import Blow, led_by, went_in_turn
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition
 from rebalance_forensics.diagnosis.model import DisturbedGroup, Incident
-from rebalance_forensics.diagnosis.wording.durations import seconds, some
+from rebalance_forensics.diagnosis.wording.durations import counted, seconds, some
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
@@ -201,8 +201,21 @@ def _across(blow: Blow, groups: Sequence[DisturbedGroup], histories: Sequence[Gr
                 f"{_spared(coordinated, names)}."
             )
     outages = [outage for outage in blow.outages if outage.evidence]
-    if any("fenc" in line.text.lower() for outage in outages for line in outage.evidence):
+    # Since 4.0 a client prints of every broker whether it is fenced (Node.toString).
+    said = (line.text.lower().replace("isfenced: false", "") for outage in outages for line in outage.evidence)
+    if any("fenc" in text for text in said):
         sentences.append("The controller fenced it." if len(blow.culprits) == 1 else "The controller fenced them.")
+    readers = {h.group: led for h in histories if h.cluster == cluster and (led := led_by(blow, h))}
+    if led := sorted(set().union(*readers.values())):
+        spared = len(readers.keys() - set(names))
+        also = f", {spared} of which no line shows otherwise disturbed" if spared else ""
+        # A consumer is given no record above the high watermark, which waits for every replica in sync (KIP-497).
+        sentences.append(
+            f"It led {some(led)}, read by {counted(len(readers), 'group')}{also}: nobody could fetch "
+            f"{'them' if led[1:] else 'it'} until it was back or the controller had elected another leader. Members "
+            "went on fetching other partitions; those that it follows get no new records while it counts as in sync "
+            "(replica.lag.time.max.ms)."
+        )
     return sentences
 
 

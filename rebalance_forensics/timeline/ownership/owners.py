@@ -24,7 +24,7 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import LateJoin, late_joins
-from rebalance_forensics.timeline.model import Generation, ReadSpan, UnreadSpan, WhyUnread
+from rebalance_forensics.timeline.model import Generation, PartitionLeader, ReadSpan, UnreadSpan, WhyUnread
 from rebalance_forensics.timeline.ownership.ledger import Consumers, PartitionReading
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
 from rebalance_forensics.timeline.ownership.replay import OwnershipReplay, dropped, unit_of
@@ -110,6 +110,16 @@ def ownership_of(timeline: Timeline) -> Ownership:
         presumed_whole=knowledge.nobody_else,
         read=tuple(_read(readings)),
     )
+
+
+def leaders_of(timeline: Timeline) -> tuple[PartitionLeader, ...]:
+    """The brokers that the group's members fetched each of its partitions from, by time."""
+    partitions, last, found = ownership_of(timeline).partitions, dict[str, int](), list[PartitionLeader]()
+    for event in timeline.of(ev.FetchPositionSet):
+        if event.partition in partitions and event.at is not None and last.get(event.partition) != event.node:
+            last[event.partition] = event.node
+            found.append(PartitionLeader(partition=event.partition, broker=f"broker-{event.node}", at=event.at))
+    return tuple(found)
 
 
 def _known_until(

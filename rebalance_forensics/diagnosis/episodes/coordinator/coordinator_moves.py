@@ -450,9 +450,15 @@ def _has_own_reason(timeline: Timeline, lost: Event) -> bool:
 
 
 def _is_denied(timeline: Timeline, event: Event) -> bool:
-    # A client that loses its permission on the group gives up its coordinator as well.
+    # A client that loses its permission on the group gives up its coordinator as well; a broker that refuses a login
+    # (SaslAuthenticationException) closes the connection.
     participant, at = timeline.participants.of_speaker(event), time_of(event)
-    denials = denied(timeline).get(participant, []) if participant is not None else []
+    if participant is None:
+        return False
+    closed = timeline.events_from(participant, ev.NodeDisconnected).between(at - windows.ROUND_TRIP_MS, at)
+    if any(isinstance(e, ev.NodeDisconnected) and e.cause == "authentication failed" for e in closed):
+        return True
+    denials = denied(timeline).get(participant, [])
     return any(at - windows.AT_ONCE_MS < time_of(e) < at + windows.AT_ONCE_MS for e in denials)
 
 
