@@ -1,4 +1,4 @@
-"""The HTML report at a hundred to a hundred thousand events: its size, and how soon a browser shows it.
+"""The HTML report at a hundred to a hundred thousand events, and of a night of many groups: size and first paint.
 
 `python -m benchmarks.pages` writes benchmarks/PAGES.md.
 """
@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 RESULTS = ROOT / "benchmarks" / "PAGES.md"
 SHAPES = ((100, 1), (10_000, 1), (100_000, 1), (100_000, 200))
+NIGHTS = ((25, 3), (25, 64), (300, 3))
+"""Groups, and members of each."""
+STALLS = 3
 FIRST_PAINT = """new Promise(done => new PerformanceObserver((list) => {
   const paint = list.getEntriesByName('first-contentful-paint')[0];
   if (paint) done(paint.startTime);
@@ -65,7 +69,8 @@ def measure(directory: Path, *, runs: int) -> str:
     )
     return (
         "# The page at many events\n\n"
-        "Logs of evictions and rejoins only, read, diagnosed and written as HTML; opened offline by Chromium, the "
+        "Logs of evictions and rejoins only, and of a broker that stalls three times under many groups; read, "
+        "diagnosed and written as HTML; opened offline by Chromium, the "
         f"median of {runs}.\nUsable: its script has run. Zoom: from the click to the next frame. "
         "`python -m benchmarks.pages` repeats it.\n"
         f"Measured on {os.cpu_count()} cores, load {load} when it began.\n\n"
@@ -81,19 +86,69 @@ def _rows(directory: Path, runs: int) -> Iterator[list[object]]:
     with sync_playwright() as running:
         browser = running.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         for events, groups in SHAPES:
-            report = analyze([str(_log(directory, events, groups))], AnalyzeOptions(engine="local"))
-            started = time.perf_counter()
-            text = to_html(report)
-            written = time.perf_counter() - started
-            page = directory / f"page-{events}-{groups}.html"
-            page.write_text(text, encoding="utf-8")
-            shown = [_shown(browser, page) for _ in range(runs)]
-            yield [
-                *(events, groups, len(report.incidents), f"{len(text.encode()) / 1e6:.2f}", f"{written:.2f}"),
-                *(f"{statistics.median(values):.0f}" for values in zip(*map(_times, shown), strict=True)),
-                shown[0].nodes,
-            ]
+            yield _row(browser, _log(directory, events, groups), events, groups, runs)
+        for groups, members in NIGHTS:
+            log = night(directory, groups, members)
+            with log.open() as lines:
+                events = sum(1 for _ in lines)
+            yield _row(browser, log, events, f"{groups} of {members} members, one broker stalls", runs)
         browser.close()
+
+
+def _row(browser: Browser, log: Path, events: int, groups: int | str, runs: int) -> list[object]:
+    report = analyze([str(log)], AnalyzeOptions(engine="local"))
+    started = time.perf_counter()
+    text = to_html(report)
+    written = time.perf_counter() - started
+    page = log.with_suffix(".html")
+    page.write_text(text, encoding="utf-8")
+    shown = [_shown(browser, page) for _ in range(runs)]
+    return [
+        *(events, groups, len(report.incidents), f"{len(text.encode()) / 1e6:.2f}", f"{written:.2f}"),
+        *(f"{statistics.median(values):.0f}" for values in zip(*map(_times, shown), strict=True)),
+        shown[0].nodes,
+    ]
+
+
+def night(directory: Path, groups: int, members: int) -> Path:
+    """The log of a broker that stands still again and again: its groups' sessions expire, and their members rejoin."""
+    file = directory / f"night-{groups}-{members}" / "broker-2" / "server.log"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    words = "kafka.coordinator.group.GroupCoordinator"
+    lines = [
+        (240 * stall + 0.003 * group + after, line)
+        for stall in range(1 + STALLS)
+        for group in range(groups)
+        for line, after in _rebalance(f"group-{group}", members, stall)
+    ]
+    with file.open("w") as log:
+        for at, line in sorted(lines, key=itemgetter(0)):
+            clock = f"{int(at) // 60:02}:{int(at) % 60:02},{int(at * 1000) % 1000:03}"
+            log.write(f"[2026-03-01 01:{clock}] INFO [GroupCoordinator 2]: {line} ({words})\n")
+    return file
+
+
+def _rebalance(group: str, members: int, generation: int) -> Iterator[tuple[str, float]]:
+    def member(number: int, life: int) -> str:
+        return f"{group}-{number}-{life:08x}-0000-4000-8000-{number:012x}"
+
+    if generation:
+        for number in range(members):
+            yield (
+                f"Member {member(number, generation - 1)} in group {group} has failed, removing it from the group",
+                0.0,
+            )
+    state = "PreparingRebalance" if generation else "Empty"
+    for number in range(members):
+        joined = member(number, generation)
+        line = f"Dynamic member with unknown member id joins group {group} in {state} state. Created a new member id "
+        yield f"{line}{joined} and request the member to rejoin with this id.", 0.4
+    reason = f"Adding new member {member(0, generation)} with group instance id None; client reason: not provided"
+    line = f"Preparing to rebalance group {group} in state PreparingRebalance with old generation {generation} "
+    yield f"{line}(__consumer_offsets-13) (reason: {reason})", 0.45
+    yield f"Stabilized group {group} generation {generation + 1} (__consumer_offsets-13) with {members} members", 3.5
+    line = f"Assignment received from leader {member(0, generation)} for group {group} for generation {generation + 1}."
+    yield f"{line} The group has {members} members, 0 of which are static.", 3.6
 
 
 def _log(directory: Path, events: int, groups: int) -> Path:

@@ -149,9 +149,9 @@ def unread_figure(impact: Impact) -> str:
 
 
 def unread_briefly(impact: Impact) -> str:
-    """The longest time first, for a column: `11.2 s, 2 of 6`, `none`."""
+    """The longest time first, for a column: `11.2 s, 2 of 6`, `none`, `at least 10.8 s, 1 of 3 members`."""
     if impact.unread_partition_ms is None:
-        return unread_figure(impact)
+        return ", ".join(reversed(_by_member(impact) or (NOT_LOGGED,)))
     if not impact.unread_partitions:
         return "none"
     known = "" if impact.known_partitions is None else f" of {thousands(impact.known_partitions)}"

@@ -236,6 +236,13 @@ def test_hosts_that_are_cut_off_lose_their_members_at_every_coordinator() -> Non
     assert one.root_causes[0].cause != "coordinator-failover"
 
 
+def test_a_broker_of_many_groups_expires_them_one_after_another_and_each_at_once() -> None:
+    cases = [expiring(f"group-{n}", clock(ms("01:10:00.000") + 390 * n), members=2 + n % 2) for n in range(8)]
+    (one,), own = incidents_of(*cases)
+    assert (own, len(one.group_names)) == ([], 8)
+    assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-2"]
+
+
 def test_all_members_that_one_group_loses_at_once_were_lost_like_those_of_others_a_minute_earlier() -> None:
     struck = expiring("audit", "01:10:00.000"), expiring("payments", "01:10:00.003")
     (one,), own = incidents_of(*struck, expiring("orders", "01:11:00.000", members=3))

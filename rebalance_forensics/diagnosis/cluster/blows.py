@@ -19,7 +19,7 @@ from rebalance_forensics.diagnosis.wording.culprits import broker as broker_culp
 from rebalance_forensics.diagnosis.wording.culprits import topic_culprits
 from rebalance_forensics.timeline.identity.names import number_in_jvm
 from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline, Loss
-from rebalance_forensics.timeline.time_index import TimeIndex, grouped
+from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by_key
 from rebalance_forensics.timeline.windows import (
     AT_ONCE_MS,
     HEARTBEAT_MS,
@@ -216,9 +216,10 @@ def _out_of_reach(histories: Iterable[GroupOutline]) -> Iterator[BrokerOutage]:
 
 
 class _Stall(Struct, frozen=True):
-    """Sessions of several groups that expired at one moment, and the outage behind them."""
+    """Sessions of several groups that expired at one moment, from `at` to `until`, and the outage behind them."""
 
     at: int
+    until: int
     outage: BrokerOutage
     groups: frozenset[str]
 
@@ -242,7 +243,12 @@ def _stalls(histories: Iterable[GroupOutline]) -> list[_Stall]:
         # Where a broker is known to have stood still, the members that one group loses at once were lost like that.
         if any(len({group for _, group in burst}) > 1 for burst in bursts):
             found += [
-                _Stall(burst[0][0].at, _stall_of(broker, [loss for loss, _ in burst]), frozenset(g for _, g in burst))
+                _Stall(
+                    burst[0][0].at,
+                    burst[-1][0].at,
+                    _stall_of(broker, [loss for loss, _ in burst]),
+                    frozenset(group for _, group in burst),
+                )
                 for burst in bursts
             ]
     return found
@@ -254,13 +260,17 @@ def _ended_by_one_timer(burst: Sequence[tuple[Loss, str]], elsewhere: TimeIndex[
     A host that holds one member of each of many groups takes that one from each, a heartbeat interval apart. Hosts that
     are cut off lose members at every coordinator: `elsewhere` is when other brokers lost some.
     """
-    by_group = Counter(group for _, group in burst)
     begin, end = burst[0][0].at, burst[-1][0].at
-    whole_groups = (
-        *(max(by_group.values()) > 1, len(by_group) > 1, end - begin <= ROUND_TRIP_MS),
-        not elsewhere.any_between(begin - HEARTBEAT_MS, end + HEARTBEAT_MS),
-    )
-    return len(burst) > 2 and (all(whole_groups) or end - begin <= REQUEST_MS)
+    if len(burst) < 3 or end - begin <= REQUEST_MS:
+        return len(burst) > 2
+    by_group = lists_by_key((group, loss.at) for loss, group in burst)
+    spans = [times[-1] - times[0] for times in by_group.values() if len(times) > 1]
+    # A broker with hundreds of groups expires them for seconds, but each group within one of its timer's steps.
+    group_by_group = sum(span <= REQUEST_MS for span in spans)
+    if group_by_group > 1 and 2 * group_by_group > len(spans):
+        return True
+    spared_others = not elsewhere.any_between(begin - HEARTBEAT_MS, end + HEARTBEAT_MS)
+    return bool(spans) and len(by_group) > 1 and end - begin <= ROUND_TRIP_MS and spared_others
 
 
 def _of_one_process(burst: Iterable[tuple[Loss, str]]) -> bool:
@@ -285,7 +295,7 @@ def _explained(stall: _Stall, logged: Iterable[BrokerOutage], terms: Terms) -> _
     for outage in logged:
         end = outage.started_at + AT_ONCE_MS if outage.ended_at is None else outage.ended_at
         if outage.broker != name and outage.started_at - unseen_ms(outage.how) <= stall.at <= end + TICK_MS:
-            return _Stall(stall.at, outage, stall.groups)
+            return _Stall(stall.at, stall.until, outage, stall.groups)
     began = (term.started_at for of_group in terms.values() for term in of_group if term.broker == name)
     took_over = any(begin is not None and stall.at - TICK_MS <= begin <= stall.at + AT_ONCE_MS for begin in began)
     return None if took_over else stall
@@ -304,7 +314,7 @@ def _stalled(part: Part, stalls: Iterable[_Stall]) -> str | None:
         return None
     # A session ends at most a session timeout after the last heartbeat, with which the incident begins.
     begin, end = part.begin - ROUND_TRIP_MS, max(part.end, part.begin + SESSION_MS) + TICK_MS
-    near = (stall for stall in stalls if part.group in stall.groups and begin <= stall.at <= end)
+    near = (stall for stall in stalls if part.group in stall.groups and begin <= stall.until and stall.at <= end)
     return next((stall.outage.broker for stall in near), None)
 
 

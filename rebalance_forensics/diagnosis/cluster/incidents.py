@@ -37,11 +37,13 @@ from rebalance_forensics.diagnosis.model import (
     DisturbedGroup,
     Impact,
     Incident,
+    MemberImpact,
     Relation,
     RootCause,
     RuledOut,
     Severity,
     SignRow,
+    WouldDecide,
 )
 from rebalance_forensics.diagnosis.wording.durations import seconds, some
 from rebalance_forensics.diagnosis.wording.proof import interleaved
@@ -223,12 +225,29 @@ def _incident(blow: Blow, own: Sequence[Incident], histories: Sequence[GroupOutl
         root_causes=(verdict,),
         ruled_out=_ruled_out(blow, own),
         # Where the lines of some group are sure, no log is needed.
-        would_decide=() if is_sure else tuple(dict.fromkeys(w for each in own[:3] for w in each.would_decide))[:4],
+        would_decide=() if is_sure else _would_decide(blow, own),
         signs=_signs(blow, own),
         followups=tuple(sorted({name for incident in own for name in incident.followups})),
         impact=summed([group.impact for group in groups], of_groups=True),
         occurrences=_occurrences(own),
     )
+
+
+def _would_decide(blow: Blow, own: Sequence[Incident]) -> tuple[WouldDecide, ...]:
+    """The logs that would settle it; what would tell causes apart that the groups together rule out settles nothing."""
+    wanted = (log for each in own[:3] for log in each.would_decide if blow.cause in log.between)
+    froze = [o for o in blow.outages if o.how == "froze" and not o.behind]
+    of_brokers = (
+        WouldDecide(
+            needs=f"kafkaServer-gc.log of {name} and the kernel's log of its host",
+            who=name,
+            started_at=min(o.started_at for o in froze if o.broker == name) - ONE_REBALANCE_MS,
+            ended_at=max(o.ended_at or o.started_at for o in froze if o.broker == name),
+            between=(blow.cause,),
+        )
+        for name in dict.fromkeys(o.broker for o in froze)
+    )
+    return tuple(dict.fromkeys((*of_brokers, *wanted)))[:4]
 
 
 def _disturbed(own: Sequence[Incident]) -> tuple[DisturbedGroup, ...]:
@@ -298,6 +317,27 @@ def summed(impacts: Sequence[Impact], *, of_groups: bool = False) -> Impact:
         partitions=concerned(i.partitions for i in impacts),
         rebalances=sum(i.rebalances for i in impacts),
         of_connect=all(i.of_connect for i in impacts),
+        by_member=_summed_by_member(impacts, of_groups) if cost is None else None,
+    )
+
+
+def _summed_by_member(impacts: Iterable[Impact], of_groups: bool) -> MemberImpact | None:  # noqa: FBT001 - as summed
+    """The same in time of members, which is all that coordinators show."""
+    known = [impact.by_member for impact in impacts if impact.by_member is not None]
+    if not known:
+        return None
+    over_groups, over_time = (sum, max) if of_groups else (max, sum)
+    sizes = [each.of_members for each in known if each.of_members is not None]
+    least = [each.stopped_at_least_ms for each in known if each.stopped_at_least_ms is not None]
+    most = [each.stopped_at_most_ms for each in known if each.stopped_at_most_ms is not None]
+    return MemberImpact(
+        members=over_groups(each.members for each in known),
+        of_members=over_groups(sizes) if len(sizes) == len(known) else None,
+        unread_member_ms=sum(each.unread_member_ms for each in known),
+        longest_ms=max(each.longest_ms for each in known),
+        at_least=any(each.at_least for each in known),
+        stopped_at_least_ms=over_time(least) if least else None,
+        stopped_at_most_ms=over_time(most) if len(most) == len(known) else None,
     )
 
 

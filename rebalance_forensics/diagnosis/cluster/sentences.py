@@ -180,7 +180,9 @@ def _cost(groups: Sequence[DisturbedGroup]) -> str:
     if stops:
         costs.append(f"{len(stops)} stopped reading altogether for up to {seconds(max(stops))}")
     text = f"{', '.join(costs[:-1])} and {costs[-1]}" if len(costs) > 1 else costs[0]
-    return f"{text[:1].upper()}{text[1:]}."
+    led = sorted({partition for group in groups for partition in group.led})
+    without = f" Nobody could fetch {some(led)} meanwhile, which it led." if led else ""
+    return f"{text[:1].upper()}{text[1:]}.{without}"
 
 
 def _across(blow: Blow, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> list[str]:
