@@ -207,7 +207,8 @@ def _across(blow: Blow, groups: Sequence[DisturbedGroup], histories: Sequence[Gr
     said = (line.text.lower().replace("isfenced: false", "") for outage in outages for line in outage.evidence)
     if any("fenc" in text for text in said):
         sentences.append("The controller fenced it." if len(blow.culprits) == 1 else "The controller fenced them.")
-    readers = {h.group: led for h in histories if h.cluster == cluster and (led := led_by(blow, h))}
+    by_group = {h.group: led_by(blow, h) for h in histories if h.cluster == cluster}
+    readers = {group: partitions for group, partitions in by_group.items() if partitions}
     if led := sorted(set().union(*readers.values())):
         spared = len(readers.keys() - set(names))
         also = f", {spared} of which no line shows otherwise disturbed" if spared else ""
