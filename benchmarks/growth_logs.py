@@ -231,6 +231,7 @@ GROWING: Mapping[str, Callable[[int], Logs]] = {
         for number in range(size)
     ),
     "evictions of a member": lambda size: "".join(_evicted(n, n * _MINUTE, "c-1") for n in range(size)),
+    "members that come and go": lambda size: "".join(_evicted(n, n * _MINUTE, f"c-{n}") for n in range(size)),
     "incidents hours apart": lambda size: "".join(_evicted(n, n * _HOUR, f"c-{n % 3}") for n in range(size)),
     "restarts of another broker": lambda size: _incident() + "".join(map(_restarted, range(size))),
     "connections that its process loses": lambda size: {

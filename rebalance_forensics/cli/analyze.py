@@ -17,8 +17,10 @@ from rebalance_forensics.cli.clipboard import clipboard_file
 from rebalance_forensics.cli.outcomes import OK, PARTIAL, colored, leave, say, warn, warn_all, width
 from rebalance_forensics.defects import sentence
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.process.timings import stage, taken
 
 if TYPE_CHECKING:
+    from rebalance_forensics.pipeline.options import AnalyzeOptions
     from rebalance_forensics.pipeline.run import Analysis
     from rebalance_forensics.report.model import Report
 
@@ -87,6 +89,9 @@ FollowOption = Annotated[
         help="Keep reading logs that are still being written, or standard input; print incidents as they occur.",
     ),
 ]
+TimingsOption = Annotated[
+    bool, typer.Option("--timings", help="Print to standard error how long each stage took.", show_default=False)
+]
 KeepWarmOption = Annotated[
     bool,
     typer.Option(
@@ -145,6 +150,7 @@ def analyze(
     quiet: QuietOption = False,
     top: TopOption = None,
     why: WhyOption = False,
+    timings: TimingsOption = False,
 ) -> None:
     """Find out why consumer groups rebalanced, and prove it.
 
@@ -163,18 +169,17 @@ def analyze(
         java_home=java_home, keep_warm=keep_warm, unpack_ratio=unpack_ratio, group=group, since=since, until=until,
         lanes=html is not None or bool(export) or anonymize,  # names that a lane has get pseudonyms
     )  # fmt: skip
-    paths = _to_read(paths, clipboard=clipboard)
-    verbosity, keep_events = -1 if quiet else verbose, events is not None or anonymize
 
     def written(analysis: Analysis) -> Analysis:
         """The analysis as it is shown, once all other outputs are written."""
         return replace(analysis, report=write_outputs(analysis, shown(analysis, outputs), outputs))
 
+    verbosity = -1 if quiet else verbose
     rendered = None if outputs.fills_stdout else partial(_rendered, verbosity=verbosity, why=why, top=top)
-    if follow:
-        leave(_follow(paths, options, written, rendered, fail_on=fail_on, keep_events=keep_events))
-    analysis = written(run(paths, options, keep_events=keep_events))
-    leave(_show(analysis.report, rendered, exit_code(analysis, fail_on), alone=not outputs.anything))
+    report = _follow if follow else partial(_report_once, alone=not outputs.anything)
+    given = _to_read(paths, clipboard=clipboard), options, written, rendered
+    report = partial(report, *given, fail_on=fail_on, keep_events=events is not None or anonymize)
+    leave(_timed(report, wanted=timings))
 
 
 def _to_read(paths: list[str], *, clipboard: bool) -> list[str]:
@@ -185,18 +190,41 @@ def _to_read(paths: list[str], *, clipboard: bool) -> list[str]:
     return paths
 
 
+def _report_once(
+    paths: Sequence[str],
+    options: AnalyzeOptions,
+    write: Callable[[Analysis], Analysis],
+    rendered: Callable[[Report], str] | None,
+    *,
+    fail_on: parameters.SeverityName | None,
+    keep_events: bool,
+    alone: bool,
+) -> int:
+    analysis = write(run(paths, options, keep_events=keep_events))
+    return _show(analysis.report, rendered, exit_code(analysis, fail_on), alone=alone)
+
+
+def _timed(report: Callable[[], int], *, wanted: bool) -> int:
+    with taken(wanted=wanted) as spent:
+        code = report()
+        if spent is not None:
+            warn(f"where the time went\n{spent.table()}")
+    return code
+
+
 def _show(report: Report, rendered: Callable[[Report], str] | None, code: int, *, alone: bool) -> int:
     # Where a defect of ours keeps the report from being printed, the files written are left, and the exit code says so.
     if rendered is None:
         return code
-    try:
-        text = rendered(report)
-    except Exception as error:
-        if alone:
-            raise
-        warn(f"{sentence('the report could not be printed', error)}.")
-        return PARTIAL
-    say(text)
+    with stage("print"):
+        try:
+            text = rendered(report)
+        except Exception as error:
+            if alone:
+                raise
+            warn(f"{sentence('the report could not be printed', error)}.")
+            return PARTIAL
+        say(text)
     return code
 
 
@@ -205,11 +233,6 @@ def _rendered(report: Report, *, verbosity: int, why: bool, top: int | None) -> 
 
     return render(report, width=width(), color=colored(), verbosity=verbosity, why=why, top=top)
 
-
-if TYPE_CHECKING:
-    from rebalance_forensics.pipeline.options import AnalyzeOptions
-    from rebalance_forensics.pipeline.run import Analysis
-    from rebalance_forensics.report.model import Report
 
 EVERY_S = 1.0
 State = tuple[object, ...]

@@ -16,6 +16,7 @@ from rebalance_forensics.diagnosis.model import Gap
 from rebalance_forensics.pipeline.options import mode_of
 from rebalance_forensics.pipeline.refusals import InputError, address_of
 from rebalance_forensics.pipeline.run import Analysis
+from rebalance_forensics.process.timings import stage
 from rebalance_forensics.report.exports import Export, formats
 from rebalance_forensics.report.json_report import json_pieces
 from rebalance_forensics.report.model import Report
@@ -112,7 +113,8 @@ def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> Repor
     left = not outputs.fills_stdout
     for name, write in _writers(analysis, outputs):
         try:
-            write(report)
+            with stage(f"write {name}"):
+                write(report)
             left = True
         except (InputError, OSError):
             raise

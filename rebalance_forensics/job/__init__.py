@@ -23,6 +23,7 @@ from rebalance_forensics.pipeline.inputs.stores import Store, writing
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.spark.jvm_launch import reporting_lost_jvm
 from rebalance_forensics.process import stop_signals
+from rebalance_forensics.process.timings import Timings, stage, taken
 from rebalance_forensics.report.output_files import OutputError, write_whole
 from rebalance_forensics.report.plain_text import printable
 
@@ -45,6 +46,14 @@ class Voice:
             harmless = "\n".join(map(printable, sentence.split("\n")))
             sys.stderr.write(f"rebalance-forensics: {harmless}\n")
         sys.stderr.flush()
+
+    def give_timings(self, spent: Timings) -> None:
+        """Write where the time of a run went, also as text, for somebody asked for it."""
+        if self.form == "json":
+            stages = {name: {"seconds": took, "cpu_seconds": cpu} for name, (took, cpu) in spent.stages.items()}
+            self.say("INFO", "where the time went", stages=stages)
+        else:
+            self.say("WARN", f"where the time went\n{spent.table()}")
 
 
 # What was begun on a store is undone or finished; what is not by then, the next run does.
@@ -106,7 +115,7 @@ def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
     spark_tables = SparkTables.of(spark.session, options) if spark and options.table_format != "parquet" else None
 
     def run(options: JobOptions, ahead: ReadAhead | None = None) -> None:
-        with holding(options, voice.say) as tenure:
+        with taken(wanted=asked.timings) as spent, holding(options, voice.say) as tenure:
             outcome = job_run.run_job(options, engine, ahead, tenure)
             shared = spark_tables or options.webhooks or options.reports_from
             with (
@@ -114,11 +123,14 @@ def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
                 following_up(options, voice.say) if shared else nullcontext(),
             ):
                 tenure.confirm()
-                if spark_tables:
-                    publish(spark_tables)
-                _follow_up(asked, outcome, voice)
+                with stage("publish"):
+                    if spark_tables:
+                        publish(spark_tables)
+                    _follow_up(asked, outcome, voice)
         codes.append(exit_code(outcome, options.fail_on))
         voice.say("INFO", "run is done", **outcome.summary)
+        if spent is not None:
+            voice.give_timings(spent)
         sys.stdout.write(json.dumps(outcome.summary) + "\n")
         sys.stdout.flush()
 

@@ -103,6 +103,7 @@ SETTINGS: tuple[Setting, ...] = (
         help="call webhooks about incidents of this severity or worse (default: critical)",
     ),
     Setting(name="metrics", metavar="FILE", help="write metrics of the run as Prometheus text"),
+    Setting(name="timings", flag=True, help="write to standard error how long each stage took"),
     Setting(name="log", choices=("text", "json"), help="format of standard error (default: text)"),
 )
 BY_NAME = {setting.name: setting for setting in SETTINGS}
@@ -187,6 +188,7 @@ class Invocation:
     engine: str
     java_home: str | None
     log: str = "text"
+    timings: bool = False
 
 
 ENDING = """\
@@ -289,6 +291,7 @@ def _invocation(settings: Settings) -> Invocation:
         engine=settings.get("engine", "spark"),
         java_home=settings.get("java-home"),
         log=settings.get("log", "text"),
+        timings=settings.get("timings", False),
     )
 
 

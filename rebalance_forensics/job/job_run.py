@@ -39,6 +39,7 @@ from rebalance_forensics.pipeline.stats import Failure, SplitLines, SplitStats
 from rebalance_forensics.pipeline.tables.rows import incident_rows
 from rebalance_forensics.pipeline.tables.schemas import EVENTS, MADE_OF_EVENTS, PENDING, RUNS, Cells, Table
 from rebalance_forensics.pipeline.workload import shard_keys
+from rebalance_forensics.process.timings import stage
 from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.report.urgency_order import severities_from
 
@@ -95,7 +96,8 @@ def _run_alone(
 
 
 def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
-    scanned = scan_tables(run) if run.options.columns else scan_files(run, ahead)
+    with stage("scan"):
+        scanned = scan_tables(run) if run.options.columns else scan_files(run, ahead)
     ledger = scanned.ledger
     days = chosen_days(
         before, run.interval, changed_spans(scanned.spans, ledger.replaced, ledger.grown, ledger.dropped),
@@ -103,10 +105,12 @@ def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
         heard=newly_heard(ledger.removed, ledger.added), again=scanned.losses.days,
         lookback_ms=run.options.lookback_ms, lookahead_ms=run.options.lookahead_ms,
     )  # fmt: skip
-    outcome = _investigate(run, days, scanned)
+    with stage("explain"):
+        outcome = _investigate(run, days, scanned)
     outcome.errors, outcome.notes = scanned.errors, [*scanned.losses.notes, *_output_among_inputs(run.options)]
-    _write_findings(run, outcome)
-    _add_publications(run, outcome, days)
+    with stage("write findings"):
+        _write_findings(run, outcome)
+        _add_publications(run, outcome, days)
     outcome.summary = _summary(run, outcome, scanned, days)
     scanned.ledger.write(run.journal)
     _write_run(run, outcome, days.coverage)
@@ -116,7 +120,7 @@ def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
     run.tenure.renew()
     state.mark_version(run.store)
     decided = decide(run.journal, run.tenure.confirm)
-    with writing(run.store, _HALF_DONE):
+    with writing(run.store, _HALF_DONE), stage("put the tables in place"):
         finish(run.store, run.work, decided, run.tenure.confirm)
     return outcome
 

@@ -10,6 +10,7 @@ import multiprocessing
 import os
 import signal
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -35,7 +36,7 @@ from rebalance_forensics.pipeline.read_split import Reading, read_split
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.results import CasesInMemory, Results, in_order_of_groups, results_of
 from rebalance_forensics.pipeline.stats import Failure, LinesBefore, SplitStats
-from rebalance_forensics.process import resources, scratch, stop_signals
+from rebalance_forensics.process import resources, scratch, stop_signals, timings
 from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.sources.records.splits import Split
 from rebalance_forensics.timeline.coverage import LogSpan
@@ -143,10 +144,12 @@ Group = tuple[str, str | None]
 def run_in_process(plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int], None]) -> Results:
     """What the stages find; `progress` gets the bytes done so far."""
     with resources.collecting_rarely():
-        events, stats = _read_all(plan, progress)
-        _count_lines_on(events, stats)
-        rows = _rows_of(plan, events) if wanted.events else schemas.NO_ROWS
-        found = list(stages.investigated(_parts(plan, events, stats), unnamed=lambda: True, lanes=wanted.lanes))
+        with timings.stage("read"):
+            events, stats = _read_all(plan, progress)
+            _count_lines_on(events, stats)
+            rows = _rows_of(plan, events) if wanted.events else schemas.NO_ROWS
+        with timings.stage("explain"):
+            found = list(stages.investigated(_parts(plan, events, stats), unnamed=lambda: True, lanes=wanted.lanes))
     return Results(
         stats=stats,
         cases=CasesInMemory([answer for answer in found if isinstance(answer, GroupCase)]),
@@ -244,28 +247,35 @@ def _side_by_side(
             for place, portion in enumerate(plan.portions)
         }
         done = 0
-        for read in as_completed(reads):
-            read.result()
-            done += sum(map(workload.weight, reads.pop(read)))
-            progress(done)
+        with timings.stage(f"read, in {number} processes") as spent_elsewhere:
+            for read in as_completed(reads):
+                spent_elsewhere(read.result())
+                done += sum(map(workload.weight, reads.pop(read)))
+                progress(done)
         row_files = [[directory / f"{shard}-{place}" for place in range(len(plan.portions))] for shard in shards]
         of_workers = [
             row_files[first : first + plan.reading.in_turn] for first in range(0, len(row_files), plan.reading.in_turn)
         ]
         found = [directory / f"{shard}-found" for shard in plan.reading.first_shards]
-        for file in pool.map(partial(_investigate, wanted=wanted), of_workers, found):
-            yield from rows_in([file])
-            file.unlink()
+        with timings.stage(f"explain, in {number} processes") as spent_elsewhere:
+            for file, cpu in pool.map(partial(_investigate, wanted=wanted), of_workers, found):
+                spent_elsewhere(cpu)
+                yield from rows_in([file])
+                file.unlink()
 
 
-def _read(portion: Sequence[Split], reading: Reading, files: Sequence[Path]) -> None:
+def _read(portion: Sequence[Split], reading: Reading, files: Sequence[Path]) -> float:
+    # First stage, and the CPU seconds that it took.
+    begun = time.process_time()
     write_by_shard(stages.read_portion(portion, reading), list(zip(reading.shards, files, strict=True)))
+    return time.process_time() - begun
 
 
-def _investigate(row_files: Sequence[Sequence[Path]], found: Path, *, wanted: Wanted) -> Path:
-    # Second stage: what is found in the rows of one worker's shards, which it takes in turn.
+def _investigate(row_files: Sequence[Sequence[Path]], found: Path, *, wanted: Wanted) -> tuple[Path, float]:
+    # Second stage: what is found in the rows of one worker's shards, which it takes in turn, and its CPU seconds.
+    begun = time.process_time()
     write_rows(stages.investigate_rows(chain.from_iterable(map(_taken, row_files)), wanted), found)
-    return found
+    return found, time.process_time() - begun
 
 
 def _taken(shard: Sequence[Path]) -> Iterator[pa.RecordBatch]:

@@ -17,6 +17,7 @@ from rebalance_forensics.pipeline.refusals import InputError, refuse_unknown_gro
 from rebalance_forensics.pipeline.results import Results
 from rebalance_forensics.pipeline.spark.jvm_launch import reporting_lost_jvm
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
+from rebalance_forensics.process import timings
 from rebalance_forensics.process.resources import cores
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.wording import count
@@ -69,7 +70,8 @@ def analyze_with_events(
         plan, results = _on_spark(paths, options, session, wanted, progress=progress)
     else:
         with held_open():
-            plan = plan_reading(paths, options, workers=options.processes, in_turn=local_engine.IN_TURN)
+            with timings.stage("find the logs"):
+                plan = plan_reading(paths, options, workers=options.processes, in_turn=local_engine.IN_TURN)
             total = plan.total_bytes
             results = local_engine.run_locally(
                 plan,
@@ -78,7 +80,9 @@ def analyze_with_events(
                 processes=options.processes,
             )
     refuse_foreign(plan, paths, results.stats)
-    report, failures = report_assembly.report_of(plan, results, options), results.failures
+    failures = results.failures
+    with timings.stage("put the report together"):
+        report = report_assembly.report_of(plan, results, options)
     if options.group is not None and not report.groups and options.group not in {failure.group for failure in failures}:
         refuse_unknown_group(options.group, report_assembly.groups_in(results))
     return Analysis(report=report, plan=plan, events=results.events, failures=failures)
@@ -131,7 +135,7 @@ def _on_spark(
 
     refuse_missing(paths)
     ready = session or sessions.active_session()
-    with ThreadPoolExecutor(1) as boot:
+    with timings.stage("find the logs, start Spark"), ThreadPoolExecutor(1) as boot:
         small = not any("://" in path for path in paths) and engine_choice.bytes_below(paths) < PAYS_TO_COMPILE
         if ready:
             booting = None
@@ -143,4 +147,5 @@ def _on_spark(
         plan = plan_reading(paths, options, workers=workers, alone_up_to=ALONE_ON_SPARK)
         ready = ready or (booting.result() if booting else None)
     assert ready is not None
-    return plan, run_on_spark(ready, plan, wanted, progress=progress)
+    with timings.stage("read and explain, on Spark"):
+        return plan, run_on_spark(ready, plan, wanted, progress=progress)

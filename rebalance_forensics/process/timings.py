@@ -1,0 +1,66 @@
+"""Where the time of a run goes, stage by stage: `--timings`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+
+def _clocks() -> tuple[float, float]:
+    return time.perf_counter(), time.process_time()
+
+
+@dataclass(slots=True)
+class Timings:
+    """The stages of a run in the order in which they ended: their seconds, and the CPU seconds of Python processes.
+
+    Of Spark's executors and JVM only the seconds are known.
+    """
+
+    stages: dict[str, tuple[float, float]] = field(default_factory=dict)
+    _begun: tuple[float, float] = field(default_factory=_clocks)
+    _cpu_elsewhere: float = 0.0
+
+    def add(self, name: str, since: tuple[float, float], cpu_elsewhere: float) -> None:
+        """Add the time since then to a stage, and the CPU seconds of other processes."""
+        seconds, cpu = self.stages.get(name, (0.0, 0.0))
+        now = _clocks()
+        self.stages[name] = seconds + now[0] - since[0], cpu + now[1] - since[1] + cpu_elsewhere
+        self._cpu_elsewhere += cpu_elsewhere
+
+    def table(self) -> str:
+        """One line a stage, then the whole run, with what no stage took."""
+        whole = Timings({"total": (0.0, self._cpu_elsewhere)})
+        whole.add("total", self._begun, 0.0)
+        rows = [("stage", "seconds", "CPU s")]
+        rows += [(name, f"{took:.2f}", f"{cpu:.2f}") for name, (took, cpu) in (self.stages | whole.stages).items()]
+        width = max(len(name) for name, *_ in rows)
+        return "\n".join(f"{name:<{width}}  {took:>8}  {cpu:>7}" for name, took, cpu in rows)
+
+
+_wanted: ContextVar[Timings | None] = ContextVar("timings", default=None)
+
+
+@contextmanager
+def taken(*, wanted: bool = True) -> Iterator[Timings | None]:
+    """Time the stages inside the block, if that is wanted."""
+    token = _wanted.set(Timings() if wanted else None)
+    try:
+        yield _wanted.get()
+    finally:
+        _wanted.reset(token)
+
+
+@contextmanager
+def stage(name: str) -> Iterator[Callable[[float], None]]:
+    """A stage of the run, timed where that is wanted; it is given the CPU seconds that other processes took for it."""
+    timings, begun = _wanted.get(), _clocks()
+    elsewhere: list[float] = []
+    try:
+        yield elsewhere.append
+    finally:
+        if timings is not None:
+            timings.add(name, begun, sum(elsewhere))
