@@ -12,7 +12,14 @@ from rebalance_forensics.diagnosis.reference.glossary import LINKS
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.orchestration import ContainerReported
-from rebalance_forensics.events.process import ProcessDied, ProcessKilled, ThreadsStopped, ThreadStack
+from rebalance_forensics.events.process import (
+    BrokerStopped,
+    ExceptionLogged,
+    ProcessDied,
+    ProcessKilled,
+    ThreadsStopped,
+    ThreadStack,
+)
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.model import Behind
@@ -214,6 +221,26 @@ def waiting_in(stack: ThreadStack) -> str | None:
 def method_of(frame: str) -> str:
     """`com.acme.Rates.lookUp` of `com.acme.Rates.lookUp(Rates.java:42)`."""
     return frame.partition("(")[0]
+
+
+def behind_last_lines(lines: Iterable[Event]) -> tuple[Link, ...]:
+    """Why a broker ended, by the last lines that it or its JVM printed."""
+    for line in lines:
+        if isinstance(line, ProcessDied) and (links := behind_end((), line)):
+            return links
+        if isinstance(line, BrokerStopped) and line.fault is not None:
+            if line.fault == "log directories":
+                return (
+                    Link(
+                        "disk-failed", "It shut itself down because all of its log directories failed.", 0.97, (line,)
+                    ),
+                )
+            return (Link("crashed", f"It ended itself after a {line.fault}.", 0.97, (line,)),)
+        # KafkaThread logs what ended one of its threads; a JVM out of memory goes on without them until it is killed.
+        if isinstance(line, ExceptionLogged) and (line.exception or "").endswith("OutOfMemoryError"):
+            error = ": ".join(filter(None, ("OutOfMemoryError", line.detail)))
+            return (Link("out-of-memory", f"Just before its last line it logged {error}.", 0.9, (line,)),)
+    return ()
 
 
 def operation_of(stop: ThreadsStopped) -> str:

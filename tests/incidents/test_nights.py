@@ -25,6 +25,10 @@ NIGHTS = Path(__file__).parent / "nights"
 EVERY = sorted(file.name.removesuffix(".tgz") for file in NIGHTS.glob("*.tgz"))
 Unpacked = Callable[[str], Path]
 BREAKING = ("pause-broker", "kill-broker")
+OUT_OF_MEMORY = (
+    "ERROR Uncaught exception in thread 'kafka-request-handler-0': (org.apache.kafka.common.utils.KafkaThread)\n"
+    "java.lang.OutOfMemoryError: Java heap space\n\tat java.nio.HeapByteBuffer.<init>(HeapByteBuffer.java:64)"
+)
 
 
 @pytest.fixture(scope="module")
@@ -199,6 +203,37 @@ def test_the_kernel_that_killed_a_broker_is_behind_its_death(unpacked: Unpacked,
     cause = of_broker(unpacked, "broker-killed-4.1.1", tmp_path, "kern.log", killed)
     assert [link.what for link in cause.behind] == ["oom-kill"]
     assert cause.advice[0].action.startswith("Raise the memory limit")
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        (
+            OUT_OF_MEMORY,
+            ("out-of-memory",),
+        ),
+        ("ERROR Shutdown broker because all log dirs in /data have failed (kafka.log.LogManager)", ("disk-failed",)),
+        (
+            "ERROR Error while accepting connection (kafka.network.Acceptor)\njava.io.IOException: Too many open files",
+            (),
+        ),
+    ],
+)
+def test_what_a_broker_logs_of_its_own_end_is_behind_its_death(
+    unpacked: Unpacked, tmp_path: Path, lines: str, found: tuple[str, ...]
+) -> None:
+    night = unpacked("broker-killed-4.1.1")
+    shutil.copytree(night / "logs", tmp_path / "logs")
+    died = datetime.fromtimestamp(truth_of(night)["faults"][0]["ts"] / 1000, UTC)
+    log = tmp_path / "logs" / "broker-1" / "server.log"
+    written = log.read_text().splitlines(keepends=True)
+    place = next(
+        i for i, line in enumerate(written) if line[:1] == "[" and line[1:24] > f"{died:%Y-%m-%d %H:%M:%S},999"
+    )
+    written.insert(place, f"[{died:%Y-%m-%d %H:%M:%S},{died.microsecond // 1000:03}] {lines}\n")
+    log.write_text("".join(written))
+    (whole,) = (incident for incident in report_of(tmp_path).incidents if incident.scope == "cluster")
+    assert tuple(link.what for link in whole.root_causes[0].behind) == found
 
 
 @pytest.mark.parametrize("unit", ["kafka-exporter", "kafka-connect", "confluent-kafka-rest"])

@@ -555,7 +555,7 @@ def _brokers_cause(parts: Sequence[Part]) -> str:
 def _of_hosts(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Blow]:
     whereabouts = whereabouts_of(histories)
     silent = [part for part in parts if part.cause in FALLEN_SILENT and part.headline.severity != "info"]
-    found = [_of_silence(whereabouts, run) for run in _at_once(silent)]
+    found = [_of_silence(whereabouts, [*run, *_again(whereabouts, run, silent)]) for run in _at_once(silent)]
     taken = {id(part) for blow in found for part in blow.parts}
     by_host: dict[str, list[Part]] = defaultdict(list)
     for part in silent:
@@ -579,6 +579,23 @@ def _at_once(silent: Sequence[Part]) -> Iterator[list[Part]]:
     for run in runs(silent, lambda part: part.begin, HEARTBEAT_MS):
         if len({part.group for part in run}) > 2 and run[-1].begin - run[0].begin <= NEXT_HEARTBEAT_MS:
             yield run
+
+
+def _again(whereabouts: Whereabouts, run: Sequence[Part], silent: Iterable[Part]) -> Iterator[Part]:
+    """Later incidents of members on the same hosts before all are back: they are refused, or fall silent once more."""
+    end, known = max(part.end for part in run) + HEARTBEAT_MS, {id(part) for part in run}
+    hosts = {host for part in run for host in hosts_of_part(whereabouts, part)}
+    for part in silent:
+        unsure = part.headline.root_causes[0].confidence < LIKELY
+        of_part = hosts_of_part(whereabouts, part)
+        if (
+            id(part) not in known
+            and unsure
+            and run[0].begin <= part.begin <= end
+            and of_part
+            and hosts.issuperset(of_part)
+        ):
+            yield part
 
 
 def _of_silence(whereabouts: Whereabouts, run: Sequence[Part]) -> Blow:

@@ -204,8 +204,8 @@ def _across(blow: Blow, groups: Sequence[DisturbedGroup], histories: Sequence[Gr
             )
     outages = [outage for outage in blow.outages if outage.evidence]
     # Since 4.0 a client prints of every broker whether it is fenced (Node.toString).
-    said = (line.text.lower().replace("isfenced: false", "") for outage in outages for line in outage.evidence)
-    if any("fenc" in text for text in said):
+    texts = (line.text.lower().replace("isfenced: false", "") for outage in outages for line in outage.evidence)
+    if any("fenc" in text for text in texts):
         sentences.append("The controller fenced it." if len(blow.culprits) == 1 else "The controller fenced them.")
     by_group = {h.group: led_by(blow, h) for h in histories if h.cluster == cluster}
     readers = {group: partitions for group, partitions in by_group.items() if partitions}

@@ -15,6 +15,7 @@ from rebalance_forensics.diagnosis.behind import (
     application_words,
     began,
     behind_end,
+    behind_last_lines,
     behind_pause,
     ended,
     ended_on_request,
@@ -267,6 +268,7 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
     lines = [s.event for s in (*clearest[:_MOST_LINES], *[s for s in run if s.is_back][-1:])]
     stops = [s.event for s in down if isinstance(s.event, ev.ThreadsStopped)]
     kills = [s.event for s in down if isinstance(s.event, ev.ProcessKilled)]
+    ended_by = behind_last_lines(_last_errors(timeline, broker, down[0].at, last)) if how in ("lost", "failed") else ()
     ended = logs_again if how == "froze" and not stops else max(back, default=last if how == "unreachable" else None)
     return Downtime(
         broker=f"broker-{broker}",
@@ -274,8 +276,16 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
         ended_at=ended,
         how=how,
         lines=tuple(dict.fromkeys(lines)),
-        behind=() if how in ("shut-down", "failed") else behind_end(kills, None) or behind_pause(longest_first(stops)),
+        behind=() if how == "shut-down" else behind_end(kills, None) or behind_pause(longest_first(stops)) or ended_by,
     )
+
+
+def _last_errors(timeline: Timeline, broker: int, begin: int, end: int) -> list[Event]:
+    """What a broker, or its JVM beside it, logged of its own end before it was missed, last first."""
+    logged = timeline.of(ev.ProcessDied, ev.ExceptionLogged, ev.BrokerStopped).between(begin - windows.AT_ONCE_MS, end)
+    own = [e for e in logged if broker in (e.speaker.broker, _broker_at(timeline, e))]
+    # A broker that went on for a while outlived its error.
+    return [e for e in reversed(own) if _next_line(timeline, broker, time_of(e) + windows.ROUND_TRIP_MS, end) is None]
 
 
 def _how(down: Sequence[Event], *, restarted: bool, logs_again: bool) -> How:
