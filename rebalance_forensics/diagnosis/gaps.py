@@ -316,9 +316,10 @@ def _untied_reports(timeline: Timeline, incidents: Sequence[Incident]) -> Iterat
         )
     if reported.timed and not any(reported.pods_of(a) for a in timeline.membership.members):
         many, group = counted(len(reported.timed), "event"), in_words(timeline.group)
+        concern = "concerns" if len(reported.timed) == 1 else "concern"
         yield _throughout(
             timeline,
-            f"None of {many} of Kubernetes or Docker is known to be of {group}.",
+            f"{many[0].upper()}{many[1:]} of Kubernetes or Docker {concern} no known pod or container of {group}.",
             "They were counted and nothing was concluded from them. A member is tied to its pod or container by the "
             "name of its host, the directory or name of its log, its client id or its group.instance.id; a "
             "StatefulSet's pod that occurs in several namespaces also by the namespace in the path of its log.",

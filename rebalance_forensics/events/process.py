@@ -169,7 +169,19 @@ class ProcessKilled(Event, frozen=True, kw_only=True):
     fault: str | None = None
 
 
-OF_THE_HOST = (ThreadsStopped, ThreadStack, ProcessKilled)
+class HostDisturbed(Event, frozen=True, kw_only=True):
+    """The host of a process stood still or lost its network: `suspended` until it `resumed`, its link went down, up.
+
+    A `cpu-stuck` line (soft lockup) is written while it lasts: `stuck_s` is for how long by then.
+    """
+
+    what: Literal["suspended", "resumed", "link-down", "link-up", "cpu-stuck"]
+    stuck_s: int | None = None
+    command: str | None = None
+    pid: int | None = None
+
+
+OF_THE_HOST = (ThreadsStopped, ThreadStack, ProcessKilled, HostDisturbed)
 """What a JVM, the kernel and supervisors write of a process in logs of their own: no line of its application's log."""
 
 

@@ -163,3 +163,42 @@ def test_other_threads_times_and_processes_are_beside_the_point(stacks: list[tup
 def test_without_thread_dumps_two_of_them_are_asked_for() -> None:
     needs = [log.needs for log in slow_member((4, 1)).the_incident().would_decide]
     assert any("two thread dumps of client c-3 (jcmd PID Thread.print)" in need for need in needs)
+
+
+def test_a_host_that_was_suspended_is_behind_the_pause() -> None:
+    incident = resumed(
+        ("01:09:10.000", "PM: suspend entry (deep)"), ("01:10:19.000", "PM: suspend exit")
+    ).the_incident()
+    assert (incident.root_causes[0].cause, behind(incident)) == ("process-pause", ["suspended"])
+    assert incident.summary.endswith("; its host was suspended for 1 min 09 s.")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (("01:09:10.000", "PM: suspend entry (deep)"), ("01:09:20.000", "PM: suspend exit")),
+        (("01:02:10.000", "PM: suspend entry (deep)"), ("01:03:20.000", "PM: suspend exit")),
+        (("01:09:30.000", "watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [nginx:42]"),),
+    ],
+    ids=["shorter than the session", "long before", "another process on a stuck CPU"],
+)
+def test_a_host_that_did_not_stand_still_for_the_session_is_beside_the_point(
+    lines: tuple[tuple[str, str], ...],
+) -> None:
+    incident = resumed(*lines).the_incident()
+    assert (behind(incident), incident.summary) == ([], resumed().the_incident().summary)
+
+
+@pytest.mark.parametrize(
+    ("message", "links"),
+    [
+        ("c-3.service: Main process exited, code=exited, status=1/FAILURE", ["exited"]),
+        ("c-3.service: Main process exited, code=exited, status=143/n/a", []),
+        ("java[4242]: segfault at 0 ip 00007f3e sp 00007f3d error 4 in librocksdbjni.so[7f3e+8a]", ["crashed"]),
+        ("nginx[4242]: segfault at 0 ip 00007f3e sp 00007f3d error 4 in nginx[7f3e+8a]", []),
+    ],
+)
+def test_an_exit_with_an_error_and_a_crash_in_native_code_are_behind_a_death(message: str, links: list[str]) -> None:
+    story = evicted()
+    story.line("c-3/syslog", "01:09:16.000", message, logger="jdk.Hotspot")
+    assert behind(story.goes_on("01:15:00.000").the_incident()) == links

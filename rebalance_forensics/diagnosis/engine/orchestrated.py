@@ -1,4 +1,4 @@
-"""What an orchestrator did to the pods of a hypothesis' members: evidence for or against it, and what stands behind it.
+"""What an orchestrator did to a hypothesis' members, or their host: evidence for or against it, and what is behind it.
 
 It concerns every cause by which processes stop, start or fall silent, so no cause asks for it by itself.
 """
@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from rebalance_forensics.diagnosis.behind import advice_on, as_reason
+from rebalance_forensics.diagnosis.behind import Link, advice_on, as_reason
 from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.pods import links_behind
 from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Present, Row, clue
+from rebalance_forensics.diagnosis.signs.process_stops import behind_host
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -21,6 +22,9 @@ _SAYS = {
     "recreated": "a controller deleted and recreated their pods",
     "scaled-down": "their workload was scaled down at that time",
     "scaled-up": "their workload was scaled up at that time",
+    "suspended": "the host was suspended while the session ran out",
+    "link-down": "the network link of the host was down while the session ran out",
+    "cpu-stuck": "the kernel logged that its CPU was stuck while the session ran out",
     "rescaled": "their workload was scaled up and down in turn",
 }
 _RESTARTED = {
@@ -32,6 +36,9 @@ _ADDS: dict[str, dict[str, int]] = {
         "process-crash": -STRONG - WEAK, "process-pause": -STRONG, "network-partition": -STRONG, "scale-in": WEAK,
         "rolling-restart": WEAK, "shutdown": WEAK, "static-member-restart": WEAK,
     },
+    "suspended": {"process-pause": STRONG, "process-crash": -STRONG, "network-partition": -STRONG},
+    "link-down": {"network-partition": STRONG, "process-crash": -STRONG, "process-pause": -STRONG},
+    "cpu-stuck": {"process-pause": STRONG, "process-crash": -WEAK, "network-partition": -STRONG},
     "rollout": _RESTARTED,
     "recreated": _RESTARTED,
     "scaled-down": {"scale-in": STRONG, "shutdown": WEAK, "rolling-restart": -STRONG, "member-left": -STRONG},
@@ -40,6 +47,8 @@ _ADDS: dict[str, dict[str, int]] = {
         "scaling-flap": STRONG + WEAK, "rolling-restart": -STRONG - WEAK, "scale-in": -WEAK, "scale-out": -WEAK,
     },
 }  # fmt: skip
+# Causes that a host which stands still, or is cut off, brings about or looks like.
+_OF_A_HOST = frozenset(("process-pause", "network-partition", "process-crash"))
 # Causes by which processes stop or start, which something behind them may have made them do.
 _STOPS_AND_STARTS = frozenset(
     (
@@ -48,23 +57,26 @@ _STOPS_AND_STARTS = frozenset(
     )
 )
 _CLUES: dict[tuple[str, str], Row] = {
-    (what, cause): clue(f"pods-{what}", weight, _SAYS[what])
+    (what, cause): clue(f"behind-{what}", weight, _SAYS[what])
     for what, causes in _ADDS.items()
     for cause, weight in causes.items()
 }
 
 
 def with_orchestration(timeline: Timeline, cause: str, hypothesis: Hypothesis) -> Hypothesis:
-    """The hypothesis with what orchestrators did to the pods of its members; as it was where no log shows that."""
-    if not timeline.orchestration:
-        return hypothesis
-    arrivals = [fact for fact in hypothesis.explains if isinstance(fact, Arrival)]
-    links = links_behind(timeline, hypothesis.absences, arrivals)
+    """The hypothesis with what its host did, or orchestrators did to its pods; as it was where no log shows that."""
+    links: tuple[Link, ...] = ()
+    if len(hypothesis.absences) == 1 and cause in _OF_A_HOST:
+        links = behind_host(timeline, hypothesis.absences[0])
+    if not links and timeline.orchestration:
+        arrivals = [fact for fact in hypothesis.explains if isinstance(fact, Arrival)]
+        links = links_behind(timeline, hypothesis.absences, arrivals)
     if not links:
         return hypothesis
     rows = {_CLUES[link.what, cause]: Present(tuple(link.lines)) for link in links if (link.what, cause) in _CLUES}
     found = replace(hypothesis, clues={**hypothesis.clues, **rows}) if rows else hypothesis
-    if cause not in _STOPS_AND_STARTS or hypothesis.behind or any(row.present < 0 for row in rows):
+    of_its_host = cause in _OF_A_HOST and bool(rows)
+    if hypothesis.behind or any(row.present < 0 for row in rows) or not (cause in _STOPS_AND_STARTS or of_its_host):
         return found
     return replace(
         found,

@@ -7,16 +7,20 @@ nearness alone: a stop has to fill the session that ran out, and after a kill th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rebalance_forensics.diagnosis import behind
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.pods import is_kill, reports_of
 from rebalance_forensics.diagnosis.seen import host_place, seen
 from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, sign
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
+from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.orchestration import ContainerReported
 from rebalance_forensics.events.partitions import PartitionsAssigned
-from rebalance_forensics.events.process import ProcessKilled, ThreadsStopped, ThreadStack
+from rebalance_forensics.events.process import HostDisturbed, ProcessKilled, ThreadsStopped, ThreadStack
+from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -127,9 +131,7 @@ def _logs_of_its_end(participant: Participant) -> str:
 
 def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopped, ...]:
     """The stops of its JVM in which its session ran out, the longest first; none where they explain only part of it."""
-    # The coordinator counts from the last heartbeat, which may have come up to an interval before the stop.
     session = session_timeout_ms(timeline)
-    needed = session - heartbeat_interval_ms(timeline)
     stops = [
         e
         for e in timeline.of(ThreadsStopped).between(absence.at - session, absence.at + 2 * session)
@@ -138,14 +140,19 @@ def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopp
     ]
     if len({log_stem(e.speaker.file) for e in stops}) > 1:
         return ()  # several JVMs run there, and nothing shows which of them is the member's
-    spans = sorted((max(behind.began(e), absence.at - session), min(behind.ended(e), absence.at)) for e in stops)
-    covered, until = 0, absence.at - session
-    for begin, end in spans:
+    spans = ((behind.began(e), behind.ended(e)) for e in stops)
+    return behind.longest_first(stops) if _fills_its_session(timeline, absence, spans) else ()
+
+
+def _fills_its_session(timeline: Timeline, absence: Absence, spans: Iterable[tuple[int, int]]) -> bool:
+    # The coordinator counts from the last heartbeat, which may have come up to an interval before the stop.
+    session = session_timeout_ms(timeline)
+    since = absence.at - session
+    covered, until = 0, since
+    for begin, end in sorted((max(begin, since), min(end, absence.at)) for begin, end in spans):
         covered += max(end - max(begin, until), 0)
         until = max(until, end)
-    if covered < needed - ROUND_TRIP_MS:
-        return ()
-    return behind.longest_first(stops)
+    return covered >= session - heartbeat_interval_ms(timeline) - ROUND_TRIP_MS
 
 
 def last_collection(timeline: Timeline, absence: Absence) -> ThreadsStopped | None:
@@ -159,6 +166,44 @@ def last_collection(timeline: Timeline, absence: Absence) -> ThreadsStopped | No
         and _may_be_named_after(absence.participant, e.speaker.file)
     ]
     return found[-1] if found else None
+
+
+# What begins a disturbance of a host, what ends it, and how it reads.
+_OF_THE_HOST = (
+    ("suspended", "resumed", "Its host was suspended"),
+    ("link-down", "link-up", "The network link of its host was down"),
+)
+
+
+def behind_host(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...]:
+    """What its host did while its session ran out: it was suspended, its link was down, its CPU was stuck."""
+    if not timeline.shows_any((HostDisturbed,)):
+        return ()
+    session = session_timeout_ms(timeline)
+    near = [
+        e
+        for e in timeline.of(HostDisturbed).between(absence.at - 2 * session, absence.at + 2 * session)
+        if absence.participant in timeline.participants.at_place(e)
+    ]
+    for begins, ends, words in _OF_THE_HOST:
+        first = next((e for e in reversed(near) if e.what == begins and time_of(e) <= absence.at), None)
+        last = next((e for e in near if first and e.what == ends and time_of(e) >= time_of(first)), None)
+        until = time_of(last) if last is not None else absence.at
+        if first is not None and _fills_its_session(timeline, absence, [(time_of(first), until)]):
+            lasted = f" for {seconds(until - time_of(first))}" if last is not None else ""
+            lines = (first, last) if last is not None else (first,)
+            return (behind.Link(begins, f"{words}{lasted}.", 0.95, lines),)
+    stuck = [
+        e
+        for e in near
+        if e.what == "cpu-stuck" and (e.command == "java") == is_java_member(timeline, absence.participant)
+    ]
+    if _fills_its_session(timeline, absence, [(time_of(e) - (e.stuck_s or 0) * SECOND_MS, time_of(e)) for e in stuck]):
+        longest = max(e.stuck_s or 0 for e in stuck)
+        return (
+            behind.Link("cpu-stuck", f"The kernel logged that a CPU was stuck for {longest} s in it.", 0.9, stuck[:3]),
+        )
+    return ()
 
 
 def _may_be_named_after(participant: Participant, name: str) -> bool:
