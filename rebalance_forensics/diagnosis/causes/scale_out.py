@@ -21,13 +21,11 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.membership.table import Count
 
 NEWCOMERS = clue("new-members-joined", DECISIVE, "members never seen before joined a running group")
-PICKED = clue("new-in-an-excerpt", 0, "the picked lines do not show whether they were members before")
+PICKED = clue("new-in-an-excerpt", 0, "the picked lines do not show who was in the group before")
 PICKED_AND_COUNTED = clue(
     "new-and-counted", STRONG, "the coordinator counts that many members more; the picked lines do not name them before"
 )
-JUST_BEGUN = clue(
-    "new-as-the-logs-begin", WEAK, "the logs begin too shortly before to show whether they were members before"
-)
+JUST_BEGUN = clue("new-as-the-logs-begin", WEAK, "the logs begin too shortly before to show who was in the group")
 JUST_ENDED = clue(
     "new-as-the-logs-end", WEAK, "the logs end too shortly after to show whether they took the place of others"
 )
@@ -53,7 +51,11 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         participants = tuple(dict.fromkeys(a.participant for a in arrivals))
         shown = shown_to_be_new(timeline, arrivals)
         number, what = len(participants), member(timeline, participants)
-        who = f"A new {what}" if number == 1 else f"{number} new {what}s"
+        # Without lines from before, nobody knows whether they had been members, or whether anybody was in.
+        new_to_it, running = (
+            ("", "") if shown in (PICKED, JUST_BEGUN) else ("new ", "" if shown is ALONE else "running ")
+        )
+        who = f"A {new_to_it}{what}" if number == 1 else f"{number} {new_to_it}{what}s"
         yield Hypothesis(
             because=[e for a in arrivals for e in (*a.events[:2], *(a.start.events[:1] if a.start else ()))],
             circumstances=surrounding_generations(timeline, [a.at for a in arrivals]),
@@ -63,10 +65,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             implies=with_rebalances(timeline, arrivals),
             explains=tuple(arrivals),
             participants=participants,
-            narrative=(
-                f"{who} joined {'the group' if shown is ALONE else 'the running group'}"
-                f"{'' if shown is NEWCOMERS else f'; {shown.sign.present}'}."
-            ),
+            narrative=f"{who} joined the {running}group{'' if shown is NEWCOMERS else f'; {shown.sign.present}'}.",
         )
     # Growth that only the coordinator counts, in excerpts: a whole log names each member that joins.
     if timeline.coverage.is_excerpt:
