@@ -177,6 +177,7 @@ def _shown_sessions(timeline: Timeline) -> tuple[dict[str, int], dict[str, int],
     return printed, logged, len({*printed.values(), *logged.values()}) <= 1
 
 
+@answered_once
 def session_timeout_ms(timeline: Timeline) -> int:
     """session.timeout.ms as a log shows it, else the longest default."""
     # It bounds how far to look back: an older client may have been given a longer one than its own default.
