@@ -119,6 +119,12 @@ class ProcessDied(Event, frozen=True, kw_only=True):
     """True where its time is that of the line above: the process may have lived on for long without a line."""
 
 
+class JvmStarted(Event, frozen=True, kw_only=True):
+    """A framework says that its application is up, and how long its JVM had run by then."""
+
+    uptime_s: float
+
+
 class ThreadsStopped(Event, frozen=True, kw_only=True):
     """A JVM had stopped all its threads for `stopped_ms`, up to the time of the line; heartbeats stand still meanwhile.
 

@@ -39,7 +39,7 @@ class UngroupedEvents:
     def __init__(self, events: Iterable[Event] = (), logs: LogsRead = MappingProxyType({})) -> None:
         self.logs = logs
         """The extent of each log of the cluster, on its own clock."""
-        all_events = tuple(events)
+        all_events = tuple(_dated_by_start(events))
         reported = [event for event in all_events if isinstance(event, ev.OF_THE_ORCHESTRATOR)]
         self.orchestration = Orchestration(reported)
         """What orchestrators report of pods, whichever cluster their members are connected to."""
@@ -214,6 +214,22 @@ class UngroupedEvents:
             near = (event for event in self._brokers if event.speaker.file not in foreign)
             self._on_clock[key] = EventIndex(on_one_clock(near, clocks))
         return self._on_clock[key]
+
+
+def _dated_by_start(events: Iterable[Event]) -> Iterator[Event]:
+    """The events, those of GC logs that print the uptime alone with a time where one start of the JVM is logged."""
+    known = tuple(events)
+    starts: dict[str, set[int]] = defaultdict(set)
+    for event in known:
+        if isinstance(event, ev.JvmStarted) and event.at is not None:
+            starts[home_of(event)].add(event.at - round(event.uptime_s * SECOND_MS))
+    for event in known:
+        if isinstance(event, ev.ThreadsStopped) and event.at is None and event.uptime_ms is not None:
+            # Of a process that started again the uptime does not say in which life it was.
+            started = starts.get(home_of(event), ())
+            yield replace(event, at=min(started) + event.uptime_ms) if len(started) == 1 else event
+        elif not isinstance(event, ev.JvmStarted):
+            yield event
 
 
 def _is_of_a_broker(event: Event, homes: Collection[str]) -> bool:

@@ -113,3 +113,11 @@ def test_the_words_of_the_jvm_behind_a_logger_do_not_end_it(tmp_path: Path) -> N
     logged = rewritten("app.log", "Terminating due to", "[2026-11-26 13:19:50,000] INFO Terminating due to")
     incident = the_incident(tmp_path, "exit-on-out-of-memory", logged)
     assert (chain(incident), incident.root_causes[0].confidence < 0.75) == ([], True)
+
+
+def test_a_gc_log_with_the_uptime_alone_is_dated_by_the_start_that_the_application_logs(tmp_path: Path) -> None:
+    """The JVM started at 13:24:44.597: its GC log has both."""
+    alone = rewritten("gc.log", r"(?m)^\[[^\]]+\]")
+    started = "[2026-11-26 13:24:49,597] INFO Started Lab in 4.5 seconds (JVM running for 5.0) (com.acme.Lab)\n"
+    incident = the_incident(tmp_path, "full-gc", alone, rewritten("app.log", r"\A", started))
+    assert chain(incident) == ["gc-pause"]
