@@ -189,6 +189,26 @@ def write_node(path: Path, groups: int, others: int, *, seed: int = 7) -> Path:
     return path
 
 
+_COLLECTION = (
+    "[gc,start    ] GC({0}) Pause Young (Normal) (G1 Evacuation Pause)",
+    "[gc,heap     ] GC({0}) Eden regions: 23->0(19)",
+    "[gc          ] GC({0}) Pause Young (Normal) (G1 Evacuation Pause) 102M->84M(128M) 12.{1:03}ms",
+    '[safepoint   ] Safepoint "G1CollectForAllocation", Time since last: 103482011 ns, Total: 12{1:03}721 ns',
+)
+
+
+def write_gc_log(path: Path, mib: int) -> Path:
+    """A healthy GC log: a short collection ten times a second."""
+    begun, size, number = datetime(2026, 11, 20, tzinfo=UTC), 0, 0
+    with path.open("w") as log:
+        while size < mib << 20:
+            number += 1
+            at = begun + timedelta(milliseconds=100 * number)
+            header = f"[{at.isoformat(timespec='milliseconds').replace('+00:00', '+0000')}][{number / 10:.3f}s][info]"
+            size += log.write("".join(f"{header}{line.format(number, number % 1000)}\n" for line in _COLLECTION))
+    return path
+
+
 def main() -> None:
     """Write one file."""
     parser = argparse.ArgumentParser(description=__doc__)

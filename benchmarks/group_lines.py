@@ -11,7 +11,7 @@ from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
 from typing import NamedTuple
 
-from benchmarks.cluster_logs import write_broker, write_node
+from benchmarks.cluster_logs import write_broker, write_gc_log, write_node
 from benchmarks.coordinator_log import CONNECTION_TRAFFIC, write
 from benchmarks.measuring import ROOT, table
 from rebalance_forensics.pipeline.catalogs import catalog_of
@@ -48,6 +48,7 @@ CASES = (
     Case("one group, twice as long", "longer-group", partial(write, lines=2 * LINES // 15, groups=1)),
 )
 CLUSTERS = (
+    Case("100 MiB of a GC log", "gc", partial(write_gc_log, mib=100)),
     *(Case(f"{mib} MiB of a broker's log", f"broker-{mib}", partial(write_broker, mib=mib)) for mib in (32, 64, 128)),
     *(
         Case(

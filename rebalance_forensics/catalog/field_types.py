@@ -344,6 +344,8 @@ TYPES: Mapping[str, HoleType] = {
     "float": HoleType(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", decimal),
     # No stop of the JVM below a tenth of a second is read: a healthy log has one a second.
     "millis": HoleType(r"\d{3,}\.\d+", lambda text: round(decimal(text))),
+    # Of a full collection every end is read: without one it has not ended.
+    "any_millis": HoleType(r"\d+\.\d+", lambda text: max(1, round(decimal(text)))),
     "nanos": HoleType(r"\d{9,}", lambda text: round(integer(text) / 1_000_000)),
     "seconds": HoleType(
         r"(?:[1-9]\d*|0[.,][1-9])\d*(?:[.,]\d+)?", lambda text: round(decimal(text.replace(",", ".")) * 1000)

@@ -62,9 +62,13 @@ def ended(event: ThreadsStopped) -> int:
 
 
 def longest_first(stops: Iterable[ThreadsStopped]) -> tuple[ThreadsStopped, ...]:
-    """The stops, the longest first."""
+    """The stops, the longest first; a collection that never ended comes before all."""
     # A collection stands in the GC log and, as a safepoint, beside it: the line that names the heap says more.
-    return tuple(sorted(stops, key=lambda e: (-e.stopped_ms // AT_ONCE_MS, e.what != "gc-pause", -e.stopped_ms)))
+    return tuple(
+        sorted(
+            stops, key=lambda e: (e.stopped_ms > 0, -e.stopped_ms // AT_ONCE_MS, e.what != "gc-pause", -e.stopped_ms)
+        )
+    )
 
 
 def application_words(name: str) -> set[str]:
@@ -86,6 +90,9 @@ def behind_pause(stops: Sequence[ThreadsStopped]) -> tuple[Link, ...]:
     """Why the process stood still: its JVM's stop, and the full heap behind that."""
     if not stops:
         return ()
+    if (unended := next((e for e in stops if e.stopped_ms == 0), None)) is not None:
+        why = f"Its JVM began a collection ({unended.operation}), and its GC log shows no end of it."
+        return (Link(unended.what, why, 0.9, (unended,)),)
     longest = stops[0]
     stood = sum(e.stopped_ms for e in stops if e.what == longest.what)
     times = f", {len(stops)} stops in a row" if stood > longest.stopped_ms else ""
@@ -265,6 +272,11 @@ def heap_after(stop: ThreadsStopped | ProcessDied) -> str | None:
 def after_stop_of_threads(stop: ThreadsStopped) -> Advice:
     """What to change so that a JVM does not stand still for so long."""
     stood = seconds(stop.stopped_ms)
+    if stop.stopped_ms == 0:
+        return Advice(
+            action="Give that process a larger heap (-Xmx), or find what fills it: a heap dump shows what is kept.",
+            why="Its GC log ends in a full collection.",
+        )
     if is_full(stop):
         return Advice(
             action="Give that process a larger heap (-Xmx), or find what fills it: a heap dump shows what is kept.",

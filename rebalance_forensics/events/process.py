@@ -129,7 +129,7 @@ class ThreadsStopped(Event, frozen=True, kw_only=True):
     """A JVM had stopped all its threads for `stopped_ms`, up to the time of the line; heartbeats stand still meanwhile.
 
     `operation` is what they were stopped for; of a collection, `before_kib` and `after_kib`
-    are what it left of the heap, whose size was `size_kib`.
+    are what it left of the heap, whose size was `size_kib`. Of 0 ms is the start of a full collection.
     """
 
     what: Literal["gc-pause", "safepoint"]

@@ -121,3 +121,31 @@ def test_a_gc_log_with_the_uptime_alone_is_dated_by_the_start_that_the_applicati
     started = "[2026-11-26 13:24:49,597] INFO Started Lab in 4.5 seconds (JVM running for 5.0) (com.acme.Lab)\n"
     incident = the_incident(tmp_path, "full-gc", alone, rewritten("app.log", r"\A", started))
     assert chain(incident) == ["gc-pause"]
+
+
+def test_a_gc_log_without_a_stop_that_long_rules_a_collection_out_and_says_so(tmp_path: Path) -> None:
+    """SIGSTOP for 20 s between two full collections of 0.15 s."""
+    incident = the_incident(tmp_path, "pause-beside-a-full-gc")
+    assert chain(incident) == []
+    assert "(node-2/gc.log) shows no stop that long" in incident.root_causes[0].advice[0].why
+    assert "GC log" not in needs(incident)
+    (sign,) = (sign for sign in incident.signs if sign.sign == "threads-stopped")
+    assert (sign.answer, [log.path for log in sign.looked_in]) == ("absent", ["node-2/gc.log"])
+
+
+@pytest.mark.parametrize(
+    ("where", "line"),
+    [
+        ("node-2", "Out of memory: Killed process 999 (postgres) total-vm:83886kB, anon-rss:41943kB, file-rss:0kB"),
+        ("node-1", "Out of memory: Killed process 999 (java) total-vm:83886kB, anon-rss:41943kB, file-rss:0kB"),
+    ],
+)
+def test_the_end_of_another_process_changes_nothing(tmp_path: Path, where: str, line: str) -> None:
+    def killed(folder: Path) -> None:
+        (folder / "logs" / where / "kern.log").write_text(f"Nov 26 14:12:30 {where} kernel: [1.5] {line}\n")
+
+    found = [
+        the_incident(tmp_path / n, "pause-beside-a-full-gc", *changes) for n, changes in (("a", ()), ("b", (killed,)))
+    ]
+    assert found[0].summary == found[1].summary
+    assert found[0].root_causes == found[1].root_causes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rebalance_forensics.diagnosis.behind import Link, advice_on, as_reason, behind_end, heap_after
+from rebalance_forensics.diagnosis.behind import Link, advice_on, as_reason, behind_end, behind_pause, heap_after
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, is_missing
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_line, losses
@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Subject, shown, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, heartbeats, process_stops, returns
-from rebalance_forensics.diagnosis.signs.process_stops import kills_of, last_collection
+from rebalance_forensics.diagnosis.signs.process_stops import kills_of, last_collection, stops_of_threads
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.diagnosis.wording.sessions import least_session, session_setting
 from rebalance_forensics.events.base import Event
@@ -47,7 +47,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             own=(*kills[:2], *((died,) if died is not None else ()), *last_line(timeline, absence)),
             implies=newcomers,
             advice=after_crash(timeline, absence, links, died),
-            behind=links,
+            behind=links or behind_pause([e for e in stops_of_threads(timeline, absence) if e.stopped_ms == 0]),
         )
 
 
@@ -66,6 +66,7 @@ CAUSE = Cause(
         speaks_for(said_to_have_died, DECISIVE),
         speaks_for(process_stops.was_killed, DECISIVE),
         speaks_against(process_stops.threads_stopped, STRONG),
+        speaks_against(process_stops.ends_in_a_collection, STRONG),
         speaks_for(heartbeats.new_process, STRONG, absent=STRONG),
         speaks_against(heartbeats.old_id_used_again, DECISIVE),
         speaks_against(heartbeats.own_log_continues, STRONG + WEAK, absent=STRONG),

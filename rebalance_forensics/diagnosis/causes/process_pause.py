@@ -32,10 +32,11 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             advice = (_not_by_a_collection(logs[0].path, advice[0]), *advice[1:])
         if stops:
             advice, heap = (after_stop_of_threads(stops[0]), *advice[1:]), heap_after(stops[0])
-            stood = f"{seconds(stops[0].stopped_ms)}{operation_of(stops[0])}"
+            stood = f"stopped all threads for {seconds(stops[0].stopped_ms)}{operation_of(stops[0])}"
+            stood = stood if stops[0].stopped_ms else "began a full collection, and its GC log shows no end of it"
             full = f"; {heap} of its heap were in use after it" if heap else ""
             limit = sessions.silenced(timeline, absence)
-            narrative = f"{{who}} {limit}: its JVM stopped all threads for {stood}{full}."
+            narrative = f"{{who}} {limit}: its JVM {stood}{full}."
         yield about_heartbeat_loss(
             timeline,
             absence,
@@ -60,6 +61,7 @@ CAUSE = Cause(
     propose=propose,
     signs=(
         speaks_for(process_stops.threads_stopped, DECISIVE),
+        speaks_for(process_stops.ends_in_a_collection, STRONG),
         speaks_against(process_stops.was_killed, DECISIVE),
         speaks_for(heartbeats.no_leave_sent, STRONG, absent=DECISIVE),
         speaks_for(heartbeats.own_log_continues, STRONG, absent=DECISIVE),

@@ -7,13 +7,13 @@ nearness alone: a stop has to fill the session that ran out, and after a kill th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from rebalance_forensics.diagnosis import behind
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.pods import is_kill, reports_of
 from rebalance_forensics.diagnosis.seen import host_place, seen
-from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, sign
+from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, shown, sign
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.events.base import Event
@@ -52,6 +52,12 @@ def threads_stopped(timeline: Timeline, subject: Subject) -> Answer:
         (e for absence in subject.absences for e in stops_of_threads(timeline, absence)),
         (host_place(timeline, a, "the GC log of {} (-Xlog:gc*,safepoint)", gc_logs(timeline, a)) for a in silent),
     )
+
+
+@shown("its GC log ends in a full collection")
+def ends_in_a_collection(timeline: Timeline, subject: Subject) -> Iterator[Event]:
+    """Whether its process was killed in that collection, or is still in it, no log of its own can show."""
+    return (e for a in subject.absences for e in stops_of_threads(timeline, a) if e.stopped_ms == 0)
 
 
 def gc_logs(timeline: Timeline, absence: Absence) -> tuple[CoveredLog, ...]:
@@ -134,13 +140,16 @@ def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopp
     session = session_timeout_ms(timeline)
     stops = [
         e
-        for e in timeline.of(ThreadsStopped).between(absence.at - session, absence.at + 2 * session)
+        for e in timeline.of(ThreadsStopped).between(absence.at - session - ROUND_TRIP_MS, absence.at + 2 * session)
         if absence.participant in timeline.participants.at_place(e) and behind.began(e) <= absence.at
         if _may_be_named_after(absence.participant, e.speaker.file)
     ]
     if len({log_stem(e.speaker.file) for e in stops}) > 1:
         return ()  # several JVMs run there, and nothing shows which of them is the member's
-    spans = ((behind.began(e), behind.ended(e)) for e in stops)
+    # A JVM that was killed in a collection, or is still in it, logged the start and no end.
+    unended = [e for e in stops[-1:] if e.stopped_ms == 0]
+    stops = [e for e in stops if e.stopped_ms] + unended
+    spans = ((behind.began(e), absence.at if e in unended else behind.ended(e)) for e in stops)
     return behind.longest_first(stops) if _fills_its_session(timeline, absence, spans) else ()
 
 
