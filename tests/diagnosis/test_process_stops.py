@@ -150,9 +150,10 @@ def test_the_call_in_which_dumps_show_the_polling_thread_is_behind_the_slow_loop
         ([("01:09:50.000", "c-3", POLLING)], "c-3/threads.txt"),
         ([("01:00:50.000", "c-3", WAITING)], "c-3/threads.txt"),
         ([("01:09:50.000", "http-nio-8080-exec-1", WAITING)], "c-3/threads.txt"),
+        ([("01:09:50.000", "c-30", WAITING)], "c-3/threads.txt"),
         ([("01:09:50.000", "c-3", WAITING)], "c-1/threads.txt"),
     ],
-    ids=["in poll()", "another time", "another thread", "another process"],
+    ids=["in poll()", "another time", "another thread", "a thread of a longer name", "another process"],
 )
 def test_other_threads_times_and_processes_are_beside_the_point(stacks: list[tuple[str, str, str]], where: str) -> None:
     incident = dumped(*stacks, where=where)

@@ -7,6 +7,7 @@ nearness alone: a stop has to fill the session that ran out, and after a kill th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from rebalance_forensics.diagnosis import behind
@@ -37,6 +38,7 @@ from rebalance_forensics.timeline.timeouts import (
 )
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
+_SPRING_PRINTS = 15
 # Threads of a consumer that run whether or not the application polls.
 _BESIDE_THE_LOOP = ("kafka-coordinator-heartbeat-thread", "consumer_background_thread", "kafka-producer-network-thread")
 
@@ -103,12 +105,18 @@ def _is_polling(timeline: Timeline, participant: Participant, stack: ThreadStack
         return False
     assigned = timeline.events_from(participant, PartitionsAssigned)
     logged = {e.speaker.thread for e in assigned}
-    if thread in logged or thread in participant.threads:
+    if thread in logged | participant.threads or any(name and _is_cut_to(name, thread) for name in logged):
         return True
-    if any(client in thread for client in participant.client_ids):
+    # `payments-1` is no name of the thread `payments-10`.
+    if any(re.search(rf"(?<!\w){re.escape(client)}(?!\w)", thread) for client in participant.client_ids):
         return True
     alone = [*timeline.participants.at_place(stack)] == [participant]
     return alone and logged <= {None} and (stack.drives_consumer or thread in timeline.cached(_threads_in_poll))
+
+
+def _is_cut_to(logged: str, thread: str) -> bool:
+    """True for the last 15 characters of a thread's name, which is what Spring Boot's logs print (`%15.15t`)."""
+    return len(logged) == _SPRING_PRINTS and thread.endswith(logged)
 
 
 def _threads_in_poll(timeline: Timeline) -> frozenset[str | None]:
