@@ -193,6 +193,17 @@ def test_a_collection_at_another_time_is_not_behind_it(unpacked: Unpacked, tmp_p
     assert cause.behind == ()
 
 
+def test_a_brokers_container_at_its_memory_limit_is_behind_its_death(unpacked: Unpacked, tmp_path: Path) -> None:
+    def killed(at: int, _: int) -> str:
+        finished = f"{datetime.fromtimestamp(at / 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"
+        ended = {"exitCode": 137, "reason": "OOMKilled", "finishedAt": finished}
+        status = {"containerStatuses": [{"name": "kafka", "restartCount": 1, "lastState": {"terminated": ended}}]}
+        return json.dumps({"kind": "Pod", "metadata": {"name": "broker-1", "namespace": "kafka"}, "status": status})
+
+    cause = of_broker(unpacked, "broker-killed-4.1.1", tmp_path, "pod.json", killed)
+    assert [link.what for link in cause.behind] == ["oom-kill"]
+
+
 def test_the_kernel_that_killed_a_broker_is_behind_its_death(unpacked: Unpacked, tmp_path: Path) -> None:
     def killed(at: int, _: int) -> str:
         when = datetime.fromtimestamp(at / 1000, UTC)

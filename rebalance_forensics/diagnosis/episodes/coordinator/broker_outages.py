@@ -22,6 +22,7 @@ from rebalance_forensics.diagnosis.behind import (
     longest_first,
     outlined,
 )
+from rebalance_forensics.diagnosis.episodes.members.pods import is_kill
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import windows
@@ -143,6 +144,13 @@ def _stops_of_processes(timeline: Timeline) -> Iterator[_Sighting]:
                 yield _Sighting(ended(event), broker, is_back=True, event=event)
         elif isinstance(event, ev.ProcessKilled) and _ended_broker(timeline, broker, event):
             yield _Sighting(time_of(event), broker, is_back=False, event=event)
+    for pod, brokers in _brokers_by_home(timeline).items() if timeline.orchestration else ():
+        reports = timeline.orchestration.of_pod.get(pod, NOTHING)
+        if len(brokers) == 1 and len({e.namespace for e in reports}) == 1:
+            broker = min(brokers)
+            for report in reports:
+                if is_kill(report) and not _kept_logging(timeline, broker, time_of(report)):
+                    yield _Sighting(time_of(report), broker, is_back=False, event=report)
 
 
 def _ended_broker(timeline: Timeline, broker: int, kill: ev.ProcessKilled) -> bool:
@@ -267,7 +275,7 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
     clearest = sorted(down, key=lambda s: (isinstance(s.event, ev.NodeDisconnected), s.at))
     lines = [s.event for s in (*clearest[:_MOST_LINES], *[s for s in run if s.is_back][-1:])]
     stops = [s.event for s in down if isinstance(s.event, ev.ThreadsStopped)]
-    kills = [s.event for s in down if isinstance(s.event, ev.ProcessKilled)]
+    kills = [s.event for s in down if isinstance(s.event, ev.ProcessKilled | ev.ContainerReported)]
     ended_by = behind_last_lines(_last_errors(timeline, broker, down[0].at, last)) if how in ("lost", "failed") else ()
     ended = logs_again if how == "froze" and not stops else max(back, default=last if how == "unreachable" else None)
     return Downtime(
@@ -294,7 +302,7 @@ def _how(down: Sequence[Event], *, restarted: bool, logs_again: bool) -> How:
         return "failed"
     if "stopping" in phases:
         return "shut-down"
-    if restarted or any(isinstance(event, ev.ProcessKilled) for event in down):
+    if restarted or any(isinstance(event, ev.ProcessKilled | ev.ContainerReported) for event in down):
         return "lost"
     if any(isinstance(event, ev.ThreadsStopped) for event in down):
         return "froze"

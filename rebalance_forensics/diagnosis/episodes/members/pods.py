@@ -189,8 +189,13 @@ def links_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Sequ
 
 def _stopped(ended: Sequence[Sequence[ev.ContainerReported]]) -> tuple[Link, ...]:
     lines = [next(r for r in reports if r.what != "probe-failed") for reports in ended]
-    pods = {line.name for line in lines}
-    return (Link("stopped", f"The containers of {len(pods)} pods were stopped on request.", 0.95, lines[:4]),)
+    names = {line.name for line in lines}
+    # Docker names a container, Kubernetes the pod around it.
+    by_docker = all(line.what == "signalled" or line.container == line.name for line in lines)
+    why = f"{len(names)} containers were stopped" if by_docker else f"The containers of {len(names)} pods were stopped"
+    if len(names) == 1:
+        why = f"{lines[0].name} was stopped {len(lines)} times"
+    return (Link("stopped", f"{why} on request.", 0.95, lines[:4]),)
 
 
 def _in_words(scaling: Scaling) -> Link:
