@@ -107,12 +107,12 @@ class Orchestration:
             found = {next(iter(named)) for named in services if len(named) == 1}
         named = (_IN_NAMESPACE.search(file) for file in participant.files)
         namespaces = {match["namespace"] or match["linked"] for match in named if match is not None}
-        return frozenset(pod for pod in found if is_unique(pod) or self._is_in_one(pod, namespaces))
+        return frozenset(pod for pod in found if self._is_in_one(pod, namespaces))
 
     def _is_in_one(self, pod: str, known: Collection[str]) -> bool:
         # A StatefulSet's `orders-0` may run in each namespace; without a directory that names it all events say so.
         named = self._namespaces.get(pod, set())
-        return named <= set(known) if known else len(named) <= 1
+        return named <= set(known) if known else is_unique(pod) or len(named) <= 1
 
     def reports(self, pods: Iterable[str], begin: int, end: int) -> list[ev.ContainerReported]:
         """What was reported of these pods in a span, without containers beside the application."""

@@ -92,6 +92,19 @@ def test_a_stateful_sets_pod_is_tied_only_while_one_namespace_has_it() -> None:
     assert behind(reported(story, ("01:09:16.000", elsewhere)).the_incident()) == []
 
 
+def test_the_directory_of_a_pods_log_names_its_namespace() -> None:
+    def in_directory(namespace: str) -> list[str]:
+        story = in_pods(evicted().goes_on("01:15:00.000"), c_3="orders-0")
+        file = f"var/log/pods/{namespace}_orders-0_8b0f3f2a-11/app/0.log"
+        moved = {"orders-0/app.log": file}
+        story.events = [
+            replace(e, speaker=replace(e.speaker, file=moved.get(e.speaker.file, e.speaker.file))) for e in story.events
+        ]
+        return behind(reported(story, ("01:09:16.000", KILLED.format("orders-0", "app"))).the_incident())
+
+    assert (in_directory("shop"), in_directory("staging")) == (["oom-kill"], [])
+
+
 def test_a_process_that_logs_on_was_not_killed() -> None:
     story = evicted()
     story.line(
