@@ -167,7 +167,7 @@ def _by_member(impact: Impact) -> tuple[str, str] | None:
     who = (
         count(members.members, "member")
         if members.of_members is None
-        else f"{members.members} of {count(members.of_members, 'member')}"
+        else f"{thousands(members.members)} of {count(members.of_members, 'member')}"
     )
     several = members.unread_member_ms != members.longest_ms * members.members
     return who, f"{'at least' if members.at_least else 'up to' if several else 'about'} {duration(members.longest_ms)}"
