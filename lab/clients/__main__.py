@@ -27,12 +27,15 @@ from lab.recording import now
 
 SESSION_MS, HEARTBEAT_MS, POLL_MS = 6_000, 2_000, 8_000
 STALL_S = 14
-"""Longer than the poll timeout, and than the session of KafkaJS, whose heartbeats wait for the record."""
 FORMS_WITHIN_S = 90
 BROKERS = 3
 FAULTS = ("process-crash", "slow-processing", "coordinator-failover")
 FULL_GROUP = re.compile(r"Assignment received from leader .* for group (\S+) for generation \d+\. The group has 2 m")
-ELECTED = re.compile(r"Elected as the group coordinator for partition 0 in epoch (\d+)")
+# Up to 3.9, and since 4.0 (CoordinatorRuntime).
+ELECTED = re.compile(
+    r"(?:Elected as the group coordinator for partition 0 in"
+    r"|Finished loading of metadata from __consumer_offsets-0 with) epoch (\d+)"
+)
 
 
 @dataclass(slots=True)

@@ -40,7 +40,9 @@ def verdict(incidents: Iterable[Incident], truth: dict[str, str]) -> str:
     """How the first causes of a group's incidents compare with what was done to it."""
     first = [i.root_causes[0] for i in incidents if i.severity != "info"]
     expected = [c for c in first if c.cause == truth["cause"]]
-    named = [c for c in expected if {x.name for x in c.culprits} == {truth["culprit"]} or not truth["culprit"]]
+    # A log that names no client is known by its host; alone, by its file.
+    names = {truth["culprit"], "node-2", "app.log"} if truth["culprit"] else set()
+    named = [c for c in expected if not names or {x.name for x in c.culprits} <= names]
     if any(c.confidence >= SURE and c.cause not in (truth["cause"], "startup", "shutdown") for c in first):
         return "wrong"
     if any(c.confidence >= SURE and c not in named for c in expected):

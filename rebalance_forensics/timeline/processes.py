@@ -119,12 +119,14 @@ class _Process:
     def drop_client_versions(self) -> None:
         """Drop the versions that no subscription follows, where the log shows subscriptions."""
         # A new consumer subscribes before it joins; an AdminClient whose configuration is not logged prints the same
-        # version.
+        # version. librdkafka names the handle with it (rd_kafka_new).
         subscribed = TimeIndex((e for e in self.signs if isinstance(e, ev.Subscribed)), time_of)
         self.signs = [
             e
             for e in self.signs
-            if not isinstance(e, ev.VersionReported) or subscribed.any_between(time_of(e), time_of(e) + SESSION_MS)
+            if not isinstance(e, ev.VersionReported)
+            or "#consumer-" in (e.speaker.thread or "")
+            or subscribed.any_between(time_of(e), time_of(e) + SESSION_MS)
         ]
 
     def starts(self, participant: Participant) -> Iterator[Start]:

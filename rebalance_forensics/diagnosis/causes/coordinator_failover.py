@@ -70,6 +70,11 @@ REFUSED_AGAIN = clue(
 UNLOADED = clue("group-unloaded", DECISIVE, "its coordinator unloaded the group, or was stopped or restarted under it")
 SUCCEEDED = clue("another-spoke-for-it", DECISIVE, "one broker spoke for the group, and later another one")
 FOUND_ANOTHER = clue("another-coordinator-found", DECISIVE, "a member lost its coordinator and then found another one")
+UNREACHABLE = clue(
+    "coordinator-refused-connections",
+    DECISIVE,
+    "the host of its coordinator refused connections: it was reachable, and no broker was running there",
+)
 _GAVE_UP: Mapping[str | None, str] = {
     "log directories": "; the broker shut down because all of its log directories had failed",
     "fatal fault": "; the broker shut down after a fatal error",
@@ -83,7 +88,7 @@ _WITHOUT_A_MOVE: Mapping[Row, str] = {
 # The best first.
 _SHOWN_BY: Mapping[ShownBy, Row] = {
     "load": LOADED, "losses": LOST_BY_MOST, "another": FOUND_ANOTHER, "unload": UNLOADED, "succession": SUCCEEDED,
-    "answer": ANSWERED, "refusals": REFUSED_AGAIN,
+    "unreachable": UNREACHABLE, "answer": ANSWERED, "refusals": REFUSED_AGAIN,
 }  # fmt: skip
 
 

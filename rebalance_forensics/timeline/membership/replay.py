@@ -387,8 +387,10 @@ class MembershipReplay(MembershipRecorder):
         if self._starts.of(start.participant)[0].at == start.at and not isinstance(event, ev.ClientStarted):
             return  # a Java process may log its configuration after the first lines of its member
         absent = self._between_ids.get(start.participant, ("", event))[0]
+        # Where a log has whole seconds, the coordinator may seem to hear from a process before it starts.
+        joined = {a.member for a in takewhile(lambda a: a.at > start.at - ROUND_TRIP_MS, self.latest(Arrival))}
         for member in self.live.of(start.participant):
-            if member != absent:
+            if member != absent and member not in joined:
                 self.depart(member, event, "vanished", silent="restarted")
 
     def _participant_departed(

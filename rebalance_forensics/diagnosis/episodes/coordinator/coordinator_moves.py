@@ -34,6 +34,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
+from rebalance_forensics.timeline.membership.lost_membership import session_is_over
 from rebalance_forensics.timeline.time_index import TimeIndex
 
 _WRITE_ERRORS = ("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE")
@@ -56,13 +57,18 @@ _JOINING = (ev.JoinFailed, ev.OffsetCommitFailed)
 _NOT_COORDINATOR = re.compile(
     r"not[ _]?coordinator|not the correct coordinator|not coordinated by this broker", re.IGNORECASE
 )
+# The address of the coordinator is reached, and no process listens there: errno ECONNREFUSED in any client's words.
+_REFUSED = re.compile(r"connection refused|ECONNREFUSED", re.IGNORECASE)
 # Without any of these lines there is no move, unless two brokers log for the group one after the other.
 _MOVING = (*_ANSWERED, *_JOINING, ev.GroupLoaded, ev.GroupUnloaded, ev.BrokerStarted, ev.BrokerStopped)
-ShownBy = Literal["load", "losses", "answer", "refusal", "refusals", "another", "unload", "succession", "nothing"]
+ShownBy = Literal[
+    "load", "losses", "answer", "refusal", "refusals", "another", "unreachable", "unload", "succession", "nothing"
+]
 """The evidence for a move.
 
 `load`: a broker loads the group. `losses`: most members lose their coordinator. `answer`: a broker answers a member
-with NOT_COORDINATOR. `another`: a member finds another coordinator. `refusal`, `refusals`: NOT_COORDINATOR for a client
+with NOT_COORDINATOR. `another`: a member finds another coordinator. `unreachable`: connections to the coordinator are
+refused. `refusal`, `refusals`: NOT_COORDINATOR for a client
 that may not have joined yet, once or at every attempt to join or commit. `unload`: the former coordinator unloads the
 group or restarts. `succession`: another broker logs for the group. `nothing`: a broker restart that did not concern the
 group.
@@ -79,7 +85,10 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
     if settled is not None:
         # By brokers or most members, by members, and by brokers where the load by the new coordinator is not logged.
         moves = _with_members(timeline, settled, (*_handed_over(timeline, settled), *_lost_by_many(timeline, settled)))
-        others[1:1] = _found_another(timeline, settled), _with_members(timeline, settled, _unfollowed_moves(timeline))
+        unfollowed = _with_members(timeline, settled, _unfollowed_moves(timeline))
+        others[1:1] = _found_another(timeline, settled), unfollowed
+        # First what happened first: brokers that have not loaded the group yet answer NOT_COORDINATOR afterwards.
+        others.insert(0, _unreachable(timeline, settled))
     for moves_of_kind in others:
         moves += [
             m for m in moves_of_kind if not any(abs(m.at - known.at) <= windows.ONE_REBALANCE_MS for known in moves)
@@ -420,6 +429,17 @@ def _found_another(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
             yield _of_run(timeline, run, f"broker-{broker}", "another", until=_found_again(timeline, run))
 
 
+def _unreachable(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
+    """Moves shown by members whose connections to their coordinator are refused, as no process listens there."""
+    failed = timeline.of(ev.CoordinatorLost, ev.HeartbeatFailed, ev.JoinFailed).since(settled + 1)
+    for run in runs([e for e in failed if not _has_own_reason(timeline, e)], time_of, windows.PROCESS_START_MS):
+        refused = [e for e in run if _REFUSED.search(getattr(e, "error", None) or getattr(e, "cause", None) or "")]
+        if refused and _of_a_member(timeline, run):
+            number = _found_before(timeline, refused[0])
+            broker = UNNAMED if number is None else f"broker-{number}"
+            yield _of_run(timeline, refused, broker, "unreachable", until=time_of(run[-1]))
+
+
 def _next_found(timeline: Timeline, lost: ev.CoordinatorLost) -> int | None:
     """The coordinator that the member found next, within the time of a move; otherwise the one it lost."""
     found = timeline.events_from(timeline.participants.of_speaker(lost), ev.CoordinatorFound).first(time_of(lost))
@@ -492,7 +512,8 @@ def _of_a_member(timeline: Timeline, run: Iterable[Event]) -> bool:
 def ended_its_session(event: Event) -> bool:
     """True if a client gave up its coordinator because no heartbeat was answered for a whole session."""
     # Only a member's heartbeat thread does that (AbstractCoordinator).
-    return isinstance(event, ev.CoordinatorLost) and "session timed out" in (event.cause or "")
+    lost = isinstance(event, ev.CoordinatorLost) and "session timed out" in (event.cause or "")
+    return lost or session_is_over(event)
 
 
 def _is_loss(event: Event) -> bool:
