@@ -201,6 +201,10 @@ def write_gc_log(path: Path, mib: int) -> Path:
     """A healthy GC log: a short collection ten times a second."""
     begun, size, number = datetime(2026, 11, 20, tzinfo=UTC), 0, 0
     with path.open("w") as log:
+        # A log in which nothing is recognized is refused.
+        log.write(
+            "[2026-11-20T00:00:00.001+0000][0.001s][info][gc] GC(0) Pause Full (System.gc()) 9M->2M(9M) 2.015ms\n"
+        )
         while size < mib << 20:
             number += 1
             at = begun + timedelta(milliseconds=100 * number)
