@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 
 from rebalance_forensics.catalog.fields import FieldValue
+from rebalance_forensics.records import SECOND_MS
 
 Fields = dict[str, FieldValue]
 
-# A tenth of a second: a healthy log has a shorter stop each second.
-SHORTEST_STOP_MS = 100
+# A healthy log has a shorter stop each second.
+_SHORTEST_STOP = SECOND_MS // 10
 _KIB = {"B": 1 / 1024, "K": 1, "M": 1 << 10, "G": 1 << 20}
 _SIZE = r"(\d{1,12}(?:[.,]\d)?[BKMG])"
 # The whole heap stands behind the generations, which stand in brackets with their names; G1 names it on a later line.
@@ -37,7 +38,7 @@ def collection(text: str) -> Fields:
     # The last duration is that of the whole: phases and generations stand before it. G1's own lines are in ms.
     took = _TOOK.findall(text if end < 0 else text[:end])
     stopped_ms = round(float(took[-1].replace(",", ".")) * 1000) if took else 0
-    if stopped_ms < SHORTEST_STOP_MS:
+    if stopped_ms < _SHORTEST_STOP:
         raise ValueError(text)
     found: Fields = {"stopped_ms": stopped_ms}
     if of_g1 := _HEAP_OF_G1.search(text):
@@ -116,8 +117,8 @@ def thread_stack(text: str) -> Fields:
     state = text.partition("\n")[0].partition(" (")[0].strip()
     # A module and a class loader may stand in front: `java.base@17.0.15/`, `app//`.
     frames = [_without_module(frame) for frame in _FRAME.findall(text)]
-    beside = any(method_of(frame).endswith(_BESIDE_THE_LOOP) for frame in frames)
-    drives = not beside and any(frame.startswith(_LOOPS) for frame in frames)
+    of_heartbeats = any(method_of(frame).endswith(_BESIDE_THE_LOOP) for frame in frames)
+    drives = not of_heartbeats and any(frame.startswith(_LOOPS) for frame in frames)
     own = [at for at, frame in enumerate(frames) if not frame.startswith((*_OF_JAVA, *_OF_LIBRARIES))]
     if not own and not drives:
         raise ValueError(state)

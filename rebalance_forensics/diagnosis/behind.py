@@ -147,13 +147,13 @@ def behind_container(reports: Sequence[ContainerReported]) -> tuple[Link, ...]:
     first = ending[0]
     lines = [e for e in ending if e.what == first.what]
     who = f"ontainer {first.container} of {first.name}" if first.container not in (None, first.name) else ""
-    one, who = (f"C{who}", f"c{who}") if who else (first.name, first.name)
+    begin, who = (f"C{who}", f"c{who}") if who else (first.name, first.name)
     code = next((e.exit_code for e in ending if e.exit_code is not None), None)
     exited = f" (exit code {code})" if code is not None else ""
     detail = (first.detail or "").rstrip(".")
     match first.what:
         case "oom-kill":
-            what, why = "oom-kill", f"{one} was killed at its memory limit{exited}."
+            what, why = "oom-kill", f"{begin} was killed at its memory limit{exited}."
         case "evicted":
             if first.short_of:
                 low = f"Its node was low on {first.short_of}{f': {detail}' if detail else ''}."
@@ -172,9 +172,9 @@ def behind_container(reports: Sequence[ContainerReported]) -> tuple[Link, ...]:
                 f"Signal {first.signal} was sent to {who}{exited}.",
             )
         case "ended":
-            what, why = "exited", f"{one} ended with exit code {code}{f' ({detail})' if detail else ''}."
+            what, why = "exited", f"{begin} ended with exit code {code}{f' ({detail})' if detail else ''}."
         case _:
-            what, why = "stopped", f"{one} was stopped on request{exited}."
+            what, why = "stopped", f"{begin} was stopped on request{exited}."
     return (Link(what, why, 0.95, lines[:2]),)
 
 

@@ -32,7 +32,7 @@ def is_document(text: str) -> bool:
 
 def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
     """The error with its frame and the heap, at the time of the end."""
-    told: list[str] = []
+    quoted: list[str] = []
     time = zone = None
     in_heap = False
     begun: int | None = None
@@ -46,14 +46,14 @@ def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
         # The sizes before and after earlier collections stand further below, in the history of the heap.
         in_heap = text == "Heap:" or (in_heap and text != "")
         if begun is not None and (text.startswith("#") or (in_heap and _USED.match(text))):
-            told.append(text)
+            quoted.append(text)
         found = None if time else _TIME.match(text)
         time, zone = (found["time"], found["zone"]) if found else (time, zone)
         if zone is None and (found := _ZONE.match(text)):
             zone = found["zone"]
     if begun is not None:
         stamp = _stamp(time, zone) if time else None
-        yield begun, number, Line(text="\n".join(told), local=stamp)
+        yield begun, number, Line(text="\n".join(quoted), local=stamp)
 
 
 def _stamp(time: str, zone: str | None) -> Stamp:

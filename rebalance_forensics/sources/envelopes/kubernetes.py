@@ -123,7 +123,7 @@ def _of_pod(line: Line, pod: Fields) -> Iterator[Line]:
     name, namespace = first_text(pod, ("metadata.name",)) or "", first_text(pod, ("metadata.namespace",))
     node = first_text(pod, ("spec.nodeName",))
 
-    def said(kind: str, reason: str, message: str, at: str | None) -> Line:
+    def status_line(kind: str, reason: str, message: str, at: str | None) -> Line:
         text = written(kind, reason, f"pod/{name}", message, namespace=namespace, node=node)
         return replace(line, text=text, fields=None, at=instant(at), host=None)
 
@@ -133,13 +133,13 @@ def _of_pod(line: Line, pod: Fields) -> Iterator[Line]:
             if isinstance(ended := lookup(status, f"{state}.terminated"), Mapping):
                 finished = first_text(ended, ("finishedAt",))
                 message = ended_container(container, first_text(ended, ("exitCode",)), first_text(ended, ("reason",)))
-                yield said("Warning", "Terminated", message, finished)
+                yield status_line("Warning", "Terminated", message, finished)
         if since := first_text(status, ("state.running.startedAt",)):
-            yield said("Normal", "Running", running_container(container, restarts), since)
+            yield status_line("Normal", "Running", running_container(container, restarts), since)
     for condition in _mappings(lookup(pod, "status.conditions")):
         if condition.get("type") == "DisruptionTarget" and condition.get("status") in ("True", True):
             why = f"{first_text(condition, ('reason',))}: {first_text(condition, ('message',)) or ''}"
-            yield said("Warning", "DisruptionTarget", why, first_text(condition, ("lastTransitionTime",)))
+            yield status_line("Warning", "DisruptionTarget", why, first_text(condition, ("lastTransitionTime",)))
 
 
 def _mappings(value: object) -> list[Fields]:

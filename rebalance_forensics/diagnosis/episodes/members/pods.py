@@ -1,4 +1,4 @@
-"""What an orchestrator did to the pods of members around an absence or an arrival, and what made it do so.
+"""What an orchestrator did to the pods of members nearby an absence or an arrival, and what made it do so.
 
 A pod is a member's by its name (timeline/orchestration.py), never by nearness in time alone. What explains a stop or a
 start has to name that very pod, or the replica set it belongs to, at that time.
@@ -81,10 +81,10 @@ def is_stop(report: ev.ContainerReported) -> bool:
 def span_of(timeline: Timeline, absence: Absence) -> tuple[int, int]:
     """From when to when its container may have been told to stop: a pod has 30 s to close, preStop hooks included."""
     closed = absence.stop is not None or not all(d.why == "session-expired" for d in absence.departures)
-    unheard = 0 if closed else session_timeout_ms(timeline) + heartbeat_interval_ms(timeline)
+    silent_ms = 0 if closed else session_timeout_ms(timeline) + heartbeat_interval_ms(timeline)
     first = absence.first_line_at if absence.first_line_at is not None else absence.at
     # Kubernetes cuts times to whole seconds.
-    return min(first, absence.at) - unheard - REQUEST_TIMEOUT_MS - ROUND_TRIP_MS, absence.at + ROUND_TRIP_MS
+    return min(first, absence.at) - silent_ms - REQUEST_TIMEOUT_MS - ROUND_TRIP_MS, absence.at + ROUND_TRIP_MS
 
 
 def reports_of(timeline: Timeline, absence: Absence) -> list[ev.ContainerReported]:
@@ -107,13 +107,13 @@ def scaling_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Se
     if not own:
         return None
     begin, end = min(begin for _, begin, _ in spans) - ONE_STEP_MS, max(end for *_, end in spans) + ONE_STEP_MS
-    around = timeline.orchestration.scalings.between(begin, end)
-    return _of_deployment(list(own.values()), around) or _of_set(list(own.values()), around)
+    nearby = timeline.orchestration.scalings.between(begin, end)
+    return _of_deployment(list(own.values()), nearby) or _of_set(list(own.values()), nearby)
 
 
-def _of_deployment(own: Sequence[ev.ScalingReported], around: Sequence[ev.ScalingReported]) -> Scaling | None:
+def _of_deployment(own: Sequence[ev.ScalingReported], nearby: Sequence[ev.ScalingReported]) -> Scaling | None:
     sets = {e.workload or workload_of(e.pod or "") for e in own}
-    scaled = [e for e in around if e.what in ("scaled-up", "scaled-down")]
+    scaled = [e for e in nearby if e.what in ("scaled-up", "scaled-down")]
     deployments = {(e.name, e.namespace) for e in scaled if e.workload in sets}
     if len(deployments) != 1:
         return None
@@ -128,10 +128,10 @@ def _of_deployment(own: Sequence[ev.ScalingReported], around: Sequence[ev.Scalin
     return Scaling(direct[-1].what, f"Deployment {name}", direct, sizes=sizes) if direct else None
 
 
-def _of_set(own: Sequence[ev.ScalingReported], around: Sequence[ev.ScalingReported]) -> Scaling | None:
+def _of_set(own: Sequence[ev.ScalingReported], nearby: Sequence[ev.ScalingReported]) -> Scaling | None:
     """A StatefulSet, whose pods keep their names, or a replica set whose Deployment no event mentions."""
     pods, names = {e.pod for e in own if e.pod is not None}, {(e.name, e.namespace) for e in own}
-    lines = [e for e in around if e.pod is not None and (e.name, e.namespace) in names]
+    lines = [e for e in nearby if e.pod is not None and (e.name, e.namespace) in names]
     made = {e.pod for e in lines if e.what == "pod-created"}
     deleted = {e.pod for e in lines if e.what == "pod-deleted"} & pods
     kept = next((f"{'StatefulSet' if (e.pod or '').removeprefix(e.name)[1:].isdecimal() else 'Replica set'} {e.name}"
@@ -190,7 +190,7 @@ def links_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Sequ
 def _stopped(ended: Sequence[Sequence[ev.ContainerReported]]) -> tuple[Link, ...]:
     lines = [next(r for r in reports if r.what != "probe-failed") for reports in ended]
     names = {line.name for line in lines}
-    # Docker names a container, Kubernetes the pod around it.
+    # Docker names a container, Kubernetes the pod nearby it.
     by_docker = all(line.what == "signalled" or line.container == line.name for line in lines)
     why = f"{len(names)} containers were stopped" if by_docker else f"The containers of {len(names)} pods were stopped"
     if len(names) == 1:
