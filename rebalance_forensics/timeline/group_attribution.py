@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.identity.names import application_of, streams_client
+from rebalance_forensics.timeline.identity.names import HANDLE, application_of, streams_client
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
 from rebalance_forensics.timeline.process_logs import ProcessLog
 from rebalance_forensics.timeline.time_index import sets_by_key
@@ -20,7 +20,6 @@ OF_A_MEMBER = (
     ev.PollTimeoutExpired, ev.Unsubscribed, ev.PartitionsAssigned, ev.PartitionsRevoked, ev.PartitionsLost,
     ev.ListenerCalled, ev.OwnershipGivenUp,
 )  # fmt: skip
-_HANDLE = re.compile(r".*#(?P<kind>consumer|producer)-\d+")
 _STREAM_CLIENT = re.compile(r"\bstream-client \[([^\]\s]+)\]")
 _CLIENT_MARK = "stream-client ["
 
@@ -110,7 +109,7 @@ def _is_of_its_sibling(known: Mapping[_Client, set[str | None]], event: Event) -
 
 def handle_of(event: Event) -> re.Match[str] | None:
     """The handle that librdkafka prints for a client within its process: `rdkafka#consumer-1`."""
-    return _HANDLE.fullmatch(event.speaker.thread or "")
+    return HANDLE.fullmatch(event.speaker.thread or "")
 
 
 def _handle(event: Event) -> str | None:

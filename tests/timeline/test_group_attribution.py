@@ -40,6 +40,20 @@ def test_what_another_consumer_of_the_process_says_does_not_though_they_share_a_
     assert list(story.timeline().departures) == []
 
 
+def test_two_consumers_of_a_process_that_share_a_client_id_are_told_apart_by_their_handles() -> None:
+    story = librdkafka()
+    other, second = MEMBER.replace("d1ddbc17", "aaaa1111"), HANDLE.replace("#consumer-1", "#consumer-2")
+    ask = f'JOIN {second}broker-2:9092/2: Joining group "payments" with 1 subscribed topic(s) and member id "{other}"'
+    answer = f"JOINGROUP {second}JoinGroup response: GenerationId 7, Protocol range, LeaderId {MEMBER}, "
+    answer += f"my MemberId {other}, member metadata count 0: (no error)"
+    slow = f"MAXPOLL {second}Application maximum poll interval (300000ms) exceeded by 53ms (adjust "
+    slow += "max.poll.interval.ms for long-running message processing): leaving group"
+    for time, line in (("01:00:00.100", ask), ("01:00:03.000", answer), ("01:10:00.000", slow)):
+        story.line("py-1/app.log", time, line, level="DEBUG", logger="org.example.Rdkafka")
+    (departure,) = story.timeline().departures
+    assert (departure.member, departure.why) == (other, "poll-timeout")
+
+
 def test_a_group_goes_through_no_connection_of_a_brokers_own_clients() -> None:
     story = Story(seen="brokers").formed("c-1", "c-2")
     for second in range(3):

@@ -17,7 +17,7 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event, Role
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.group_attribution import streams_client_of
-from rebalance_forensics.timeline.identity.names import erlang_process
+from rebalance_forensics.timeline.identity.names import erlang_process, librdkafka_handle
 from rebalance_forensics.timeline.identity.participants import own_member_id
 from rebalance_forensics.timeline.process_logs import ProcessLog
 from rebalance_forensics.timeline.time_index import lists_by_key, sets_by_key
@@ -89,7 +89,7 @@ def with_process_places(
 ) -> tuple[list[Event], list[Event], tuple[ProcessLog, ...]]:
     """A group's lines, those near them and the logs there; each process of a host that runs several has its place."""
     own, nearby = with_instance_places(own, nearby)
-    own = with_member_places(own)
+    own, nearby = with_member_places(own, nearby)
     places = _places(own)
     if not places:
         return list(own), list(nearby), tuple(logs)
@@ -236,23 +236,42 @@ def _sharing_a_file(events: Iterable[Event]) -> Iterator[str]:
             yield from by_instance
 
 
-# A process may run several readers of one group, and kafka-go, franz-go and KafkaJS print member ids but never a client
-# id; brod prints the Erlang process that coordinates the member. A client that lost its membership never uses that
-# member id again, so ids that are in one generation at once, or alternate, are of different members. Lines without a
-# member id may be of any of them and keep their place.
-def with_member_places(own: Sequence[Event]) -> Sequence[Event]:
-    """The lines, those of members that share a log with the first member id of each as their place."""
-    nameless = (e for e in own if e.speaker.role != "broker" and e.speaker.client_id is None)
-    logs = lists_by_key((place_of(e), (reader, e)) for e in nameless if (reader := _own_id(e)))
-    places = {log: _readers(lines) for log, lines in logs.items() if len({member for member, _ in lines}) > 1}
+# A process may run several readers of one group. kafka-go, franz-go and KafkaJS print member ids but never a client id;
+# brod prints the Erlang process that coordinates the member, librdkafka the number of the client within the process,
+# often behind a client id that all share. A client that lost its membership never uses that member id again, so ids
+# that are in one generation at once, or alternate, are of different members. Lines without any may be of each of them
+# and keep their place.
+def with_member_places(own: Sequence[Event], nearby: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:
+    """A group's lines and those near them; members that share a log have the first id of each as their place."""
+    by_clients = (e for e in own if e.speaker.role != "broker")
+    logs = lists_by_key((_client_at(e), (reader, e)) for e in by_clients if (reader := _own_id(e)))
+    several = {log: lines for log, lines in logs.items() if len({member for member, _ in lines}) > 1}
+    # librdkafka names the group in its requests, and only the handle in what comes of them.
+    known = {(log, reader) for log, lines in several.items() for reader, _ in lines}
+    for event in nearby if several else ():
+        handle = librdkafka_handle(event.speaker.thread or "")
+        if handle is not None and (_client_at(event), handle) in known:
+            several[_client_at(event)].append((handle, event))
+    places = {log: _readers(lines) for log, lines in several.items()}
     if not any(places.values()):
-        return own
-    return [_at(event, places.get(place_of(event), {}).get(_own_id(event) or "")) for event in own]
+        return own, nearby
+
+    def placed(event: Event) -> Event:
+        return _at(event, places.get(_client_at(event), {}).get(_own_id(event) or ""))
+
+    return [*map(placed, own)], [*map(placed, nearby)]
+
+
+def _client_at(event: Event) -> tuple[Place, str | None]:
+    return place_of(event), event.speaker.client_id
 
 
 def _own_id(event: Event) -> str | None:
-    # What a line prints of the member that wrote it: brod's process, which outlives a member id, else that.
-    return erlang_process(event.speaker.thread or "") or own_member_id(event)
+    # What a line prints of the member that wrote it: brod's process or librdkafka's handle, which outlive a member id,
+    # else that, of clients without a name.
+    thread = event.speaker.thread or ""
+    lasting = erlang_process(thread) or librdkafka_handle(thread)
+    return lasting or (own_member_id(event) if event.speaker.client_id is None else None)
 
 
 def _readers(lines: Sequence[tuple[str, Event]]) -> dict[str, str]:
