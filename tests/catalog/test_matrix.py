@@ -12,8 +12,8 @@ KNOWN = dialects()
 CELLS = matrix()
 SPEAKERS = (*KNOWN.clients, *KNOWN.brokers)
 EVERYBODY = (*SPEAKERS, *KNOWN.frameworks)
-OF_THE_HOST = {"host", "jvm"}
-"""Folders of what the kernel, supervisors and the JVM's own logs write, of processes and not of groups."""
+OF_THE_HOST = {"host", "jvm", "kubernetes"}
+"""Folders of what the kernel, supervisors, Kubernetes and the JVM write of processes, not of groups."""
 FACTS = (*KNOWN.facts, *KNOWN.facts_of_brokers, *KNOWN.facts_of_frameworks)
 
 
