@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.identity.names import HANDLE, application_of, streams_client
+from rebalance_forensics.timeline.identity.names import application_of, librdkafka_handle, streams_client
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
 from rebalance_forensics.timeline.process_logs import ProcessLog
 from rebalance_forensics.timeline.time_index import sets_by_key
@@ -109,7 +109,7 @@ def _is_of_its_sibling(known: Mapping[_Client, set[str | None]], event: Event) -
 
 def handle_of(event: Event) -> re.Match[str] | None:
     """The handle that librdkafka prints for a client within its process: `rdkafka#consumer-1`."""
-    return HANDLE.fullmatch(event.speaker.thread or "")
+    return librdkafka_handle(event.speaker.thread)
 
 
 def _handle(event: Event) -> str | None:

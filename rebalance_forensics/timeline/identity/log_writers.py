@@ -249,9 +249,8 @@ def with_member_places(own: Sequence[Event], nearby: Sequence[Event]) -> tuple[S
     # librdkafka names the group in its requests, and only the handle in what comes of them.
     known = {(log, reader) for log, lines in several.items() for reader, _ in lines}
     for event in nearby if several else ():
-        handle = librdkafka_handle(event.speaker.thread or "")
-        if handle is not None and (_client_at(event), handle) in known:
-            several[_client_at(event)].append((handle, event))
+        if (handle := librdkafka_handle(event.speaker.thread)) and (_client_at(event), handle[0]) in known:
+            several[_client_at(event)].append((handle[0], event))
     places = {log: _readers(lines) for log, lines in several.items()}
     if not any(places.values()):
         return own, nearby
@@ -270,8 +269,9 @@ def _own_id(event: Event) -> str | None:
     # What a line prints of the member that wrote it: brod's process or librdkafka's handle, which outlive a member id,
     # else that, of clients without a name.
     thread = event.speaker.thread or ""
-    lasting = erlang_process(thread) or librdkafka_handle(thread)
-    return lasting or (own_member_id(event) if event.speaker.client_id is None else None)
+    if erlang_process(thread) or librdkafka_handle(thread):
+        return erlang_process(thread) or thread
+    return own_member_id(event) if event.speaker.client_id is None else None
 
 
 def _readers(lines: Sequence[tuple[str, Event]]) -> dict[str, str]:

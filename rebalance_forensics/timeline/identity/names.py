@@ -24,7 +24,7 @@ _ANYBODYS = re.compile(
 # `consumer-{number}`, in newer releases `consumer-{group.id}-{number}` (ConsumerConfig.maybeOverrideClientId).
 _COUNTED_IN_JVM = re.compile(rf"consumer-(?:.+-)?(?P<number>\d+)-{_UUID}")
 _ERLANG_PROCESS = re.compile(r"<\d+\.\d+\.\d+>")
-HANDLE = re.compile(r".*#(?P<kind>consumer|producer)-\d+")
+_HANDLE = re.compile(r".*#(?P<kind>consumer|producer)-\d+")
 """What librdkafka calls a client within its process: `rdkafka#consumer-1`."""
 _BARE_ID = re.compile(rf"[A-Za-z0-9_+/-]{{22}}|{_UUID}")
 
@@ -46,9 +46,9 @@ def erlang_process(name: str) -> str | None:
     return found[0] if found else None
 
 
-def librdkafka_handle(thread: str) -> str | None:
-    """The thread of a line where it is the handle of a librdkafka client."""
-    return thread if HANDLE.fullmatch(thread) else None
+def librdkafka_handle(thread: str | None) -> re.Match[str] | None:
+    """The handle of a librdkafka client that stands for the thread of its lines, and its `kind`."""
+    return _HANDLE.fullmatch(thread or "")
 
 
 def letters_of_its_own(member_id: str) -> str:
