@@ -18,6 +18,7 @@ from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import NodeDisconnected
+from rebalance_forensics.events.partitions import FetchPositionSet
 from rebalance_forensics.events.process import (
     ClusterReported,
     ExceptionLogged,
@@ -325,7 +326,8 @@ class _Tally:
         self.matched[record.host] += 1
         if record.host is not None:
             self._met(record)
-        if event is not None:
+        # A member that goes on fetching says nothing of its group: such lines make no log an excerpt about groups.
+        if event is not None and not isinstance(event, FetchPositionSet):
             self.roles[event.speaker.role] += 1
         if isinstance(event, VersionReported) and event.product == "kafka":
             self.version.setdefault(record.host, event.version)

@@ -267,3 +267,11 @@ def test_a_subscribe_that_an_excerpt_leaves_out_does_not_mean_a_pattern(tmp_path
     (incident,) = report_of([line(1, changed, _CLIENT), joins], tmp_path).incidents
     assert incident.root_causes[0].cause == "subscription-change"
     assert incident.root_causes[0].confidence <= 0.55
+
+
+def test_a_member_that_goes_on_fetching_is_logged_among_other_things(tmp_path: Path) -> None:
+    leader = "LeaderAndEpoch{leader=Optional[b1:9092 (id: 1 rack: null)], epoch=0}"
+    position = f"FetchPosition{{offset=0, offsetEpoch=Optional.empty, currentLeader={leader}}}"
+    words = "[Consumer clientId=c-2, groupId=payments] Resetting offset for partition orders-{} to position {}."
+    fetching = [line(20 + n, words.format(n, position), "o.a.k.c.c.i.SubscriptionState") for n in range(40)]
+    assert "shutdown" in first_causes([*CLOSED, *fetching], tmp_path)
