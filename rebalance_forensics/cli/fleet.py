@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from rebalance_forensics import __version__
 from rebalance_forensics.cli.outcomes import OK, PARTIAL, colored, leave, say, warn_all, width
 from rebalance_forensics.cli.output_files import STDOUT, check_target
 from rebalance_forensics.cli.parts import Parts
+from rebalance_forensics.diagnosis.engine.discovery import all_causes
 from rebalance_forensics.pipeline.options import parse_instant
 from rebalance_forensics.pipeline.refusals import InputError, did_you_mean
 from rebalance_forensics.report.exports.csv_tables import csv_text
@@ -116,6 +118,10 @@ def _known(path: Path) -> Sequence[Known]:
         raise InputError(f"--known {path}: not valid TOML: {error}.") from error
     except ValidationError as error:
         raise InputError(f"--known {path}: {error}; the entries are [[known]] with {', '.join(KEYS)}.") from error
+    for entry in accepted:
+        if not any(fnmatchcase(cause, entry.cause) for cause in all_causes()):
+            near = did_you_mean(entry.cause, sorted(all_causes()), "causes")
+            raise InputError(f"--known {path}: there is no cause {entry.cause}; {near}")
     if not all(str(each) for each in accepted):
         raise InputError(f"--known {path}: an entry without cause, group and culprit would mute everything.")
     return accepted

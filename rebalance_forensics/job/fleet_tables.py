@@ -20,6 +20,7 @@ from rebalance_forensics.report.fleet import FleetIncident, FleetTables, GroupCo
 from rebalance_forensics.report.times import WEEK, utc
 
 Rows = Iterator[tuple[str, Cells]]
+_COSTS = ("incident_id", "group", "severity", "unread_partition_ms", "unread_at_least")
 # A rebalance that only a client's log shows has no start; its group was stable at the end of it.
 _STARTS = ("started_at", "completed_at")
 
@@ -37,11 +38,15 @@ def fleet_tables(uri: str, since: Instant | None) -> FleetTables:
     period = _period(covered.intervals[0].since, covered.end, since)
     if period.start >= period.end:
         raise InputError(f"TABLES {uri}: the job's runs end at {utc(period.end)} UTC, before --since.")
-    within = covered.within(Interval(period.start, period.end))
     reader = _Reader(store, period)
     costs: dict[tuple[str, str], dict[str, GroupCost]] = defaultdict(dict)
-    for cluster, row in reader.rows(INCIDENT_GROUPS, ("incident_id", "group", "severity", "unread_partition_ms")):
-        cost = GroupCost(group=row["group"], severity=row["severity"], unread_ms=row["unread_partition_ms"])
+    for cluster, row in reader.rows(INCIDENT_GROUPS, _COSTS):
+        cost = GroupCost(
+            group=row["group"],
+            severity=row["severity"],
+            unread_ms=row["unread_partition_ms"],
+            unread_at_least=bool(row["unread_at_least"]),
+        )
         costs[cluster, row["incident_id"]][cost.group] = cost
     named = ("id", "started_at", "severity", "cause", "summary", "culprits", "ongoing")
     incidents = {
@@ -56,7 +61,8 @@ def fleet_tables(uri: str, since: Instant | None) -> FleetTables:
     }
     return FleetTables(
         period=period,
-        uncovered_ms=period.end - period.start - sum(interval.until - interval.since for interval in within),
+        uncovered_ms=_uncovered_ms(covered, period.start, period.end),
+        is_comparable=not _uncovered_ms(covered, period.end - 2 * WEEK, period.end),
         incidents=tuple(incidents.values()),
         rebalances=tuple(rebalances.values()),
         unreadable=tuple(reader.unreadable),
@@ -65,7 +71,11 @@ def fleet_tables(uri: str, since: Instant | None) -> FleetTables:
 
 def _period(first: int, end: int, since: Instant | None) -> Period:
     asked = since.resolve(EpochMs(end)) if since else None
-    return Period(start=max(end - 4 * WEEK, first) if asked is None else asked, end=end)
+    return Period(start=max(end - 4 * WEEK if asked is None else asked, first), end=end)
+
+
+def _uncovered_ms(covered: Coverage, start: int, end: int) -> int:
+    return end - start - sum(interval.until - interval.since for interval in covered.within(Interval(start, end)))
 
 
 class _Reader:

@@ -22,6 +22,8 @@ from rebalance_forensics.report.wording import count, thousands
 
 SHOWN = 25
 """Rows of a section on a terminal, a page and in Markdown; CSV has all."""
+MOST_WEEKS = 8
+"""Columns of a table by weeks; what began before counts in one more."""
 SECTIONS = ("groups", "causes", "culprits", "recurring", "muted")
 SEVERITIES = ("critical", "warning", "info")
 # What people do to a group on purpose and what a fault may have come with.
@@ -35,6 +37,7 @@ class GroupCost(Struct, frozen=True, kw_only=True):
 
     group: str
     unread_ms: int | None = None
+    unread_at_least: bool = False
     severity: str = "info"
 
 
@@ -133,8 +136,8 @@ class Period(Struct, frozen=True, kw_only=True):
 
     @property
     def weeks(self) -> range:
-        """The weeks that the period touches, oldest first."""
-        return range(self.week_of(self.start), -1, -1)
+        """The last weeks that the period touches, oldest first."""
+        return range(min(self.week_of(self.start), MOST_WEEKS - 1), -1, -1)
 
     def first_day(self, week: int) -> str:
         """`11-20`: the day on which a week begins, or the period where it begins later."""
@@ -147,6 +150,8 @@ class FleetTables(Struct, frozen=True, kw_only=True):
     period: Period
     uncovered_ms: int = 0
     """How much of the period no run of the job was asked for."""
+    is_comparable: bool = True
+    """True where runs cover the last two weeks whole, so that one can be compared with the other."""
     incidents: tuple[FleetIncident, ...]
     rebalances: tuple[Rebalanced, ...]
     unreadable: tuple[str, ...] = ()
@@ -159,10 +164,11 @@ class Unread(Struct, frozen=True, kw_only=True):
     unknown: bool = False
 
     @classmethod
-    def of(cls, amounts: Iterable[int | None]) -> Unread:
-        """The sum of amounts, each None where the logs do not show it."""
-        listed = list(amounts)
-        return cls(ms=sum(amount or 0 for amount in listed), unknown=None in listed)
+    def of(cls, costs: Iterable[GroupCost]) -> Unread:
+        """What these cost together."""
+        listed = list(costs)
+        unknown = any(cost.unread_ms is None or cost.unread_at_least for cost in listed)
+        return cls(ms=sum(cost.unread_ms or 0 for cost in listed), unknown=unknown)
 
     def __str__(self) -> str:
         """`none`, `2 min 10 s`, `at least 2 min 10 s`, or that the logs do not show it."""
@@ -172,7 +178,7 @@ class Unread(Struct, frozen=True, kw_only=True):
 
 
 def _unread(incidents: Iterable[FleetIncident]) -> Unread:
-    return Unread.of(cost.unread_ms for each in incidents for cost in each.costs)
+    return Unread.of(cost for each in incidents for cost in each.costs)
 
 
 def fleet_of(tables: FleetTables, known: Sequence[Known] = ()) -> Fleet:
@@ -193,7 +199,7 @@ def fleet_of(tables: FleetTables, known: Sequence[Known] = ()) -> Fleet:
     return Fleet(
         headline=_headline(counted, begun, len(within) - len(counted)),
         period=f"{utc(period.start)} to {utc(period.end)} UTC{_uncovered(tables)}",
-        changes=tuple(_changes(counted, period)),
+        changes=tuple(_changes(counted, period)) if tables.is_comparable else (),
         sections=tuple(_without_cluster(section) for section in sections if section.rows or section.empty),
         days=tuple(_days(counted, period)),
     )
@@ -234,8 +240,6 @@ def _by_severity(found: Counter[str]) -> str:
 
 def _changes(counted: Sequence[FleetIncident], period: Period) -> Iterator[str]:
     """What the last seven days have and the seven before had not, and the other way round; faults only."""
-    if len(period.weeks) < 2:
-        return
     now, before = ([each for each in counted if period.week_of(each.started_at) == week] for week in (0, 1))
     faults = [Counter(_story(each) for each in week if each.severity != "info") for week in (now, before)]
     for story in sorted(faults[0].keys() - faults[1].keys(), key=lambda story: (-faults[0][story], story)):
@@ -263,7 +267,7 @@ def _groups(counted: Sequence[FleetIncident], begun: Counter[tuple[str, str]], p
             found.setdefault((each.cluster, cost.group), []).append((each, cost))
 
     def unread(group: tuple[str, str], week: int | None = None) -> Unread:
-        return Unread.of(c.unread_ms for each, c in found[group] if week in (None, period.week_of(each.started_at)))
+        return Unread.of(cost for each, cost in found[group] if week in (None, period.week_of(each.started_at)))
 
     def row(group: tuple[str, str]) -> tuple[str, ...]:
         faults = Counter(each.cause for each, cost in found[group] if cost.severity != "info")
@@ -292,6 +296,7 @@ def _groups(counted: Sequence[FleetIncident], begun: Counter[tuple[str, str]], p
 
 
 def _causes(counted: Sequence[FleetIncident], period: Period) -> Section:
+    before = ("earlier",) if period.week_of(period.start) >= MOST_WEEKS else ()
     by_cause: dict[str, list[FleetIncident]] = defaultdict(list)
     for each in counted:
         by_cause[each.cause].append(each)
@@ -299,10 +304,11 @@ def _causes(counted: Sequence[FleetIncident], period: Period) -> Section:
     def row(cause: str) -> tuple[str, ...]:
         weeks = Counter(period.week_of(each.started_at) for each in by_cause[cause])
         groups = {(each.cluster, cost.group) for each in by_cause[cause] for cost in each.costs}
-        counts = (thousands(weeks[week]) for week in period.weeks)
+        earlier = sum(number for week, number in weeks.items() if week >= MOST_WEEKS)
+        counts = (thousands(number) for number in (*[earlier][: len(before)], *(weeks[w] for w in period.weeks)))
         return cause, *counts, thousands(len(groups)), str(_unread(by_cause[cause]))
 
-    weeks = tuple(f"from {period.first_day(week)}" for week in period.weeks)
+    weeks = (*before, *(f"from {period.first_day(week)}" for week in period.weeks))
     ordered = sorted(by_cause, key=lambda cause: (-len(by_cause[cause]), cause))
     return Section(
         id="causes",

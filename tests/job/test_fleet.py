@@ -39,7 +39,9 @@ def test_every_incident_and_rebalance_of_the_period_is_read_and_shown(
     assert sorted(each.id for each in read.incidents) == sorted(row["id"] for row in written["incidents"])
     assert len(read.rebalances) == len(written["generations"])
     assert sum(len(each.costs) for each in read.incidents) == len(written["incident_groups"])
-    later = fleet_tables(str(tables), parse_instant("1d"))
+    far, later = (fleet_tables(str(tables), parse_instant(since)) for since in ("0001-01-01", "1d"))
+    assert far.period == read.period
+    assert not far.is_comparable
     assert later.period.end - later.period.start == 86_400_000
 
     page = tmp_path / "fleet.html"
@@ -59,6 +61,7 @@ def test_every_incident_and_rebalance_of_the_period_is_read_and_shown(
     ("text", "sentence"),
     [
         ('[[known]]\ncauses = "startup"', "unknown field `causes`"),
+        ('[[known]]\ncause = "proces-crash"', "did you mean process-crash?"),
         ('[[known]]\nwhy = "x"', "would mute everything"),
         ('[[known]]\ngroup = "x"\nuntil = "soon"', "Invalid RFC3339"),
         ("known = 1", "Expected `array`, got `int`"),

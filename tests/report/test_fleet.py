@@ -93,6 +93,18 @@ def test_changes_compare_the_last_week_with_the_one_before() -> None:
     )
 
 
+def test_a_week_that_no_run_covers_is_compared_with_none() -> None:
+    tables = FleetTables(period=PERIOD, incidents=(incident(1),), rebalances=(), is_comparable=False)
+    assert fleet_of(tables).changes == ()
+
+
+def test_weeks_long_ago_share_a_column() -> None:
+    period = Period(start=END - 70 * DAY_MS, end=END)
+    incidents = (incident(69), incident(57), incident(55))
+    causes = section(fleet_of(FleetTables(period=period, incidents=incidents, rebalances=())), "causes")
+    assert (len(causes.columns), causes.columns[1], causes.rows[0][1:3]) == (12, "earlier", ("2", "1"))
+
+
 def test_what_a_team_accepted_is_muted_until_a_day_and_counted() -> None:
     known = Known(cause="slow-*", group="pay*", until=date(2026, 9, 2), why="OPS-12")
     found = fleet(incident(3), incident(1), incident(3, "process-crash", "payments"), known=(known,))
