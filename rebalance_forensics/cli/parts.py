@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from rebalance_forensics.pipeline.options import Instant
-from rebalance_forensics.report.fleet import FleetTables
+if TYPE_CHECKING:
+    from rebalance_forensics.pipeline.options import Instant
+    from rebalance_forensics.report.fleet import FleetTables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

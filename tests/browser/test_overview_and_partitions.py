@@ -197,8 +197,7 @@ def test_who_left_which_partitions_unread_stands_in_a_table_without_javascript(o
     assert "dead: its process was gone" in row.inner_text()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_axe_finds_nothing_in_a_clusters_incident(opened: Opener, scheme: str, width: int) -> None:
     one = opened(broker_down(25, members=64), width=width, color_scheme=scheme)
     one.page.get_by_role("button", name="coordinator-failover").click()

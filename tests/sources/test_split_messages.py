@@ -18,14 +18,14 @@ ENDS_LIKE_A_RECORD = {"logger-first", "wildfly"}
 """Layouts whose header ends with the logger in parentheses, as records of Kafka's own layout do."""
 IN_COLUMNS = {"rich"}
 """Layouts that pad their header to a column and end the first line with the source: they wrap by themselves."""
-OF_THE_JVM = {"jvm-gc", "jvm-output", "jvm-unified"}
-"""What the JVM prints is no message below a header."""
+WITHOUT_LOGGER = {"jvm-gc", "jvm-output", "jvm-unified", "kubernetes-event"}
+"""What the JVM prints and Kubernetes reports is no message below a header."""
 SAMPLES = [
     (name, sample.line)
     for name, file in layouts.definitions().items()
     for sample in file.samples
     if isinstance(layouts.by_name()[name], TextLayout)
-    and name not in NO_HEADER | OPTIONAL_END | ENDS_LIKE_A_RECORD | IN_COLUMNS | OF_THE_JVM
+    and name not in NO_HEADER | OPTIONAL_END | ENDS_LIKE_A_RECORD | IN_COLUMNS | WITHOUT_LOGGER
     and "\n" not in sample.line
     and sample.fields["message"] in sample.line
 ]

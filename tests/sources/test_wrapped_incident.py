@@ -40,7 +40,9 @@ LINES = [
     )
     for clock, message in _MESSAGES
 ]
-ENVELOPES = list(envelopes.definitions())
+REPORTS = {"docker-events", "kubernetes-object", "kubernetes-row"}
+"""What Docker and Kubernetes report: an object or a row of theirs wraps no line of a log."""
+ENVELOPES = [name for name in envelopes.definitions() if name not in REPORTS]
 
 
 def wrapped(name: str, time: str, line: str) -> str:
