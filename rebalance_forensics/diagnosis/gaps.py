@@ -16,6 +16,7 @@ from rebalance_forensics.timeline.clocks.file_clocks import Doubt
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.orchestration import application_names
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.unnamed_groups import in_words, is_named
 from rebalance_forensics.timeline.windows import QUIET_MS
@@ -314,7 +315,17 @@ def _untied_reports(timeline: Timeline, incidents: Sequence[Incident]) -> Iterat
             "Ages count back from when the table was made, so what they belong to is unknown. kubectl get events -A "
             "-o json > events.json keeps the times.",
         )
-    if reported.timed and not any(reported.pods_of(a) for a in timeline.membership.members):
+    members = [(application_names(timeline.group, a), reported.pods_of(a)) for a in timeline.membership.members]
+    if unknown := {name for names, pods in members for name in reported.unknown_containers(pods, names)}:
+        yield _throughout(
+            timeline,
+            f"Containers in pods of {in_words(timeline.group)} may not be the application: "
+            f"{some(sorted(unknown), MOST_NAMES)}.",
+            "Nothing was concluded from their ends and stops. The application is known where its container has the "
+            "name of its workload, client or group, or where the status of its pod lists it alone (kubectl get pods -A "
+            "-o json > pods.json).",
+        )
+    if reported.timed and not any(pods for _, pods in members):
         many, group = counted(len(reported.timed), "event"), in_words(timeline.group)
         concern = "concerns" if len(reported.timed) == 1 else "concern"
         yield _throughout(

@@ -21,6 +21,7 @@ from rebalance_forensics.timeline.identity.names import streams_client, streams_
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import late_joins
 from rebalance_forensics.timeline.model import GroupHistory, Identity, Lane, Mark, RunningVersion, Span, SpanKind
+from rebalance_forensics.timeline.orchestration import application_names
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
 from rebalance_forensics.timeline.ownership.owners import ownership_of
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by_key
@@ -123,7 +124,8 @@ def _marks_of_pods(timeline: Timeline) -> Iterator[tuple[str, Mark]]:
     """What orchestrators did to a member's pod, in the lane of that member."""
     for participant in timeline.membership.members if timeline.orchestration else ():
         pods = timeline.orchestration.pods_of(participant)
-        for event in timeline.orchestration.reports(pods, timeline.first, timeline.last)[-_MOST_OF_A_POD:]:
+        names = application_names(timeline.group, participant)
+        for event in timeline.orchestration.reports(pods, timeline.first, timeline.last, names)[-_MOST_OF_A_POD:]:
             what = event.what.replace("-", " ")
             severity: Literal["fault", "notice", "plain"] = "fault" if event.what in _FAULTS_OF_PODS else "notice"
             if event.at is not None:

@@ -28,6 +28,8 @@ _SIDECARS = frozenset(
     promtail otc-container otel-collector jaeger-agent datadog-agent vector
     """.split()  # noqa: SIM905 - names read best as words
 )
+_APPLICATION = ("app", "application")
+_OF_STATUS = ("running", "ended", "oom-kill")
 
 
 def is_unique(pod: str) -> bool:
@@ -114,23 +116,34 @@ class Orchestration:
         named = self._namespaces.get(pod, set())
         return named <= set(known) if known else is_unique(pod) or len(named) <= 1
 
-    def reports(self, pods: Iterable[str], begin: int, end: int) -> list[ev.ContainerReported]:
-        """What was reported of these pods in a span, without containers beside the application."""
-        return [
-            e
-            for pod in sorted(pods)
-            for e in self.of_pod.get(pod, NOTHING).between(begin, end)
-            if e.container is None or e.container not in self._beside(pod)
-        ]
+    def reports(
+        self, pods: Iterable[str], begin: int, end: int, names: Collection[str] = ()
+    ) -> list[ev.ContainerReported]:
+        """What was reported of the application in these pods in a span; `names` are those of the application."""
+        near = (e for pod in sorted(pods) for e in self.of_pod.get(pod, NOTHING).between(begin, end))
+        return [e for e in near if self.is_of_application(e, names)]
 
-    def _beside(self, pod: str) -> Collection[str]:
-        """The containers of a pod that may not be the application: sidecars by name, and those of other names."""
-        containers = {e.container for e in self.of_pod.get(pod, ()) if e.container is not None}
-        own = containers - _SIDECARS
-        if len(own) <= 1:
-            return containers & _SIDECARS
-        named = {container for container in own if container in pod or pod.startswith(container)}
-        return containers - named
+    def is_of_application(self, report: ev.ContainerReported, names: Collection[str] = ()) -> bool:
+        """True for a report of a whole pod, or of the container that is known to be the application."""
+        pod, container = report.name, report.container
+        if container is None:
+            # Events do not name the container whose probe failed.
+            all_named = {e.container for e in self.of_pod.get(pod, ()) if e.container is not None}
+            return report.what != "probe-failed" or all(self._is_application(pod, each, names) for each in all_named)
+        return self._is_application(pod, container, names)
+
+    def unknown_containers(self, pods: Iterable[str], names: Collection[str]) -> set[str]:
+        """Containers of these pods of which an end or a stop was reported, and that may not be the application."""
+        reports = (e for pod in pods for e in self.of_pod.get(pod, ()) if e.what != "running")
+        containers = ((e, e.container) for e in reports if e.container is not None and e.container not in _SIDECARS)
+        return {container for e, container in containers if not self.is_of_application(e, names)}
+
+    def _is_application(self, pod: str, container: str, names: Collection[str]) -> bool:
+        if container in _SIDECARS:
+            return False
+        # Docker names a container only; a pod's status lists all of its containers.
+        listed = {e.container for e in self.of_pod.get(pod, ()) if e.what in _OF_STATUS}
+        return container in {pod, application_of(pod), *_APPLICATION, *names} or listed == {container}
 
 
 def _unique_names_in(name: str) -> Iterable[str]:
@@ -148,3 +161,14 @@ NOTHING_REPORTED = Orchestration()
 def workload_of(pod: str) -> str:
     """The replica set or StatefulSet of a pod, by its name."""
     return pod.rpartition("-")[0]
+
+
+def application_of(pod: str) -> str:
+    """The Deployment or StatefulSet of a pod, by its name."""
+    return workload_of(workload_of(pod)) if is_unique(pod) else re.sub(r"-\d+$", "", pod)
+
+
+def application_names(group: str, participant: Participant) -> frozenset[str]:
+    """The names by which a container is known to be a member's application: its group's and its clients'."""
+    names = {group, participant.name, *participant.client_ids, *participant.instance_ids}
+    return frozenset(names | {re.sub(r"-\d+$", "", name) for name in names})

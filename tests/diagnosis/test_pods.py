@@ -114,6 +114,24 @@ def test_a_process_that_logs_on_was_not_killed() -> None:
     assert behind(story.the_incident()) == []
 
 
+STOPPING = f"Killing pod/{POD} in shop: Stopping container "
+
+
+def test_a_container_that_was_stopped_and_did_not_leave_ended_without_closing_its_consumer() -> None:
+    incident, alone = of_crash(("01:09:16.000", STOPPING + "orders")), of_crash()
+    cause = incident.root_causes[0]
+    assert (cause.cause, behind(incident), incident.severity) == ("process-crash", ["stopped"], alone.severity)
+    assert cause.confidence >= alone.root_causes[0].confidence
+    assert "was stopped on request and its consumer did not leave the group" in incident.summary
+
+
+def test_a_container_that_may_be_another_than_the_application_changes_nothing() -> None:
+    ended = KILLED.format(POD, "app").replace("app ", "{} ")
+    both = tuple(("01:09:16.000", ended.format(name)) for name in ("jmx-exporter", "nginx"))
+    for lines in ((("01:09:16.000", STOPPING + "config-reloader"),), both):
+        assert (of_crash(*lines).summary, behind(of_crash(*lines))) == (of_crash().summary, [])
+
+
 ALL = ["c-1", "c-2", "c-3"]
 SETS = {"c-1": "orders-0", "c-2": "orders-1", "c-3": "orders-2"}
 

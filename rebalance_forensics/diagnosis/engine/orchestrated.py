@@ -10,7 +10,9 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.behind import Link, advice_on, as_reason
 from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.pods import links_behind
+from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Present, Row, clue
+from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.diagnosis.signs.process_stops import behind_host
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -32,8 +34,9 @@ _RESTARTED = {
     "member-left": -STRONG,
 }  # fmt: skip
 _ADDS: dict[str, dict[str, int]] = {
+    # A process that is stopped on request and does not leave has ended without closing its consumer.
     "stopped": {
-        "process-crash": -STRONG - WEAK, "process-pause": -STRONG, "network-partition": -STRONG, "scale-in": WEAK,
+        "process-crash": 0, "process-pause": -STRONG, "network-partition": -STRONG, "scale-in": WEAK,
         "rolling-restart": WEAK, "shutdown": WEAK, "static-member-restart": WEAK,
     },
     "suspended": {"process-pause": STRONG, "process-crash": -STRONG, "network-partition": -STRONG},
@@ -56,6 +59,12 @@ _STOPS_AND_STARTS = frozenset(
         *("static-member-restart", "static-member-expired"),
     )
 )
+_CLOSE = (
+    Advice(
+        action="See that the process closes its consumer on SIGTERM, within the grace period of its container.",
+        why="It was stopped on request, and no LeaveGroup followed.",
+    ),
+)
 _CLUES: dict[tuple[str, str], Row] = {
     (what, cause): clue(f"behind-{what}", weight, _SAYS[what])
     for what, causes in _ADDS.items()
@@ -71,6 +80,16 @@ def with_orchestration(timeline: Timeline, cause: str, hypothesis: Hypothesis) -
     if not links and timeline.orchestration:
         arrivals = [fact for fact in hypothesis.explains if isinstance(fact, Arrival)]
         links = links_behind(timeline, hypothesis.absences, arrivals)
+    if cause in _OF_A_HOST and any(link.what == "stopped" for link in links):
+        # What logs on was not stopped: that was another container, or another pod of its name.
+        if any(isinstance(log_continues(timeline, absence), Present) for absence in hypothesis.absences):
+            return hypothesis
+        links = tuple(
+            replace(link, why=f"{link.why.rstrip('.')} and its consumer did not leave the group.")
+            if link.what == "stopped"
+            else link
+            for link in links
+        )
     if not links:
         return hypothesis
     rows = {_CLUES[link.what, cause]: Present(tuple(link.lines)) for link in links if (link.what, cause) in _CLUES}
@@ -82,5 +101,5 @@ def with_orchestration(timeline: Timeline, cause: str, hypothesis: Hypothesis) -
         found,
         behind=links,
         narrative=f"{hypothesis.narrative.rstrip('.')}; {as_reason(links[-1])}.",
-        advice=(*advice_on(links), *hypothesis.advice),
+        advice=(*advice_on(links), *(_CLOSE if cause == "process-crash" else ()), *hypothesis.advice),
     )

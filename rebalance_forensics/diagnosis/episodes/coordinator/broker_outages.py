@@ -149,7 +149,8 @@ def _stops_of_processes(timeline: Timeline) -> Iterator[_Sighting]:
         if len(brokers) == 1 and len({e.namespace for e in reports}) == 1:
             broker = min(brokers)
             for report in reports:
-                if is_kill(report) and not _kept_logging(timeline, broker, time_of(report)):
+                known = timeline.orchestration.is_of_application(report, ("broker", "kafka"))
+                if is_kill(report) and known and not _kept_logging(timeline, broker, time_of(report)):
                     yield _Sighting(time_of(report), broker, is_back=False, event=report)
 
 

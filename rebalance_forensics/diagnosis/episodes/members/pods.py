@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.orchestration import workload_of
+from rebalance_forensics.timeline.orchestration import application_names, workload_of
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import (
     AT_ONCE_MS,
@@ -90,7 +90,10 @@ def span_of(timeline: Timeline, absence: Absence) -> tuple[int, int]:
 def reports_of(timeline: Timeline, absence: Absence) -> list[ev.ContainerReported]:
     """What was reported of its pods while it may have been told to stop."""
     pods = pods_of(timeline, [absence.participant])
-    return timeline.orchestration.reports(pods, *span_of(timeline, absence)) if pods else []
+    if not pods:
+        return []
+    names = application_names(timeline.group, absence.participant)
+    return timeline.orchestration.reports(pods, *span_of(timeline, absence), names)
 
 
 def scaling_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Sequence[Arrival] = ()) -> Scaling | None:
