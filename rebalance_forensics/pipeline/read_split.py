@@ -49,6 +49,11 @@ REMEMBERED = 4096
 _NOT_ASKED = object()
 # Envelopes that people put around lines; all others but colours are those of collectors.
 _MARKS = frozenset({"grep", "indented", "quoted"})
+# Patterns of what the kernel, systemd and Kubernetes log, and the programs of syslog that are theirs.
+_OF_THE_HOST = ("host/", "kubernetes/")
+_PROGRAMS_OF_THE_HOST = re.compile(
+    r"(?:stdout|stderr)?(?:kernel|systemd|systemd-[\w-]+|init\.scope|[\w.-]*kubel(?:et|ite)|k3s[\w-]*|rke2[\w-]*)(?:\.service)?"
+)
 _GC_LOGS = (("jvm-unified",), ("jvm-gc",))
 # Kafka says far more at these levels than any catalog can know; not knowing it is no gap.
 _QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
@@ -149,6 +154,8 @@ class _Telling:
             match, component = thrown or match, None if merged and thrown is not None else component
         if match is not None and match.event == "ProcessDied" and not _is_by_the_jvm(record):
             match = None
+        if match is not None and match.pattern.startswith(_OF_THE_HOST) and not _is_by_the_host(record):
+            match = None
         if match is None:
             self._unknown(record, host, component)
             return None
@@ -203,6 +210,16 @@ def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:
 def _is_by_the_jvm(record: LogRecord) -> bool:
     """False for the words of a JVM's end behind a logger's header: that process logs on, about itself or another."""
     return (record.logger is None and record.level is None) or is_jvm_output(record.text)
+
+
+def _is_by_the_host(record: LogRecord) -> bool:
+    """False for words like the kernel's, systemd's or a kubelet's that another program logs, of itself or of anything.
+
+    None of them logs through a logger with a name, or from a thread that has one: a kubelet prints its number.
+    """
+    if record.program is not None and _PROGRAMS_OF_THE_HOST.fullmatch(record.program) is None:
+        return False
+    return record.logger is None and (record.thread is None or record.thread.replace(".", "").isdigit())
 
 
 def speaks_of_groups(record: LogRecord, catalog: Catalog) -> bool:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.pipeline.run import analyze
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_process_pause import UNKNOWN
 from tests.diagnosis.test_slow_processing import slow_member
+from tests.incidents.sample import LOCAL
 from tests.story import Story
 
 FULL_GC = "GC(12) Pause Full (G1 Compaction Pause) 3990M->3899M(4096M) {}.512ms"
@@ -218,3 +223,33 @@ def test_a_full_collection_that_ended_at_once_stopped_nobody() -> None:
     for time, line in (("15.500", "GC(12) Pause Full (System.gc())"), ("15.512", FULL_GC.format(11))):
         story.line("c-3/gc.log", f"01:09:{time}", line, logger="jdk.Hotspot")
     assert behind(story.goes_on("01:15:00.000").the_incident()) == []
+
+
+CRASHED = Path("sample_logs/process-crash")
+KILLED = "Out of memory: Killed process 4242 (java) total-vm:8388608kB"
+PROBED = "Killing pod/node-1 in shop: Container app failed liveness probe, will be restarted"
+JOURNAL = '{"__REALTIME_TIMESTAMP":"1795226338000000","SYSLOG_IDENTIFIER":"myapp","_HOSTNAME":"node-1","MESSAGE":"%s"}'
+
+
+def beside_the_crash(directory: Path, name: str, text: str) -> Incident:
+    """The sample in which the process of etl-prod-1 on node-1 dies, with more lines in a file."""
+    logs = shutil.copytree(CRASHED, directory / "logs")
+    with (logs / name).open("a") as file:
+        file.write(text + "\n")
+    return next(e for e in analyze([str(logs)], LOCAL).incidents if e.root_causes[0].cause != "startup")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("node-1/agent.log", f"2026-11-21 01:58:56,000 INFO [main] {KILLED} (com.acme.Agent)"),
+        ("node-2/app.log", f"01:58:52.000 [main] INFO  c.acme.K8s - {PROBED}"),
+        ("node-1/journal.json", JOURNAL % KILLED),
+    ],
+    ids=["a logger", "a logger and a pod", "a program of the journal"],
+)
+def test_words_of_the_kernel_or_a_kubelet_that_another_program_logs_are_not_theirs(
+    name: str, text: str, tmp_path: Path
+) -> None:
+    incident = beside_the_crash(tmp_path, name, text)
+    assert (incident.root_causes[0].confidence, behind(incident)) == (0.4, [])

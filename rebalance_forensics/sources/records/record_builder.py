@@ -116,6 +116,10 @@ _BATCH_RECORDS = 512
 _BATCH_BYTES = 1 << 20
 # The last characters of a message by which it is found in a line; its beginning may be worded differently there.
 _RECOGNIZED = 20
+# Envelopes whose stream is the program or unit that wrote the line.
+_WITH_PROGRAM = frozenset(
+    ("journald", "journal-text", "papertrail", "syslog-3164", "syslog-5424", "syslog-iso", "syslog-unnumbered")
+)
 
 
 Place = tuple[int, int]
@@ -227,6 +231,7 @@ class Recorder:
             host=host,
             bare=line.begins and not self._peeler.knows(line),
             uptime_ms=parsed.uptime_ms,
+            program=line.stream if line.envelopes[-1:] and line.envelopes[-1] in _WITH_PROGRAM else None,
             borrows_time=borrows_time,
         )
 
