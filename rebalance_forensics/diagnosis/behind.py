@@ -20,8 +20,10 @@ from rebalance_forensics.events.process import (
     ThreadsStopped,
     ThreadStack,
 )
+from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
+from rebalance_forensics.timeline.identity.participants import home_of
 from rebalance_forensics.timeline.model import Behind
 from rebalance_forensics.timeline.windows import AT_ONCE_MS
 
@@ -32,6 +34,10 @@ _KIB_A_GIB = 1 << 20
 _PLANNED = frozenset(("stopped", "rollout", "recreated", "scaled-down", "scaled-up"))
 # Words in the names of logs and units that do not identify an application.
 _OF_ANY_LOG = frozenset({"gc", "log", "current", "pid", "jvm", "safepoint", "service", "gz", "txt", "app", "old"})
+# Units and cgroups named by ids.
+_WITHOUT_NAME = re.compile(
+    r"(?:docker|cri-containerd|crio|libpod|session|run|user)-[\w.:-]+\.scope|user@\d+\.service|[0-9a-f]{12,}|.*\.slice"
+)
 
 
 class Link(Struct, frozen=True, gc=False):
@@ -79,6 +85,28 @@ def application_words(name: str) -> set[str]:
 def words_of(name: str) -> set[str]:
     """The words of a name, in lower case."""
     return {word for word in re.split(r"[^a-z]+", name.lower()) if len(word) > 1}
+
+
+def begins_or_ends_with(name: Sequence[str], own: Sequence[str]) -> bool:
+    """True where some words are those of a name, or begin or end with them; a single word is shared by chance."""
+    return bool(own) and (name == own or (len(own) > 1 and own in (name[: len(own)], name[-len(own) :])))
+
+
+def sequence_of(name: str) -> list[str]:
+    """The words and numbers of a name in their order, in lower case."""
+    return [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
+
+
+def unit_of(kill: ProcessKilled) -> str | None:
+    """The unit that a line or its cgroup names; None for one with the id of a container or a session in its place."""
+    unit = (kill.unit or "").rpartition("/")[2]
+    return None if not unit or _WITHOUT_NAME.fullmatch(unit) else unit
+
+
+def units_beside(kill: ProcessKilled, kills: Iterable[ProcessKilled]) -> set[str]:
+    """The units named in the same moment on the same host: syslog cuts times, and systemd reports a kill afterwards."""
+    near = (e for e in kills if home_of(e) == home_of(kill) and abs(time_of(e) - time_of(kill)) < 2 * SECOND_MS)
+    return {unit for e in near if (unit := unit_of(e)) is not None and e.pid in (None, kill.pid)}
 
 
 def ended_on_request(kill: ProcessKilled) -> bool:

@@ -253,3 +253,35 @@ def test_words_of_the_kernel_or_a_kubelet_that_another_program_logs_are_not_thei
 ) -> None:
     incident = beside_the_crash(tmp_path, name, text)
     assert (incident.root_causes[0].confidence, behind(incident)) == (0.4, [])
+
+
+NEXT_UNIT = (
+    f"Nov 21 01:58:58 node-1 kernel: [1.2] {KILLED}\n"
+    "Nov 21 01:58:58 node-1 systemd[1]: {}.service: Failed with result 'oom-kill'."
+)
+CGROUP = (
+    "Nov 21 01:58:58 node-1 kernel: [1.1] oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=/,"
+    "task_memcg=/system.slice/elasticsearch.service,task=java,pid=4242,uid=1000\n"
+    f"Nov 21 01:58:58 node-1 kernel: [1.2] {KILLED}"
+)
+ENDED = "Nov 21 01:58:56 node-1 systemd[1]: {}.service: Main process exited, code=killed, status=9/KILL"
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        (ENDED.format("node-exporter"), []),
+        (ENDED.format("prod-db-backup"), []),
+        (ENDED.format("etl-prod@1"), ["killed"]),
+        (NEXT_UNIT.format("elasticsearch"), []),
+        (NEXT_UNIT.format("etl-prod"), ["oom-kill"]),
+        (CGROUP, []),
+        ("Nov 21 01:59:04 node-1 kernel: [1.2] watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [java:999]", []),
+    ],
+)
+def test_a_kill_is_the_members_by_its_whole_name_and_not_where_another_unit_is_named(
+    text: str, links: list[str], tmp_path: Path
+) -> None:
+    incident = beside_the_crash(tmp_path, "node-1/syslog", text)
+    assert behind(incident) == links
+    assert incident.root_causes[0].cause == "process-crash"

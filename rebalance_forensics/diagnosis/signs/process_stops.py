@@ -210,10 +210,9 @@ def behind_host(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...]
             lasted = f" for {seconds(until - time_of(first))}" if last is not None else ""
             lines = (first, last) if last is not None else (first,)
             return (behind.Link(begins, f"{words}{lasted}.", 0.95, lines),)
+    # Nothing in such a line ties a JVM, or another runtime, to one application of the host.
     stuck = [
-        e
-        for e in near
-        if e.what == "cpu-stuck" and (e.command == "java") == is_java_member(timeline, absence.participant)
+        e for e in near if e.what == "cpu-stuck" and _is_named_after(timeline, absence.participant, e.command or "")
     ]
     if _fills_its_session(timeline, absence, [(time_of(e) - (e.stuck_s or 0) * SECOND_MS, time_of(e)) for e in stuck]):
         longest = max(e.stuck_s or 0 for e in stuck)
@@ -223,15 +222,27 @@ def behind_host(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...]
     return ()
 
 
-def _may_be_named_after(participant: Participant, name: str) -> bool:
-    """False for a file or a unit that is named after another application: it shares no word with the member's names."""
-    words = behind.application_words(name)
-    return not words or not words.isdisjoint(_names_of(participant))
+def _may_be_named_after(participant: Participant, path: str) -> bool:
+    """False for a file that is named after another application: it shares no word with the member's names."""
+    words = behind.application_words(path)
+    own = (participant.name, *participant.client_ids, *(file.rpartition("/")[2] for file in participant.files))
+    return not words or any(not words.isdisjoint(behind.words_of(name)) for name in own)
 
 
-def _names_of(participant: Participant) -> set[str]:
-    names = (participant.name, *participant.client_ids, *participant.files, *participant.hosts)
-    return {word for name in names for word in behind.words_of(name)}
+def _is_named_after(timeline: Timeline, participant: Participant, name: str) -> bool:
+    """True for a unit or a program with the whole name of the client, the application, the group or a directory.
+
+    Words of the host, or a single word that both have, are of no weight: `node-exporter` runs on every `node-1`.
+    """
+    words = behind.sequence_of(name.removesuffix(".service").partition("@")[0])
+    directories = {part for file in participant.files for part in file.split("/")[:-1]} - participant.hosts
+    # A member may be known by its host alone.
+    names = (participant.name, *participant.client_ids, timeline.group, *directories)
+    own = [
+        behind.sequence_of(each) for each in names if each in participant.client_ids or each not in participant.hosts
+    ]
+    own += [each[:-1] for each in own if len(each) > 1 and each[-1].isdigit()]
+    return any(behind.begins_or_ends_with(words, each) for each in own)
 
 
 Kill = ProcessKilled | ContainerReported
@@ -268,5 +279,20 @@ def _may_have_killed(timeline: Timeline, participant: Participant, kill: Process
     if behind.ended_on_request(kill):
         return False
     if kill.command is None:
-        return kill.unit is None or _may_be_named_after(participant, kill.unit)
-    return (kill.command == "java") == is_java_member(timeline, participant)
+        return _is_named_after(timeline, participant, kill.unit or "")
+    if units := behind.units_beside(kill, timeline.of(ProcessKilled)):
+        return all(_is_named_after(timeline, participant, unit) for unit in units)
+    if not is_java_member(timeline, participant):
+        return _is_named_after(timeline, participant, kill.command)
+    return kill.command == "java" and not _runs_beside_another_jvm(timeline, participant)
+
+
+def _runs_beside_another_jvm(timeline: Timeline, participant: Participant) -> bool:
+    """True where a log in its place is named after another application that runs in a JVM."""
+    files = {
+        e.speaker.file
+        for e in timeline.of(ThreadsStopped, ThreadStack)
+        if participant in timeline.participants.at_place(e)
+    }
+    files |= {log.path for log in timeline.coverage.of_its_jvm(participant)}
+    return not all(_may_be_named_after(participant, file) for file in files)

@@ -21,10 +21,12 @@ from rebalance_forensics.diagnosis.behind import (
     ended_on_request,
     longest_first,
     outlined,
+    units_beside,
 )
 from rebalance_forensics.diagnosis.episodes.members.pods import is_kill
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
@@ -155,7 +157,9 @@ def _stops_of_processes(timeline: Timeline) -> Iterator[_Sighting]:
 
 
 def _ended_broker(timeline: Timeline, broker: int, kill: ev.ProcessKilled) -> bool:
-    of_kafka = kill.command in (None, "java") and (kill.unit is None or _may_be_of_broker(kill.unit))
+    near = timeline.of(ev.ProcessKilled).between(time_of(kill) - 2 * SECOND_MS, time_of(kill) + 2 * SECOND_MS)
+    units = units_beside(kill, near) if kill.unit is None or kill.command else {kill.unit}
+    of_kafka = kill.command in (None, "java") and all(map(_may_be_of_broker, units))
     return of_kafka and not ended_on_request(kill) and not _kept_logging(timeline, broker, time_of(kill))
 
 
