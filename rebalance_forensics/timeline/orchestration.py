@@ -91,12 +91,16 @@ class Orchestration:
     @cached_property
     def _by_service(self) -> Mapping[str, set[str]]:
         # Compose calls a container `shop-orders-1`, its lines come from `orders-1`.
+        # Without its project nothing tells that of `cache-node-1`.
         return sets_by_key(
-            (name[at.end() :], name)
-            for name in self._pods
-            for at in re.finditer(r"[-_]", name)
-            if name[-1:].isdecimal()
+            (name[len(project) + 1 :], name)
+            for name, projects in self._namespaces.items()
+            for project in projects
+            if self._is_of_docker(name) and name.startswith((f"{project}-", f"{project}_"))
         )
+
+    def _is_of_docker(self, name: str) -> bool:
+        return any(e.container == name or e.what == "signalled" for e in self.of_pod.get(name, ()))
 
     def pods_of(self, participant: Participant) -> frozenset[str]:
         """The pods that a participant runs in, by its host, its instance id or its client id."""

@@ -132,6 +132,16 @@ def test_a_container_that_may_be_another_than_the_application_changes_nothing() 
         assert (of_crash(*lines).summary, behind(of_crash(*lines))) == (of_crash().summary, [])
 
 
+def test_a_container_of_docker_is_tied_by_its_project_never_by_the_end_of_its_name() -> None:
+    def of_container(name: str) -> list[str]:
+        ended = f"Terminated container/{name}: Container {name.partition(' ')[0]} ended with exit code 137 (OOMKilled)"
+        story = in_pods(evicted().goes_on("01:15:00.000"), c_3="node-1")
+        return behind(reported(story, ("01:09:16.000", ended)).the_incident())
+
+    names = ("node-1", "shop-node-1 in shop", "shop_node-1 in shop", "cache-node-1", "shop-cache-node-1 in shop")
+    assert [of_container(name) for name in names] == [["oom-kill"]] * 3 + [[]] * 2
+
+
 ALL = ["c-1", "c-2", "c-3"]
 SETS = {"c-1": "orders-0", "c-2": "orders-1", "c-3": "orders-2"}
 

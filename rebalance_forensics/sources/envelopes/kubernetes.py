@@ -159,20 +159,31 @@ def running_container(name: str | None, restarts: str | None) -> str:
 def _of_container(line: Line, container: Fields) -> Iterator[Line]:
     name, state = (first_text(container, ("Name",)) or "").lstrip("/"), lookup(container, "State")
     assert isinstance(state, Mapping)
+    labels = lookup(container, "Config.Labels")
     finished, started = first_text(state, ("FinishedAt",)) or _NEVER, first_text(state, ("StartedAt",)) or _NEVER
     reason = "OOMKilled" if state.get("OOMKilled") in (True, "true") else None
     is_running = state.get("Running") in (True, "true")
     # Of a container that runs again, ExitCode is that of the present run.
     if not finished.startswith(_NEVER) and not is_running:
         message = ended_container(name, first_text(state, ("ExitCode",)), reason)
-        yield _of_docker(line, "Terminated", name, message, instant(finished))
+        yield _of_docker(line, "Terminated", name, message, instant(finished), labels)
     if is_running and not started.startswith(_NEVER):
         message = running_container(name, first_text(container, ("RestartCount",)))
-        yield _of_docker(line, "Running", name, message, instant(started))
+        yield _of_docker(line, "Running", name, message, instant(started), labels)
 
 
-def _of_docker(line: Line, reason: str, name: str, message: str, at: EpochMs | None) -> Line:
-    return replace(line, text=written("Normal", reason, f"container/{name}", message), fields=None, at=at, host=None)
+def _of_docker(line: Line, reason: str, name: str, message: str, at: EpochMs | None, labels: object = None) -> Line:
+    text = written("Normal", reason, f"container/{name}", message, namespace=_project(name, labels))
+    return replace(line, text=text, fields=None, at=at, host=None)
+
+
+def _project(name: str, labels: object) -> str | None:
+    """The project of a container that Compose named after it: `shop-orders-1`, up to 1.29 `shop_orders_1`."""
+    if not isinstance(labels, Mapping):
+        return None
+    project, service = (labels.get(f"com.docker.compose.{label}") for label in ("project", "service"))
+    named = re.compile(rf"{re.escape(str(project))}([-_]){re.escape(str(service))}\1\d+")
+    return str(project) if project and service and named.fullmatch(name) else None
 
 
 def _of_docker_event(line: Line, event: Fields) -> Iterator[Line]:
@@ -206,13 +217,13 @@ def _docker_event(line: Line, action: str, attributes: Fields, at: EpochMs | Non
     match action.partition(":")[0]:
         case "die":
             return _of_docker(
-                line, "Terminated", name, ended_container(name, str(attributes.get("exitCode")), None), at
+                line, "Terminated", name, ended_container(name, str(attributes.get("exitCode")), None), at, attributes
             )
         case "kill":
-            return _of_docker(line, "Signalled", name, f"signal {attributes.get('signal')} was sent", at)
+            return _of_docker(line, "Signalled", name, f"signal {attributes.get('signal')} was sent", at, attributes)
         case "oom":
-            return _of_docker(line, "OOMKilled", name, f"Container {name} ran out of memory", at)
-    return _of_docker(line, "Docker", name, action, at)
+            return _of_docker(line, "OOMKilled", name, f"Container {name} ran out of memory", at, attributes)
+    return _of_docker(line, "Docker", name, action, at, attributes)
 
 
 _SPAN = r"(?:\d+[smhdy])+"
