@@ -171,6 +171,14 @@ def test_the_autoscaler_that_decided_is_the_last_link_behind_a_scale_in() -> Non
     assert incident.root_causes[0].confidence >= alone.root_causes[0].confidence
 
 
+def test_an_autoscaler_of_a_longer_name_is_another_deployments() -> None:
+    at, text = RESIZED
+    assert behind(scaled_in(STOPPED, SCALED, (at, text.replace("orders-hpa", "orders-api")))) == [
+        "stopped",
+        "scaled-down",
+    ]
+
+
 def test_another_deployments_scaling_is_beside_the_point() -> None:
     elsewhere = tuple((at, text.replace("orders", "billing")) for at, text in (STOPPED, SCALED, RESIZED))
     assert scaled_in(*elsewhere).summary == scaled_in().summary

@@ -150,12 +150,14 @@ def _of_set(own: Sequence[ev.ScalingReported], nearby: Sequence[ev.ScalingReport
 def autoscaler_behind(timeline: Timeline, scaling: Scaling) -> tuple[ev.ScalingReported, ...]:
     """The decisions of an autoscaler that a Deployment's scaling carried out: same name, size and time."""
     workload = scaling.workload.rpartition(" ")[2]
+    # KEDA calls the autoscaler of a ScaledObject `keda-hpa-orders`, Helm charts theirs often `orders-hpa`.
+    names = {workload, f"keda-hpa-{workload}", f"{workload}-hpa"}
     found: dict[int, ev.ScalingReported] = {}
     for line in scaling.lines:
         near = timeline.orchestration.scalings.between((line.at or 0) - AT_ONCE_MS, (line.at or 0) + ROUND_TRIP_MS)
         for e in near:
             same = e.what == "resized" and (line.after is None or e.after == line.after)
-            if same and e.namespace in (None, line.namespace) and (workload in e.name or e.name in workload):
+            if same and e.namespace in (None, line.namespace) and e.name in names:
                 found[id(e)] = e
     return tuple(found.values())
 
