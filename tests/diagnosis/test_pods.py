@@ -171,6 +171,17 @@ def test_the_autoscaler_that_decided_is_the_last_link_behind_a_scale_in() -> Non
     assert incident.root_causes[0].confidence >= alone.root_causes[0].confidence
 
 
+def test_a_rollout_shortly_before_a_scale_in_gives_it_no_sizes() -> None:
+    text = "ScalingReplicaSet deployment/orders in shop: Scaled {} replica set orders-{} from {} to {}"
+    rollout = [("01:09:31.000", text.format("up", "7d9f8b6c5d", 0, 3))]
+    rollout += [("01:09:32.000", text.format("down", "6c8d7b5f4c", 3, 0))]
+    incident = scaled_in(*rollout, STOPPED, SCALED)
+    assert (behind(incident), incident.summary.endswith("Deployment orders was scaled down from 3 to 2.")) == (
+        ["stopped", "scaled-down"],
+        True,
+    )
+
+
 def test_an_autoscaler_of_a_longer_name_is_another_deployments() -> None:
     at, text = RESIZED
     assert behind(scaled_in(STOPPED, SCALED, (at, text.replace("orders-hpa", "orders-api")))) == [

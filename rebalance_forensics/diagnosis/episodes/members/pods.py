@@ -13,6 +13,7 @@ from msgspec import Struct
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.behind import SIGKILL, Link, behind_container
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -111,10 +112,20 @@ def scaling_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Se
         return None
     begin, end = min(begin for _, begin, _ in spans) - ONE_STEP_MS, max(end for *_, end in spans) + ONE_STEP_MS
     nearby = timeline.orchestration.scalings.between(begin, end)
-    return _of_deployment(list(own.values()), nearby) or _of_set(list(own.values()), nearby)
+    way = "scaled-up" if not absences else "scaled-down" if not arrivals else None
+    if len({participant for participant, *_ in spans}) < len(spans):
+        way = None  # they come and go in turn
+    lines = sorted(own.values(), key=time_of)
+    found = _of_deployment(lines, nearby, way) or _of_set(lines, nearby)
+    # Nothing that scales down starts a member, nor does what scales up stop it.
+    opposed = found is not None and way is not None and {found.what, way} == {"scaled-up", "scaled-down"}
+    return None if opposed else found
 
 
-def _of_deployment(own: Sequence[ev.ScalingReported], nearby: Sequence[ev.ScalingReported]) -> Scaling | None:
+def _of_deployment(
+    own: Sequence[ev.ScalingReported], nearby: Sequence[ev.ScalingReported], way: str | None
+) -> Scaling | None:
+    """A rollout or a scaling; `way` is that of the members' own replica sets where all of them left, or all came."""
     sets = {e.workload or workload_of(e.pod or "") for e in own}
     scaled = [e for e in nearby if e.what in ("scaled-up", "scaled-down")]
     deployments = {(e.name, e.namespace) for e in scaled if e.workload in sets}
@@ -123,12 +134,33 @@ def _of_deployment(own: Sequence[ev.ScalingReported], nearby: Sequence[ev.Scalin
     name = next(iter(deployments))[0]
     lines = [e for e in scaled if (e.name, e.namespace) in deployments]
     up, down = ({e.workload or "" for e in lines if e.what == what} for what in ("scaled-up", "scaled-down"))
-    if up - down and down - up:
-        return Scaling("rollout", f"Deployment {name}", lines, sorted(down - up), sorted(up - down))
-    direct = [e for e in lines if e.workload in sets]
+    direct = [e for e in own if e in lines and way in (None, e.what)]
+    if not direct:
+        return None
+    others = [e for e in lines if way not in (None, e.what) and e.workload not in sets]
+    if way is None and up and down and up != down:
+        return Scaling("rollout", f"Deployment {name}", lines, sorted(down - up or down), sorted(up - down or up))
+    if way is not None and any(_of_one_rollout(direct[-1], other) for other in others):
+        mine, theirs = (sorted({e.workload or "" for e in some}) for some in (direct, others))
+        old, new = (mine, theirs) if way == "scaled-down" else (theirs, mine)
+        return Scaling("rollout", f"Deployment {name}", lines, old, new)
+    step = direct[-1:]
+    for e in () if others or way is None else reversed(direct[:-1]):
+        if e.after is None or e.after != step[0].before:
+            break
+        step = [e, *step]
+    direct = direct if way is None else step
     sizes = [size for e in direct for size in (e.before, e.after) if size is not None]
     sizes = [size for place, size in enumerate(sizes) if place == 0 or size != sizes[place - 1]]
-    return Scaling(direct[-1].what, f"Deployment {name}", direct, sizes=sizes) if direct else None
+    return Scaling(direct[-1].what, f"Deployment {name}", direct, sizes=sizes)
+
+
+def _of_one_rollout(own: ev.ScalingReported, other: ev.ScalingReported) -> bool:
+    """True where another replica set goes the other way in the same rollout, not in one before or after."""
+    # A rollout adds a pod before it takes one away, unless it takes all away first (Recreate).
+    if own.what == "scaled-down":
+        return time_of(other) <= time_of(own) + ROUND_TRIP_MS or own.after == 0
+    return time_of(other) >= time_of(own) - ROUND_TRIP_MS or own.before == 0
 
 
 def _of_set(own: Sequence[ev.ScalingReported], nearby: Sequence[ev.ScalingReported]) -> Scaling | None:
