@@ -33,7 +33,30 @@ _KIB_A_GIB = 1 << 20
 # Links by which somebody wanted the stop or the start.
 _PLANNED = frozenset(("stopped", "rollout", "recreated", "scaled-down", "scaled-up"))
 # Words in the names of logs and units that do not identify an application.
-_OF_ANY_LOG = frozenset({"gc", "log", "current", "pid", "jvm", "safepoint", "service", "gz", "txt", "app", "old"})
+_OF_ANY_LOG = frozenset(
+    {
+        "gc",
+        "log",
+        "current",
+        "pid",
+        "jvm",
+        "safepoint",
+        "service",
+        "gz",
+        "txt",
+        "app",
+        "old",
+        "thread",
+        "threads",
+        "dump",
+        "jstack",
+        "jcmd",
+        "stack",
+        "tdump",
+        "hs",
+        "err",
+    }
+)
 # Units and cgroups named by ids.
 _WITHOUT_NAME = re.compile(
     r"(?:docker|cri-containerd|crio|libpod|session|run|user)-[\w.:-]+\.scope|user@\d+\.service|[0-9a-f]{12,}|.*\.slice"

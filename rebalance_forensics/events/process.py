@@ -183,6 +183,7 @@ class HostDisturbed(Event, frozen=True, kw_only=True):
 
     what: Literal["suspended", "resumed", "link-down", "link-up", "cpu-stuck"]
     stuck_s: int | None = None
+    interface: str | None = None
     command: str | None = None
     pid: int | None = None
 

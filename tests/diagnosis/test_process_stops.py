@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.pipeline.run import analyze
@@ -285,3 +286,39 @@ def test_a_kill_is_the_members_by_its_whole_name_and_not_where_another_unit_is_n
     incident = beside_the_crash(tmp_path, "node-1/syslog", text)
     assert behind(incident) == links
     assert incident.root_causes[0].cause == "process-crash"
+
+
+VM_ERROR = """#
+# A fatal error has been detected by the Java Runtime Environment:
+#
+#  SIGSEGV (0xb) at pc=0x00007f3e8c0b4a10, pid=777, tid=778
+#
+
+---------------  S U M M A R Y ------------
+
+Time: Sat {} 2026 UTC elapsed time: 95.2 seconds (0d 0h 1m 35s)
+"""
+
+
+@pytest.mark.parametrize("time", ["Dez 21 01:58:56", "Nov 21 01:58:60"])
+def test_an_error_file_with_a_time_that_nobody_reads_is_a_record_without_a_time(time: str, tmp_path: Path) -> None:
+    incident = beside_the_crash(tmp_path, "node-1/hs_err_pid777.log", VM_ERROR.format(time))
+    assert incident.root_causes[0].cause == "process-crash"
+
+
+@pytest.mark.parametrize(("link", "counts"), [("veth1a2b", False), ("br-0a1b2c", False), ("eth0", True)])
+def test_a_virtual_interface_is_not_the_link_of_the_host(link: str, counts: bool) -> None:  # noqa: FBT001
+    lines = (("01:08:40.000", f"{link}: Lost carrier"), ("01:10:19.000", f"{link}: Gained carrier"))
+    found = [
+        incident.root_causes[0].confidence for incident in (resumed().the_incident(), resumed(*lines).the_incident())
+    ]
+    assert (found[0] != found[1]) is counts
+
+
+def test_the_thread_main_of_another_jvm_is_not_the_consumers() -> None:
+    story = slow_member((4, 1))
+    story.events = [replace(e, speaker=replace(e.speaker, thread="main")) for e in story.events]
+    before = story.the_incident().summary
+    for name in ("elasticsearch-jstack.txt", "threads.txt"):
+        story.line(f"c-3/{name}", "01:09:50.000", STACK.format("main", "RUNNABLE", WAITING), logger="")
+    assert (behind(story.the_incident()), story.the_incident().summary) == ([], before)

@@ -27,7 +27,7 @@ from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.log_writers import log_stem
-from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.identity.participants import Participant, home_of
 from rebalance_forensics.timeline.orchestration import is_unique
 from rebalance_forensics.timeline.timeouts import (
     POLL,
@@ -105,13 +105,30 @@ def _is_polling(timeline: Timeline, participant: Participant, stack: ThreadStack
         return False
     assigned = timeline.events_from(participant, PartitionsAssigned)
     logged = {e.speaker.thread for e in assigned}
-    if thread in logged | participant.threads or any(name and _is_cut_to(name, thread) for name in logged):
-        return True
     # `payments-1` is no name of the thread `payments-10`.
     if any(re.search(rf"(?<!\w){re.escape(client)}(?!\w)", thread) for client in participant.client_ids):
         return True
+    if thread in logged | participant.threads or any(name and _is_cut_to(name, thread) for name in logged):
+        return _shows_its_consumer(timeline, participant, stack)
     alone = [*timeline.participants.at_place(stack)] == [participant]
+    alone = alone and _may_be_named_after(participant, stack.speaker.file)
     return alone and logged <= {None} and (stack.drives_consumer or thread in timeline.cached(_threads_in_poll))
+
+
+def _shows_its_consumer(timeline: Timeline, participant: Participant, stack: ThreadStack) -> bool:
+    """True for a dump of the process of the consumer: every JVM has a thread `main`."""
+    if stack.speaker.file in participant.files:
+        return True
+    # Dumps of a series are numbered, and not in each of them a heartbeat thread is at work.
+    series = behind.words_of(stack.speaker.file)
+    dumped = [e for e in timeline.of(ThreadStack) if behind.words_of(e.speaker.file) == series]
+    dumped = [e for e in dumped if home_of(e) == home_of(stack)]
+    names = [e.speaker.thread or "" for e in dumped]
+    beating = [name.partition(" | ")[2] for name in names if name.startswith(_BESIDE_THE_LOOP[0])]
+    if any(beating):
+        return timeline.group in beating
+    of_client = any(client in re.split(r"[ |]+", name) for name in names for client in participant.client_ids)
+    return of_client or any(e.in_poll or e.drives_consumer for e in dumped)
 
 
 def _is_cut_to(logged: str, thread: str) -> bool:
@@ -185,6 +202,8 @@ def last_collection(timeline: Timeline, absence: Absence) -> ThreadsStopped | No
     return found[-1] if found else None
 
 
+# Interfaces of containers and virtual machines: the host goes on without them.
+_VIRTUAL = re.compile(r"(?:veth|docker|br-|cali|cni|flannel|tun|tap|lo$|virbr|vnet|vxlan|cilium|lxc)")
 # What begins a disturbance of a host, what ends it, and how it reads.
 _OF_THE_HOST = (
     ("suspended", "resumed", "Its host was suspended"),
@@ -200,11 +219,18 @@ def behind_host(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...]
     near = [
         e
         for e in timeline.of(HostDisturbed).between(absence.at - 2 * session, absence.at + 2 * session)
-        if absence.participant in timeline.participants.at_place(e)
+        if absence.participant in timeline.participants.at_place(e) and not _VIRTUAL.match(e.interface or "")
     ]
     for begins, ends, words in _OF_THE_HOST:
         first = next((e for e in reversed(near) if e.what == begins and time_of(e) <= absence.at), None)
-        last = next((e for e in near if first and e.what == ends and time_of(e) >= time_of(first)), None)
+        last = next(
+            (
+                e
+                for e in near
+                if first and e.what == ends and time_of(e) >= time_of(first) and e.interface == first.interface
+            ),
+            None,
+        )
         until = time_of(last) if last is not None else absence.at
         if first is not None and _fills_its_session(timeline, absence, [(time_of(first), until)]):
             lasted = f" for {seconds(until - time_of(first))}" if last is not None else ""

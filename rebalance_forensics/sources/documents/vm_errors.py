@@ -56,6 +56,9 @@ def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
         yield begun, number, Line(text="\n".join(quoted), local=stamp)
 
 
-def _stamp(time: str, zone: str | None) -> Stamp:
-    moment = datetime.strptime(" ".join(time.split()) + " +0000", "%b %d %H:%M:%S %Y %z")
+def _stamp(time: str, zone: str | None) -> Stamp | None:
+    try:
+        moment = datetime.strptime(" ".join(time.split()) + " +0000", "%b %d %H:%M:%S %Y %z")
+    except ValueError:  # a month of another language, or a leap second
+        return None
     return Stamp(round(moment.timestamp() * 1000), 0 if zone in _IN_UTC else None)
