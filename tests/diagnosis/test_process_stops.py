@@ -322,3 +322,9 @@ def test_the_thread_main_of_another_jvm_is_not_the_consumers() -> None:
     for name in ("elasticsearch-jstack.txt", "threads.txt"):
         story.line(f"c-3/{name}", "01:09:50.000", STACK.format("main", "RUNNABLE", WAITING), logger="")
     assert (behind(story.the_incident()), story.the_incident().summary) == ([], before)
+
+
+def test_the_error_file_of_a_server_beside_it_is_not_the_consumers(tmp_path: Path) -> None:
+    text = VM_ERROR.format("Nov 21 01:58:56") + "\nCommand Line: -Xmx4g org.elasticsearch.bootstrap.Elasticsearch"
+    incident = beside_the_crash(tmp_path, "node-1/hs_err_pid777.log", text)
+    assert (incident.root_causes[0].confidence, behind(incident)) == (0.4, [])

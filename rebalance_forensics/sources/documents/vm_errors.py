@@ -21,6 +21,11 @@ _SECTION = re.compile(r"^-{15}  [A-Z] [A-Z ]*-{10,}", re.MULTILINE)
 _TIME = re.compile(r"[Tt]ime: [A-Z][a-z]{2} (?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})(?: (?P<zone>\S+))?")
 _ZONE = re.compile(r"timezone: (?P<zone>\S+)")
 _IN_UTC = ("UTC", "GMT", "Z", "+00:00")
+# Main classes of servers that run beside consumers and are members of no group.
+_OF_A_SERVER = re.compile(
+    r"(?:Command Line|java_command): (?:.* )?(?:org\.(?:elasticsearch|opensearch|logstash|neo4j)|jenkins|hudson"
+    r"|org\.apache\.(?:zookeeper|cassandra|solr|hadoop|activemq))\.[\w.$]+(?: |$)"
+)
 _USED = re.compile(r"\s.{3,40}\btotal \d+[KM], used \d+[KM]")
 
 
@@ -43,6 +48,8 @@ def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
             if text.startswith(_BEGINS):
                 begun, number = offset, at
             offset += len(raw)
+        if _OF_A_SERVER.match(text):
+            return
         # The sizes before and after earlier collections stand further below, in the history of the heap.
         in_heap = text == "Heap:" or (in_heap and text != "")
         if begun is not None and (text.startswith("#") or (in_heap and _USED.match(text))):
