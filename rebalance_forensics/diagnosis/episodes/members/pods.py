@@ -141,8 +141,8 @@ def _of_deployment(
     if way is None and up and down and up != down:
         return Scaling("rollout", f"Deployment {name}", lines, sorted(down - up or down), sorted(up - down or up))
     if way is not None and any(_of_one_rollout(direct[-1], other) for other in others):
-        mine, theirs = (sorted({e.workload or "" for e in some}) for some in (direct, others))
-        old, new = (mine, theirs) if way == "scaled-down" else (theirs, mine)
+        direct_sets, other_sets = (sorted({e.workload or "" for e in some}) for some in (direct, others))
+        old, new = (direct_sets, other_sets) if way == "scaled-down" else (other_sets, direct_sets)
         return Scaling("rollout", f"Deployment {name}", lines, old, new)
     step = direct[-1:]
     for e in () if others or way is None else reversed(direct[:-1]):
