@@ -10,7 +10,7 @@ from rebalance_forensics.events.base import Event
 class ContainerReported(Event, frozen=True, kw_only=True):
     """What was done to a container or a pod, or seen there. `name` is the pod's, of Docker the container's.
 
-    `namespace` is for a container that Compose named after its project that project.
+    For a container of Compose, `namespace` is its project.
     `what` is `ended` with its exit code, `stopping` on request, `signalled`, `oom-kill` at its memory limit,
     `probe-failed`, `killed-by-probe`, `evicted` or `preempted` with the reason in `detail`, `running` since the time of
     the line, `back-off` before the next restart, or `not-pulled` where its image cannot be had.
