@@ -81,6 +81,6 @@ class LogRecord(Struct, frozen=True, kw_only=True, gc=False):
     bare: bool = False
     uptime_ms: int | None = None
     program: str | None = None
-    """Who wrote the line, as syslog or the journal names it: a program or a unit."""
+    """The program or unit that wrote the line, as syslog or the journal names it."""
     borrows_time: bool = False
     """True where `at` is that of the record above: the line was written then or later."""

@@ -28,10 +28,6 @@ JsonOption = Annotated[
     Path | None,
     typer.Option("--json", metavar="F", help="Write the report as JSON; - is standard output.", show_default=False),
 ]
-HtmlOption = Annotated[
-    Path | None,
-    typer.Option("--html", metavar="F", help="Write the report as one self-contained HTML file.", show_default=False),
-]
 EventsOption = Annotated[
     Path | None,
     typer.Option("--events", metavar="DIR", help="Write the typed events as Parquet into DIR.", show_default=False),
@@ -126,7 +122,7 @@ def analyze(
     *,
     clipboard: ClipboardOption = False,
     json: JsonOption = None,
-    html: HtmlOption = None,
+    html: parameters.HtmlOption = None,
     events: EventsOption = None,
     tables: TablesOption = None,
     export: ExportOption = [],  # noqa: B006

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rebalance_forensics.cli import parameters
 from rebalance_forensics.cli.outcomes import OK, PARTIAL, leave, warn_all
 from rebalance_forensics.pipeline.options import parse_instant
 
@@ -18,10 +19,7 @@ def fleet(
     context: typer.Context,
     tables: Annotated[str, typer.Argument(metavar="TABLES", help="The --output of the job: a directory or a URI.")],
     *,
-    html: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="F", help="Write a page as one self-contained HTML file.", show_default=False),
-    ] = None,
+    html: parameters.HtmlOption = None,
     export: Annotated[
         list[str],
         typer.Option(

@@ -102,3 +102,7 @@ FailOnOption = Annotated[
     SeverityName | None,
     typer.Option(help="Exit with 1 when an incident of this severity or a worse one was found.", show_default=False),
 ]
+HtmlOption = Annotated[
+    Path | None,
+    typer.Option("--html", metavar="F", help="Write the report as one self-contained HTML file.", show_default=False),
+]

@@ -294,7 +294,7 @@ def behind_last_lines(lines: Iterable[Event]) -> tuple[Link, ...]:
                     ),
                 )
             return (Link("crashed", f"It ended itself after a {line.fault}.", 0.97, (line,)),)
-        # KafkaThread logs what ended one of its threads; a JVM out of memory goes on without them until it is killed.
+        # KafkaThread logs what ended one of its threads; out of memory, the JVM may run on until something kills it.
         if isinstance(line, ExceptionLogged) and (line.exception or "").endswith("OutOfMemoryError"):
             error = ": ".join(filter(None, ("OutOfMemoryError", line.detail)))
             return (Link("out-of-memory", f"Just before its last line it logged {error}.", 0.9, (line,)),)

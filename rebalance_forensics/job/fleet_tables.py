@@ -48,7 +48,7 @@ def fleet_tables(uri: str, since: Instant | None) -> FleetTables:
             unread_at_least=bool(row["unread_at_least"]),
         )
         costs[cluster, row["incident_id"]][cost.group] = cost
-    named = ("id", "started_at", "severity", "cause", "summary", "culprits", "ongoing")
+    named = ("id", "started_at", "severity", "cause", "culprits")
     incidents = {
         (cluster, row["id"]): _incident(cluster, row, tuple(costs[cluster, row["id"]].values()))
         for cluster, row in reader.rows(INCIDENTS, named)
@@ -105,9 +105,7 @@ def _incident(cluster: str, row: Mapping[str, Any], costs: tuple[GroupCost, ...]
         started_at=_ms(row["started_at"]),
         severity=row["severity"],
         cause=row["cause"],
-        summary=row["summary"],
         culprits=tuple(row["culprits"] or ()),
-        ongoing=bool(row["ongoing"]),
         costs=costs,
     )
 

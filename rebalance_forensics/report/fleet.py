@@ -15,6 +15,7 @@ from fnmatch import fnmatchcase
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rebalance_forensics.diagnosis.model import RANKS
 from rebalance_forensics.diagnosis.wording.durations import some, times
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.times import DAY, EPOCH, WEEK, day, duration, utc
@@ -25,7 +26,6 @@ SHOWN = 25
 MOST_WEEKS = 8
 """Columns of a table by weeks; what began before counts in one more."""
 SECTIONS = ("groups", "causes", "culprits", "recurring", "muted")
-SEVERITIES = ("critical", "warning", "info")
 # What people do to a group on purpose and what a fault may have come with.
 DEPLOYMENTS = ("rolling-restart", "static-member-restart", "startup", "scale-out", "scale-in")
 # The end of a pod's name that its ReplicaSet or Job makes up, and ids: the same consumer has others tomorrow.
@@ -49,10 +49,8 @@ class FleetIncident(Struct, frozen=True, kw_only=True):
     started_at: EpochMs
     severity: str
     cause: str
-    summary: str
     costs: tuple[GroupCost, ...]
     culprits: tuple[str, ...] = ()
-    ongoing: bool = False
 
     @property
     def identity(self) -> tuple[str, str, str, tuple[str, ...]]:
@@ -235,7 +233,7 @@ def _uncovered(tables: FleetTables) -> str:
 
 def _by_severity(found: Counter[str]) -> str:
     """`1 critical, 12 info`."""
-    return ", ".join(f"{thousands(found[severity])} {severity}" for severity in SEVERITIES if found[severity])
+    return ", ".join(f"{thousands(found[severity])} {severity}" for severity in RANKS if found[severity])
 
 
 def _changes(counted: Sequence[FleetIncident], period: Period) -> Iterator[str]:
@@ -419,7 +417,7 @@ def _days(counted: Sequence[FleetIncident], period: Period) -> Iterator[tuple[st
     found = Counter((day(each.started_at), each.severity) for each in counted)
     for at in range(period.start - period.start % DAY, period.end, DAY):
         name = day(at) or "unknown"
-        yield name, tuple(found[name, severity] for severity in SEVERITIES)
+        yield name, tuple(found[name, severity] for severity in RANKS)
 
 
 def markdown(fleet: Fleet, safe: Callable[[str], str]) -> Iterator[str]:

@@ -38,7 +38,6 @@ def incident(
         started_at=END - round(days_ago * DAY_MS),
         severity=severity,
         cause=cause,
-        summary=f"{cause} happened.",
         culprits=(culprit,),
         costs=tuple(
             GroupCost(group=group, unread_ms=unread_ms, severity=severity) for group in groups or ("payments",)

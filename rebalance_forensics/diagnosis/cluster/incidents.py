@@ -322,7 +322,7 @@ def summed(impacts: Sequence[Impact], *, of_groups: bool = False) -> Impact:
 
 
 def _summed_by_member(impacts: Iterable[Impact], of_groups: bool) -> MemberImpact | None:  # noqa: FBT001 - as summed
-    """The same in time of members, which is all that coordinators show."""
+    """What the impacts cost in time of members: all that a coordinator's log shows of it."""
     known = [impact.by_member for impact in impacts if impact.by_member is not None]
     if not known:
         return None

@@ -202,7 +202,7 @@ def last_collection(timeline: Timeline, absence: Absence) -> ThreadsStopped | No
     return found[-1] if found else None
 
 
-# Interfaces of containers and virtual machines: the host goes on without them.
+# Interfaces of containers and virtual machines: losing one does not cut off the host.
 _VIRTUAL = re.compile(r"(?:veth|docker|br-|cali|cni|flannel|tun|tap|lo$|virbr|vnet|vxlan|cilium|lxc)")
 # What begins a disturbance of a host, what ends it, and how it reads.
 _OF_THE_HOST = (

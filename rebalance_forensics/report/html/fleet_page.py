@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from rebalance_forensics.report.fleet import SEVERITIES, SHOWN, Fleet
+from rebalance_forensics.diagnosis.model import RANKS
+from rebalance_forensics.report.fleet import SHOWN, Fleet
 from rebalance_forensics.report.html.page import rendered
 
 HEIGHT = 90
@@ -28,7 +29,7 @@ def fleet_page(fleet: Fleet, tool_version: str) -> str:
         "",
         fleet=fleet,
         bars=_bars(fleet),
-        severities=SEVERITIES,
+        severities=RANKS,
         width=DAY_WIDTH * len(fleet.days),
         height=HEIGHT,
         most=_most(fleet),
@@ -46,7 +47,7 @@ def _bars(fleet: Fleet) -> list[Bar]:
     bars = []
     for index, (day, counts) in enumerate(fleet.days):
         y = float(HEIGHT)
-        for severity, number in zip(SEVERITIES, counts, strict=True):
+        for severity, number in zip(RANKS, counts, strict=True):
             if number:
                 height = HEIGHT * number / _most(fleet)
                 y -= height
