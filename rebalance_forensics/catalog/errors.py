@@ -32,6 +32,8 @@ class ErrorNames(Struct, frozen=True):
         for name, wording in errors.items():
             by_text[name] = name
             by_text.setdefault(name.lower(), name)  # an atom of brod's
+            if wording.code is not None:
+                by_text.setdefault(str(wording.code), name)  # of clients that log the number alone
             for text in wording.texts:
                 by_text.setdefault(_plain(text), name)
             for simple_name in wording.exceptions:

@@ -52,8 +52,9 @@ class Pattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ErrorWording(Struct, frozen=True, forbid_unknown_fields=True):
-    """What stands for an error code in logs: its texts, and the classes of exceptions that carry it."""
+    """What stands for an error in logs: its number in the protocol, its texts, and the exceptions that carry it."""
 
+    code: int | None = None
     texts: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()
 

@@ -86,14 +86,15 @@ def _kafkas_own(asked: str) -> Explanation | None:
             return Explanation(cause=number, summary=f"{bug.title}. {fixed}", evidence=shown, causes=concerned)
     errors = catalog_with([]).compiled.errors
     code = re.sub(r"[\s-]+", "_", number)
-    carried = {name: code for code, words in errors.items() for name in words.exceptions}
-    code = code if code in errors else carried.get(asked, "")
+    by_other_names = {name: code for code, words in errors.items() for name in (*words.exceptions, str(words.code))}
+    code = code if code in errors else by_other_names.get(asked, "")
     if not code:
         return None
-    texts, exceptions = errors[code].texts, errors[code].exceptions
-    logged = "\n".join(f"- {text}" for text in dict.fromkeys((*texts, *exceptions)))
+    error = errors[code]
+    summary = "An exception of clients." if error.code is None else f"Error {error.code} of Kafka's protocol."
+    logged = "\n".join(f"- {text}" for text in dict.fromkeys((*error.texts, *error.exceptions)))
     concerned = _causes_with(lambda cause: code in f"{cause.summary} {cause.mechanism} {cause.shows}")
-    return Explanation(cause=code, summary="An error code of Kafka's.", evidence=logged, causes=concerned)
+    return Explanation(cause=code, summary=summary, evidence=logged, causes=concerned)
 
 
 def _causes_with(is_meant: Callable[[Cause], bool]) -> tuple[tuple[str, str], ...]:

@@ -170,5 +170,9 @@ def _wrong_usage(error: Exception) -> int:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else NAME
     sentence = message_of().rstrip(".").replace("Value error, ", "")
+    if context and getattr(getattr(error, "param", None), "param_type_name", "") == "argument":
+        # Of PATH... NAME the parser misses PATH where the name was left out.
+        taken = [piece.strip("{}") for piece in context.command.collect_usage_pieces(context)[1:]]
+        sentence = f"{sentence}: {context.command.name} takes {' '.join(taken).replace('}', '')}"
     warn(f"{sentence}{' See' if sentence.endswith('?') else '; see'} {command} --help.")
     return REFUSED

@@ -123,6 +123,10 @@ def test_whois_refuses_a_name_that_nobody_has_with_the_names_like_it(command: Co
     assert "no member, broker or topic matches 'c-1-77ab'; did you mean c-1-77aa?" in done.stderr
 
 
+def test_whois_without_a_name_says_what_it_takes(command: Command, logs: Path) -> None:
+    assert "whois takes PATH... NAME" in command("whois", logs).stderr
+
+
 def test_whois_finds_a_member(command: Command, logs: Path) -> None:
     assert "c-1" in command("whois", logs, "c-1", "--engine", "local").stdout
 
@@ -178,6 +182,11 @@ def test_explain_teaches_a_cause(command: Command) -> None:
     done = command("explain", "process-crash")
     assert done.returncode == 0
     assert "What to do" in done.stdout
+
+
+@pytest.mark.parametrize("asked", ["25", "UnknownMemberIdException", "unknown member id"])
+def test_explain_knows_an_error_by_its_number_its_exception_and_its_name(command: Command, asked: str) -> None:
+    assert command("explain", asked).stdout.startswith("UNKNOWN_MEMBER_ID\nError 25 ")
 
 
 def test_explain_guesses_what_was_meant(command: Command) -> None:
