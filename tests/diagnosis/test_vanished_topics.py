@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from rebalance_forensics.diagnosis.engine.confidence import PROBABLE
 from tests.diagnosis.test_rebalance_straggler import alone
 from tests.diagnosis.test_slow_processing import EXPIRED, LEAVING, SHORT
 from tests.story import Side, Story, clock, ms
@@ -50,6 +51,12 @@ def test_without_the_brokers_it_is_told_with_less_certainty() -> None:
 def test_a_broker_that_does_not_know_its_partitions_for_a_moment_deleted_nothing() -> None:
     story = refused(Story().formed("c-1", "c-2"), "c-1", 3)
     assert story.goes_on("01:12:00.000").causes() == []
+
+
+def test_an_excerpt_that_ends_with_refused_commits_may_show_a_deleted_topic() -> None:
+    cause = refused(Story(seen="clients"), "c-1", 1).the_incident().root_causes[0]
+    assert (cause.cause, cause.culprits[0].name) == ("topic-metadata-change", "orders")
+    assert 0.4 < cause.confidence < PROBABLE
 
 
 @pytest.mark.parametrize(("until", "over"), [("01:10:20.000", False), ("01:13:00.000", True)])

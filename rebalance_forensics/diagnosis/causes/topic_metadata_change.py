@@ -44,6 +44,7 @@ CHANGED_NEARBY = clue("topic-changed-nearby", 0, "a topic changed shortly before
 NOT_SHOWN = clue("no-change-shown", -WEAK, "these logs show no change of a topic that the group reads")
 EPOCH_FOLLOWED = clue("epoch-followed", DECISIVE, "the group epoch rose at the first heartbeat after a topic changed")
 DELETION_LOGGED = clue("deletion-logged", DECISIVE + WEAK, "a topic that members read was deleted or is missing")
+COMMIT_REFUSED = clue("commit-refused", WEAK, "a commit was refused: the broker knows no such topic")
 COMMITS_REFUSED = clue("commits-refused", STRONG, "commits were refused again and again: the topic does not exist")
 
 
@@ -155,7 +156,7 @@ def about_vanished_topics(timeline: Timeline, vanished: VanishedTopics) -> Hypot
         refused.setdefault(event.partition, []).append(event)
     first_and_last = (event for events in refused.values() for event in (events[0], events[-1]))
     lines = distinct_events([*vanished.deleted[:2], *first_and_last, *noticed])
-    unsaid = CHANGE_LOGGED if noticed else COMMITS_REFUSED
+    unsaid = CHANGE_LOGGED if noticed else COMMITS_REFUSED if vanished.is_certain else COMMIT_REFUSED
     # An application of Streams cannot do without a source topic; a consumer reads on what is left to it.
     severity: Severity = "warning" if late or end - begin > windows.REQUEST_TIMEOUT_MS else "info"
     return Hypothesis(
@@ -170,6 +171,8 @@ def about_vanished_topics(timeline: Timeline, vanished: VanishedTopics) -> Hypot
         narrative=(
             f"{names} was deleted while members read it; {who} tried{lasting(timeline.measured(end - begin))} to "
             "commit its offsets and did not rejoin meanwhile."
+            if vanished.is_certain
+            else f"{names} may have been deleted: a broker that does not know it refused a commit."
         ),
         advice=(
             Advice(

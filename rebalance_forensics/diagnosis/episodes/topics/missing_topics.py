@@ -55,6 +55,11 @@ class VanishedTopics(Struct, frozen=True):
         return time_of(self.refused[-1])
 
     @property
+    def is_certain(self) -> bool:
+        """True if brokers logged the deletion, or refused commits for longer than a broker needs to learn a topic."""
+        return bool(self.deleted) or self.end - self.begin >= windows.AT_ONCE_MS
+
+    @property
     def members(self) -> int:
         """The number of members that could not commit."""
         return sum(participant is not None for participant in self.refused_by)
@@ -76,19 +81,20 @@ class VanishedTopics(Struct, frozen=True):
 
 @listed_once
 def vanished_topics(timeline: Timeline) -> Iterator[VanishedTopics]:
-    """Every time members could not commit for long because their topic was deleted."""
+    """Every time members could not commit because their topic was deleted, for long or up to the end of their log."""
     refused = [e for e in timeline.of(OffsetCommitFailed) if e.error == "UNKNOWN_TOPIC_OR_PARTITION" and e.partition]
     for run in runs(refused, time_of, windows.ONE_REBALANCE_MS):
         begin, end = time_of(run[0]), time_of(run[-1])
         topics = {_topic(e) for e in run}
         near = timeline.of(TopicChanged).between(begin - windows.ONE_REBALANCE_MS, end)
         deleted = [e for e in near if e.change == "deleted" and e.topic in topics]
-        if deleted or end - begin >= windows.AT_ONCE_MS:
-            by_member = grouped(run, timeline.participants.of_speaker).items()
-            refused_by = {member: [time_of(e) for e in lines] for member, lines in by_member}
-            yield VanishedTopics(
-                run, deleted, tuple(sorted(topics)), refused_by, timeline.last - end <= windows.HEARTBEAT_MS
-            )
+        ongoing = timeline.last - end <= windows.HEARTBEAT_MS
+        by_member = grouped(run, timeline.participants.of_speaker).items()
+        refused_by = {member: [time_of(e) for e in lines] for member, lines in by_member}
+        vanished = VanishedTopics(run, deleted, tuple(sorted(topics)), refused_by, ongoing)
+        # Where the log goes on, a broker that had just started has learned of the topic.
+        if vanished.is_certain or ongoing:
+            yield vanished
 
 
 def _topic(event: OffsetCommitFailed) -> str:
