@@ -263,12 +263,12 @@ def topic_grown(fleet: Fleet) -> list[Expected]:
 
 
 def credential_expired(fleet: Fleet) -> list[Expected]:
-    """The credential that all groups log in with is taken away, and given back."""
+    """The credential that all groups log in with, the lone consumer's included, is taken away."""
     fleet.at(5)
     fleet.note("expel", USER)
     fleet.administer(f"expel {USER}")
     fleet.at(60)
-    return [{"scope": "cluster", "cause": "authorization-failure", "culprit": "all"}]
+    return [{"scope": "cluster", "cause": "authorization-failure", "culprit": "everyone"}]
 
 
 BROKER_SETTINGS: Mapping[str, Mapping[str, object]] = {

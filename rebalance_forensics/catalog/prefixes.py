@@ -66,6 +66,7 @@ _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
     ("[KafkaA", "broker", r"\[KafkaApi-(?P<broker>\d+)\] ?"),
     ("[KafkaS", "broker", r"\[KafkaServer id=(?P<broker>\d+)\] ?"),
     ("[KafkaR", "broker", r"\[KafkaRaftServer nodeId=(?P<broker>\d+)\] ?"),
+    ("[Socket", "broker", r"\[SocketServer (?:brokerId|listenerType=(?:ZK_)?BROKER, nodeId)=(?P<broker>\d+)\] ?"),
     (
         "[Broker",
         "broker",
@@ -74,6 +75,7 @@ _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
     # A controller logs about other brokers; its own id must not pass for theirs.
     ("[Quorum", "broker", r"\[QuorumController id=\d+\] ?"),
     ("[Contro", "broker", r"\[Controller(?:Server id=| id=| )\d+\] ?"),
+    ("[Socket", "broker", r"\[SocketServer listenerType=CONTROLLER, nodeId=\d+\] ?"),
     ("[Topic ", "broker", r"\[Topic Deletion Manager \d+\],? ?"),
     ("[Replic", "broker", r"\[ReplicaManager broker=(?P<broker>\d+)\] ?"),
     ("[Partit", "broker", r"\[Partition (?P<partition>\S+) broker=(?P<broker>\d+)\] ?"),

@@ -149,6 +149,17 @@ class TopicReadDenied(Event, frozen=True, kw_only=True):
     address: str | None = None
 
 
+class LoginRefused(Event, frozen=True, kw_only=True):
+    """A broker did not accept the credentials of a connection ("Failed authentication with …"); it names no client.
+
+    `again` where the connection had been authenticated before (KIP-368): it belongs to a client that was at work.
+    """
+
+    address: str | None = None
+    answer: str | None = None
+    again: bool = False
+
+
 class LeaveSent(Event, frozen=True, kw_only=True):
     """A client sends LeaveGroup ("Member … sending LeaveGroup request to coordinator … due to …")."""
 

@@ -194,3 +194,53 @@ def test_a_group_that_is_shut_down_while_another_application_is_denied_a_topic_a
         story.broker(f"01:10:{second}.000", TOPIC, logger="kafka.authorizer.logger")
     close_together(story, "01:10:30.200", "c-1", "c-2")
     assert "authorization-failure" not in story.causes()
+
+
+SELECTOR = "org.apache.kafka.common.network.Selector"
+
+
+def refused(story: Story, time: str, address: str, *, again: bool = True, listener: str = "BROKER") -> Story:
+    """A broker does not accept a connection's credentials; `again`: it had before."""
+    what = f"Failed {'re-' if again else ''}authentication with /{address} (channelId=10.0.0.1:9092-{address}:5-4-4)"
+    said = f"[SocketServer listenerType={listener}, nodeId=1] {what} (invalid credentials with SASL mechanism PLAIN)"
+    return story.broker(time, said, logger=SELECTOR, number=1)
+
+
+def lost(story: Story, *members: tuple[str, str]) -> Story:
+    """The coordinator hears no more heartbeats from these members."""
+    for client, time in members:
+        story.broker(time, story.words.failed(story.id_of(client)))
+    return story
+
+
+def test_members_whose_sessions_end_after_brokers_refuse_logins_are_suspected_to_have_lost_their_credentials() -> None:
+    story = refused(Story(seen="brokers").formed("c-1", "c-2"), "01:10:00.000", "10.0.0.7")
+    refused(story, "01:10:01.000", "10.0.0.8")
+    lost(story, ("c-1", "01:10:09.000"), ("c-2", "01:10:10.000"))
+    cause = story.the_incident().root_causes[0]
+    assert (cause.cause, cause.confidence) == ("authorization-failure", 0.75)
+    assert "SocketServer" in cause.evidence[0].text
+
+
+def test_a_health_check_that_is_refused_all_day_has_nothing_to_do_with_a_lost_member() -> None:
+    story = Story(seen="brokers").formed("c-1", "c-2")
+    for minute in (20, 30, 40, 50):
+        refused(story, f"01:{minute}:05.000", "10.0.0.250", again=False)
+    lost(story, ("c-1", "01:50:09.000"))
+    assert "authorization-failure" not in story.causes()
+
+
+def test_a_controller_that_refuses_another_node_refuses_no_member() -> None:
+    story = refused(Story(seen="brokers").formed("c-1", "c-2"), "01:10:00.000", "10.0.0.3", listener="CONTROLLER")
+    assert "authorization-failure" not in lost(story, ("c-1", "01:10:09.000")).causes()
+
+
+def test_fewer_refusals_than_lost_members_are_of_another_client() -> None:
+    story = refused(Story(seen="brokers").formed("c-1", "c-2"), "01:10:00.000", "10.0.0.7")
+    assert "authorization-failure" not in lost(story, ("c-1", "01:10:09.000"), ("c-2", "01:10:09.100")).causes()
+
+
+def test_a_member_whose_own_log_mentions_no_refusal_was_not_refused() -> None:
+    story = Story().formed("c-1", "c-2")
+    refused(refused(story, "01:10:00.000", "10.0.0.7"), "01:10:01.000", "10.0.0.8")
+    assert "authorization-failure" not in lost(story, ("c-1", "01:10:09.000"), ("c-2", "01:10:09.500")).causes()

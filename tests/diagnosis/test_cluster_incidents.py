@@ -181,10 +181,16 @@ def test_the_unread_time_of_a_group_is_counted_in_the_incident_of_its_cluster() 
         assert {span.incident for span in history.unread} <= known | {None}
 
 
-def expiring(group: str, at: str, *, coordinator: int = 2, members: int = 2) -> GroupCase:
-    """Some of three members lose their sessions, by the coordinator's log; they have no logs themselves."""
+def expiring(group: str, at: str, *, coordinator: int = 2, members: int = 2, refused: Sequence[str] = ()) -> GroupCase:
+    """Some of three members lose their sessions, by the coordinator's log; they have no logs themselves.
+
+    Before that brokers refuse logins from these addresses.
+    """
     names = [f"{group}-{n}" for n in (1, 2, 3)]
     story = Story(group=group, seen="brokers", coordinator=coordinator).formed(*names)
+    for number, address in enumerate(refused):
+        words = f"[SocketServer brokerId=1] Failed authentication with /{address} (SSL handshake failed)"
+        story.broker(clock(ms(at) - 4_000 + number), words, number=1, logger="o.a.k.common.network.Selector")
     for client in names[:members]:
         story.broker(at, story.words.failed(story.id_of(client)))
     removed = story.id_of(names[0])
@@ -248,6 +254,23 @@ def test_all_members_that_one_group_loses_at_once_were_lost_like_those_of_others
     (one,), own = incidents_of(*struck, expiring("orders", "01:11:00.000", members=3))
     assert (own, set(one.group_names)) == ([], {"audit", "orders", "payments"})
     assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-2"]
+
+
+def test_members_of_three_groups_that_are_lost_after_refused_logins_share_a_credential() -> None:
+    at = ("01:10:00.000", "01:10:01.100", "01:10:04.300")
+    cases = [expiring(f"group-{n}", when, members=1, refused=["10.0.0.7"]) for n, when in enumerate(at)]
+    (one,), own = incidents_of(*cases)
+    verdict = one.root_causes[0]
+    assert (own, verdict.cause, len(one.groups)) == ([], "authorization-failure", 3)
+    assert verdict.confidence == PROBABLE
+    assert incidents_of(*cases[:2])[0][0].root_causes[0].confidence < PROBABLE
+
+
+def test_refused_logins_of_another_client_do_not_hide_a_broker_that_stood_still() -> None:
+    scanned = ["10.0.0.99", "10.0.0.99", "10.0.0.99"]
+    cases = [expiring(group, "01:10:00.000", refused=scanned) for group in ("audit", "payments", "orders")]
+    (one,), own = incidents_of(*cases)
+    assert (own, one.root_causes[0].cause) == ([], "coordinator-failover")
 
 
 def test_members_of_three_groups_that_fall_silent_together_are_one_incident_though_no_line_names_their_host() -> None:

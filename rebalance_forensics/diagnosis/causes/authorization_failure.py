@@ -21,16 +21,22 @@ from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Answer, Present, Row, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
-from rebalance_forensics.diagnosis.wording.durations import how_often, occurrences, span, times
+from rebalance_forensics.diagnosis.wording.durations import counted, how_often, occurrences, some, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import TimeIndex
+from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.unnamed_groups import in_words
-from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, ONE_REBALANCE_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import (
+    AT_ONCE_MS,
+    NEXT_HEARTBEAT_MS,
+    ONE_REBALANCE_MS,
+    QUIET_MS,
+    ROUND_TRIP_MS,
+)
 
 _AUTHENTICATION_ERRORS = ("SaslAuthenticationException", "SslAuthenticationException", "AuthenticationException")
 NOT_AUTHENTICATED = clue("not-authenticated", DECISIVE + WEAK, "the brokers did not accept its credentials")
@@ -39,8 +45,13 @@ LEFT_WHEN_DENIED = clue(
     "left-when-denied", STRONG, "all members left right after a broker denied somebody READ on a topic"
 )
 LEFT_AGAIN = clue("left-again", STRONG, "members came back and left right after another such denial")
+HOST_REFUSED = clue("its-host-refused", DECISIVE, "brokers had just refused logins from its host")
+LOGINS_REFUSED = clue("logins-refused", STRONG, "it was lost just after brokers began to refuse logins")
+LOGIN_REFUSED = clue("login-refused", WEAK, "it was lost just after a broker refused a login")
 # So many lines of an authorizer show it; the others say the same.
 MOST_DENIALS = 8
+# What connects every few minutes without valid credentials, as a health check does, was refused in this span, too.
+LONG_BEFORE_MS = 12 * QUIET_MS
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -49,6 +60,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     yield from (about_failed_login(timeline, *refused) for refused in _by_name(failed_logins(timeline)))
     yield from denied_principals(timeline)
     yield from denied_topics(timeline)
+    yield from refused_by_brokers(timeline)
 
 
 CAUSE = Cause(
@@ -65,7 +77,7 @@ CAUSE = Cause(
     ),
     usual="fault",
     propose=propose,
-    evidence_types=(*DENYING, ev.NodeDisconnected, ev.AccessDenied, ev.TopicReadDenied),
+    evidence_types=(*DENYING, ev.NodeDisconnected, ev.AccessDenied, ev.TopicReadDenied, ev.LoginRefused),
     implies=(
         *("member-left", "scale-in", "shutdown", "process-pause", "process-crash", "rolling-restart"),
         *("coordinator-failover", "scale-out", "startup"),
@@ -222,6 +234,77 @@ def about_denied_topics(
             "left at once."
         ),
         advice=(grant_access(what, lines, occurrences(lines)),),
+    )
+
+
+def refused_by_brokers(timeline: Timeline) -> Iterator[Hypothesis]:
+    """Members without a log that the group lost just after brokers had refused logins, of their hosts where known."""
+    refusals = _refusals_by_address(timeline)
+    if not refusals:
+        return
+    session_ms = session_timeout_ms(timeline)
+    lost = [
+        d for d in timeline.departures if d.why in (*UNANNOUNCED, *VOLUNTARY) and not d.participant.has_log
+    ]  # what a member with a log was refused stands in that
+    for run in runs(lost, lambda d: d.at, ONE_REBALANCE_MS):
+        # A member heartbeats until its connection to the coordinator has to authenticate.
+        begin, end = run[0].at - session_ms - NEXT_HEARTBEAT_MS, run[-1].at + ROUND_TRIP_MS
+        since = {address: known.between(begin, end) for address, known in refusals.items() if _begins(known, begin)}
+        struck = {d.participant: lines for d in run if (lines := _of_its_host(d.participant, since))}
+        lines = sorted({id(e): e for of_member in struck.values() for e in of_member}.values(), key=time_of)
+        # Each member has a connection of its own that was refused.
+        if struck and len(lines) >= len(struck):
+            yield _about_refused_logins(timeline, [d for d in run if d.participant in struck], lines)
+
+
+def _refusals_by_address(timeline: Timeline) -> dict[str, TimeIndex[ev.LoginRefused]]:
+    # On a controller's listener it was a broker.
+    of_clients = (e for e in timeline.of(ev.LoginRefused) if e.speaker.broker is not None and e.at is not None)
+    by_address = grouped(of_clients, lambda e: (e.address or "").rpartition("/")[2])
+    return {address: TimeIndex(events, time_of, ordered=True) for address, events in by_address.items()}
+
+
+def _begins(refusals: TimeIndex[ev.LoginRefused], begin: int) -> bool:
+    # Health checks and port scans are refused all day long.
+    return not refusals.any_between(begin - LONG_BEFORE_MS, begin - 1)
+
+
+def _of_its_host(
+    participant: Participant, refusals: Mapping[str, Sequence[ev.LoginRefused]]
+) -> Sequence[ev.LoginRefused]:
+    hosts = {host.rpartition("/")[2] for host in participant.hosts}
+    return [e for address, events in refusals.items() if not hosts or address in hosts for e in events]
+
+
+def _about_refused_logins(
+    timeline: Timeline, departures: Sequence[Departure], lines: Sequence[ev.LoginRefused]
+) -> Hypothesis:
+    participants = tuple(dict.fromkeys(d.participant for d in departures))
+    again = [e for e in lines if e.again]
+    shown = tuple([*again, *(e for e in lines if not e.again)][:MOST_DENIALS])
+    clue = LOGINS_REFUSED if again or len(participants) > 1 else LOGIN_REFUSED
+    last = departures[-1].at
+    answers = _each(e.answer for e in lines)
+    words = f": {answers[0]}" if len(answers) == 1 else ""
+    return Hypothesis(
+        because=[*shown, *(e for d in departures for e in d.events[:1])],
+        culprits=culprits_of(timeline, participants),
+        clues={HOST_REFUSED if all(p.hosts for p in participants) else clue: Present(shown)},
+        participants=participants,
+        severity="critical" if any(was_not_readmitted(timeline, p, last) for p in participants) else "warning",
+        explains=tuple(departures),
+        implies=with_rebalances(timeline, timeline.moves(departures[0].at, last + ONE_REBALANCE_MS)),
+        struck_at=time_of(lines[0]),
+        narrative=(
+            f"Brokers refused logins from {some(_each(e.address for e in lines), MOST_DENIALS)}{words}; the group lost "
+            f"{counted(len(participants), 'member')} just after that."
+        ),
+        advice=(
+            Advice(
+                action="Check whether the credentials of these clients have expired or were changed.",
+                why=f"Brokers refused {counted(len(lines), 'login')}{span(lines) if len(lines) > 1 else ''}.",
+            ),
+        ),
     )
 
 

@@ -78,6 +78,7 @@ BROKERS_FAULT = frozenset({"coordinator-failover", "offsets-topic-unavailable"})
 FOLLOWS_A_BROKER = frozenset({
     *("network-partition", "process-pause", "rebalance-straggler", "unexplained", "unstable-leader"),
     *("enforced-rebalance", "scale-out", "startup", "member-removed", "static-member-expired"),
+    "authorization-failure",
 })  # fmt: skip
 """What a group's own lines make of a coordinator that does not answer, where they do not show the broker."""
 FALLEN_SILENT = frozenset({"process-pause", "process-crash", "network-partition", "static-member-expired"})
@@ -148,10 +149,10 @@ def blows(histories: Sequence[GroupOutline], parts: Sequence[Part], moments_of: 
     left = list(parts)
     finders: tuple[Find, ...] = (
         partial(_of_brokers, moments_of=moments_of),
+        _of_credentials,
         _of_hosts,
         _of_deployments,
         _of_topics,
-        _of_credentials,
         _of_the_unexplained,
     )
     for cluster in sorted({history.cluster for history in histories}):
@@ -706,12 +707,16 @@ def _of_topics(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Blow]:
 
 
 def _of_credentials(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Blow]:
-    denied = [part for part in parts if part.cause == "authorization-failure"]
+    # A rival in each of three groups at the same time is the likeliest cause of all of them.
+    cause = "authorization-failure"
+    denied = [part for part in parts if cause in {blame.cause for blame in part.headline.root_causes}]
     found = []
     for run in of_several_groups(denied, ONE_REBALANCE_MS):
+        if len({part.group for part in run}) < 3 and all(part.cause != cause for part in run):
+            continue
         blamed = {c.name: c for part in run for c in part.headline.root_causes[0].culprits}
         culprits = tuple(blamed[name] for name in sorted(blamed))
-        found.append(Blow(kind="credential", cause="authorization-failure", culprits=culprits, parts=_in_order(run)))
+        found.append(Blow(kind="credential", cause=cause, culprits=culprits, parts=_in_order(run)))
     return found
 
 

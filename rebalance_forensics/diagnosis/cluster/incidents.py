@@ -29,7 +29,7 @@ from rebalance_forensics.diagnosis.cluster.sentences import (
     overruled_because,
     summary_of,
 )
-from rebalance_forensics.diagnosis.engine.confidence import PROBABLE, UNSURE
+from rebalance_forensics.diagnosis.engine.confidence import LIKELY, PROBABLE, UNSURE
 from rebalance_forensics.diagnosis.model import (
     RANKS,
     Advice,
@@ -389,6 +389,9 @@ def _first_seen_together(blow: Blow, own: Sequence[Incident]) -> RootCause:
 def _confidence(blow: Blow, causes: Sequence[RootCause]) -> float:
     """That of the surest group; several coordinators that no line shows to be out leave open which one began it."""
     surest = max(cause.confidence for cause in causes)
+    if blow.kind == "credential" and len({part.group for part in blow.parts}) > 2:
+        # A broker names no client that it refuses: chance explains the moment in one group, not in three.
+        return max(surest, LIKELY if surest >= PROBABLE else PROBABLE)
     return min(surest, UNSURE) if blow.is_shared else surest
 
 
