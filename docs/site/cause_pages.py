@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from docs.site.markdown import code, page, table
 from docs.site.recorded import Recorded
-from rebalance_forensics.diagnosis.engine.discovery import all_causes
-from rebalance_forensics.diagnosis.reference.glossary import FOLLOW_UPS, KIPS, SETTINGS, WHERE, neighbours_of
+from rebalance_forensics.diagnosis.reference.glossary import WHERE, glossary
 
 USUALLY = {"fault": "usually a fault", "planned": "usually planned", "benign": "usually benign"}
 
@@ -15,14 +14,14 @@ USUALLY = {"fault": "usually a fault", "planned": "usually planned", "benign": "
 def pages(shown: Recorded) -> Iterator[tuple[str, str]]:
     """Path and text of each."""
     yield "causes/index.md", _index()
-    for name in sorted(all_causes()):
+    for name in sorted(glossary().causes):
         yield f"causes/{name}.md", _cause(name, shown)
-    for name in FOLLOW_UPS:
+    for name in glossary().follow_ups:
         yield f"causes/follow-up-{name}.md", _follow_up(name)
 
 
 def _index() -> str:
-    causes = all_causes()
+    causes = glossary().causes
     return page(
         "# Why consumer groups rebalance",
         "Every cause that rebalance-forensics can name, and how it tells them apart.",
@@ -34,14 +33,14 @@ def _index() -> str:
         "Rebalances that only follow from an earlier one:",
         table(
             ("follow-up", "what it is"),
-            ((f"[{name}](follow-up-{name}.md)", told.summary) for name, told in FOLLOW_UPS.items()),
+            ((f"[{name}](follow-up-{name}.md)", topic.summary) for name, topic in glossary().follow_ups.items()),
         ),
     )
 
 
 def _cause(name: str, shown: Recorded) -> str:
-    cause = all_causes()[name]
-    lookalikes = [(f"[{other}]({other}.md)", difference) for other, difference in neighbours_of(name)]
+    cause = glossary().causes[name]
+    lookalikes = [(f"[{other}]({other}.md)", difference) for other, difference in glossary().neighbours_of(name)]
     return page(
         f"# {name}",
         f"{cause.summary} {_usually(cause.usual).capitalize()}.",
@@ -69,24 +68,24 @@ def _example(name: str, shown: Recorded) -> str:
 
 
 def _follow_up(name: str) -> str:
-    told = FOLLOW_UPS[name]
+    follow_up = glossary().follow_ups[name]
     return page(
         f"# {name} (a follow-up)",
-        told.summary,
-        "## How it happens\n\n" + told.mechanism,
-        "## What to do\n\n" + told.remedy,
-        _settings(told.settings),
-        _kips(told.kips),
+        follow_up.summary,
+        "## How it happens\n\n" + follow_up.mechanism,
+        "## What to do\n\n" + follow_up.remedy,
+        _settings(follow_up.settings),
+        _kips(follow_up.kips),
     )
 
 
 def _settings(names: tuple[str, ...]) -> str:
-    rows = table(("setting", "what it does here"), ((code(name), SETTINGS[name]) for name in names))
+    rows = table(("setting", "what it does here"), ((code(name), glossary().settings[name]) for name in names))
     return f"## Settings that matter\n\n{rows}" if rows else ""
 
 
 def _kips(names: tuple[str, ...]) -> str:
-    listed = "\n".join(f"- {name}: {KIPS[name]}" for name in names)
+    listed = "\n".join(f"- {name}: {glossary().kips[name]}" for name in names)
     return f"## Read on\n\n{listed}\n\nEach of them is listed on [Kafka's wiki]({WHERE})." if listed else ""
 
 

@@ -16,7 +16,7 @@ from docs.site import cause_pages, message_pages
 from docs.site.markdown import slug
 from docs.site.recorded import recorded
 from rebalance_forensics.diagnosis.engine.discovery import all_causes
-from rebalance_forensics.diagnosis.reference.glossary import FOLLOW_UPS
+from rebalance_forensics.diagnosis.reference.glossary import glossary
 
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"\[(?P<words>[^\]\[]*)\]\((?P<path>(?!https?:|#|mailto:)[^)#\s]+)(?:#[^)\s]*)?\)")
@@ -43,7 +43,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
             "Causes": [
                 "causes/index.md",
                 *(f"causes/{name}.md" for name in sorted(all_causes())),
-                {"Follow-ups": [f"causes/follow-up-{name}.md" for name in FOLLOW_UPS]},
+                {"Follow-ups": [f"causes/follow-up-{name}.md" for name in glossary().follow_ups]},
             ]
         },
         {

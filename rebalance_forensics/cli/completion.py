@@ -57,7 +57,6 @@ def completion(
 
 def causes(incomplete: str) -> list[str]:
     """Causes and follow-ups that begin so."""
-    from rebalance_forensics.diagnosis.engine.discovery import all_causes  # noqa: PLC0415
-    from rebalance_forensics.diagnosis.reference.glossary import FOLLOW_UPS  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.reference.glossary import glossary  # noqa: PLC0415
 
-    return [name for name in sorted([*all_causes(), *FOLLOW_UPS]) if name.startswith(incomplete)]
+    return [name for name in sorted([*glossary().causes, *glossary().follow_ups]) if name.startswith(incomplete)]

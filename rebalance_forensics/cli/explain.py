@@ -47,12 +47,12 @@ def explain(
     Of an incident: every cause that was considered, what speaks for and against it, with the lines.
     """
     from rebalance_forensics.cli.explanations import explanation_of, facts_of_line  # noqa: PLC0415 - `--help` needs none
-    from rebalance_forensics.diagnosis.engine.discovery import all_causes  # noqa: PLC0415
+    from rebalance_forensics.diagnosis.reference.glossary import glossary  # noqa: PLC0415
     from rebalance_forensics.report import terminal  # noqa: PLC0415
     from rebalance_forensics.report.terminal.rich_blocks import labelled, printed  # noqa: PLC0415
 
     if (not cause) == (line is None):
-        known = ", ".join(sorted(all_causes()))
+        known = ", ".join(sorted(glossary().causes))
         raise InputError(f"explain takes a cause, a setting, LOGS#INCIDENT-ID or --line; causes: {known}.")
     path, incident_id = analysis_run.split_incident_id(cause[0]) if cause and len(cause) == 1 else ("", None)
     if incident_id is not None:

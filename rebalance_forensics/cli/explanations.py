@@ -9,17 +9,7 @@ from collections.abc import Callable, Iterator
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.cli.analysis_run import catalog_with
-from rebalance_forensics.diagnosis.cause import Cause
-from rebalance_forensics.diagnosis.engine.discovery import all_causes
-from rebalance_forensics.diagnosis.reference.glossary import (
-    FOLLOW_UPS,
-    KIPS,
-    LINKS,
-    SETTINGS,
-    WHERE,
-    FollowUp,
-    neighbours_of,
-)
+from rebalance_forensics.diagnosis.reference.glossary import WHERE, Topic, glossary
 from rebalance_forensics.diagnosis.reference.known_bugs import all_bugs
 from rebalance_forensics.pipeline.refusals import InputError, near_names
 from rebalance_forensics.records import LogRecord
@@ -30,54 +20,39 @@ from rebalance_forensics.sources.records.record_reader import parse_line, stamp_
 
 def explanation_of(asked: str) -> Explanation:
     """The explanation that goes by a name; InputError with similar names where there is none."""
+    known = glossary()
     name = re.sub(r"[\s_-]+", "-", asked.strip().casefold())
-    if (cause := all_causes().get(name)) is not None:
-        neighbours = tuple(neighbours_of(name))
-        return _taught(name, cause, usual=cause.usual, evidence=cause.shows, neighbours=neighbours)
-    if name in FOLLOW_UPS:
-        return _taught(f"{name} (a follow-up)", FOLLOW_UPS[name])
-    if (link := LINKS.get(name)) is not None:
-        title = f"{name} (behind a cause)"
-        return Explanation(cause=title, summary=link.summary, evidence=link.shows, remedy=link.remedy)
+    for topics, kind in ((known.causes, ""), (known.follow_ups, " (a follow-up)"), (known.links, " (behind a cause)")):
+        if (topic := topics.get(name)) is not None:
+            return Explanation(
+                cause=f"{name}{kind}",
+                usual=topic.usual,
+                summary=topic.summary,
+                mechanism=topic.mechanism,
+                evidence=topic.shows,
+                remedy=topic.remedy,
+                settings=tuple((setting, known.settings[setting]) for setting in topic.settings),
+                neighbours=tuple(known.neighbours_of(name)),
+                references=tuple(f"{kip}: {known.kips[kip]}" for kip in topic.kips),
+                where=WHERE if topic.kips else "",
+            )
     if (found := _kafkas_own(asked.strip())) is not None:
         return found
-    near = near_names(asked, [*sorted(all_causes()), *FOLLOW_UPS, *SETTINGS], limit=3) or near_names(
-        asked, [*LINKS], limit=3
-    )
+    near = near_names(asked, [*sorted(known.causes), *known.follow_ups, *known.settings], limit=3)
+    near = near or near_names(asked, [*known.links], limit=3)
     meant = f"did you mean {' or '.join(near)}?" if near else "it takes a cause, a setting, a KIP, a bug or an error."
     raise InputError(f"nothing is known of {asked!r}; {meant}")
 
 
-def _taught(
-    title: str,
-    topic: Cause | FollowUp,
-    *,
-    usual: str = "unknown",
-    evidence: str = "",
-    neighbours: tuple[tuple[str, str], ...] = (),
-) -> Explanation:
-    return Explanation(
-        cause=title,
-        usual=usual,
-        summary=topic.summary,
-        mechanism=topic.mechanism,
-        evidence=evidence,
-        remedy=topic.remedy,
-        settings=tuple((name, SETTINGS[name]) for name in topic.settings),
-        neighbours=neighbours,
-        references=tuple(f"{kip}: {KIPS[kip]}" for kip in topic.kips),
-        where=WHERE if topic.kips else "",
-    )
-
-
 def _kafkas_own(asked: str) -> Explanation | None:
     # A setting, a KIP, a bug of Kafka's or an error code, with the causes that it belongs to; None for any other.
-    if (setting := asked.casefold()) in SETTINGS:
+    known = glossary()
+    if (setting := asked.casefold()) in known.settings:
         concerned = _causes_with(lambda cause: setting in cause.settings)
-        return Explanation(cause=setting, summary=SETTINGS[setting], causes=concerned)
-    if (number := asked.upper()) in KIPS:
+        return Explanation(cause=setting, summary=known.settings[setting], causes=concerned)
+    if (number := asked.upper()) in known.kips:
         concerned = _causes_with(lambda cause: number in cause.kips)
-        return Explanation(cause=number, summary=f"{KIPS[number]}.", causes=concerned, where=WHERE)
+        return Explanation(cause=number, summary=f"{known.kips[number]}.", causes=concerned, where=WHERE)
     for bug in all_bugs():
         if bug.jira == number:
             fixed = f"Fixed in {', '.join(bug.fixed_in)}." if bug.fixed_in else "No release is known to fix it."
@@ -97,8 +72,8 @@ def _kafkas_own(asked: str) -> Explanation | None:
     return Explanation(cause=code, summary=summary, evidence=logged, causes=concerned)
 
 
-def _causes_with(is_meant: Callable[[Cause], bool]) -> tuple[tuple[str, str], ...]:
-    return tuple((name, cause.summary) for name, cause in sorted(all_causes().items()) if is_meant(cause))
+def _causes_with(is_meant: Callable[[Topic], bool]) -> tuple[tuple[str, str], ...]:
+    return tuple((name, cause.summary) for name, cause in sorted(glossary().causes.items()) if is_meant(cause))
 
 
 QUOTES = ("'", '"', "`")

@@ -12,7 +12,7 @@ from msgspec import ValidationError, convert
 from rebalance_forensics import __version__
 from rebalance_forensics.cli.outcomes import colored, say, width
 from rebalance_forensics.cli.output_files import STDOUT, check_target
-from rebalance_forensics.diagnosis.engine.discovery import all_causes
+from rebalance_forensics.diagnosis.reference.glossary import glossary
 from rebalance_forensics.pipeline.refusals import InputError, did_you_mean
 from rebalance_forensics.report.exports.csv_tables import csv_text
 from rebalance_forensics.report.fleet import SECTIONS, Fleet, FleetTables, Known, fleet_of, markdown
@@ -84,8 +84,8 @@ def known_of(path: Path) -> Sequence[Known]:
     except ValidationError as error:
         raise InputError(f"--known {path}: {error}; the entries are [[known]] with {_KEYS}.") from error
     for entry in accepted:
-        if not any(fnmatchcase(cause, entry.cause) for cause in all_causes()):
-            near = did_you_mean(entry.cause, sorted(all_causes()), "causes")
+        if not any(fnmatchcase(cause, entry.cause) for cause in glossary().causes):
+            near = did_you_mean(entry.cause, sorted(glossary().causes), "causes")
             raise InputError(f"--known {path}: there is no cause {entry.cause}; {near}")
     if not all(str(each) for each in accepted):
         raise InputError(f"--known {path}: an entry without cause, group and culprit would mute everything.")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.reference.glossary import LINKS
+from rebalance_forensics.diagnosis.reference.glossary import glossary
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.orchestration import ContainerReported
@@ -368,7 +368,7 @@ def advice_on(links: Sequence[Link]) -> tuple[Advice, ...]:
     if first is not None and isinstance(stop := first.lines[0], ThreadsStopped):
         return (after_stop_of_threads(stop),)
     last = next((link for link in reversed(links) if link.what not in _PLANNED), None)
-    return (Advice(action=LINKS[last.what].remedy, why=last.why),) if last is not None else ()
+    return (Advice(action=glossary().links[last.what].remedy, why=last.why),) if last is not None else ()
 
 
 # Words that begin a sentence and are no names.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Literal
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr
@@ -16,8 +15,6 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Fact, fact_at, fact_ended_at
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-
-Usual = Literal["fault", "planned", "benign", "unknown"]
 
 
 class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
@@ -92,17 +89,14 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
 
 
 class Cause(Struct, frozen=True, kw_only=True):
-    """One root cause: how to put it forward, how to weigh it, how to explain it. Its id is its module's name.
+    """One root cause: how to put it forward and how to weigh it. Its id is its module's name.
+
+    What `explain` prints of it stands in reference/glossary.yaml.
 
     `implies` names the causes that follow from this one: they are part of its incident, not another one beside it.
     `lookalikes` names those that a reader would think of; where a sign contradicts them, the report rules them out.
     """
 
-    summary: str
-    mechanism: str
-    shows: str
-    remedy: str
-    usual: Usual
     propose: Callable[[Timeline], Iterable[Hypothesis]]
     evidence_types: tuple[type[Event | Fact], ...] = ()
     """The types of lines and facts that show it: without any of them it proposes nothing, and is not asked.
@@ -117,8 +111,6 @@ class Cause(Struct, frozen=True, kw_only=True):
     prior: int = 0
     implies: tuple[str, ...] = ()
     lookalikes: tuple[str, ...] = ()
-    settings: tuple[str, ...] = ()
-    kips: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Pick out the signs that decide against it."""

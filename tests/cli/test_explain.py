@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rebalance_forensics.diagnosis.engine.discovery import all_causes
-from rebalance_forensics.diagnosis.reference.glossary import FOLLOW_UPS, KIPS, SETTINGS
+from rebalance_forensics.diagnosis.reference.glossary import glossary
 from tests.conftest import SAMPLES, Command
 
 LINE = (
@@ -62,10 +62,11 @@ def test_follow_ups_are_explained_as_well(command: Command) -> None:
 
 
 def test_every_follow_up_names_settings_and_kips_that_there_are() -> None:
-    assert not FOLLOW_UPS.keys() & all_causes().keys()
-    for told in FOLLOW_UPS.values():
-        assert set(told.settings) <= SETTINGS.keys()
-        assert set(told.kips) <= KIPS.keys()
+    known = glossary()
+    assert not known.follow_ups.keys() & all_causes().keys()
+    for follow_up in known.follow_ups.values():
+        assert set(follow_up.settings) <= known.settings.keys()
+        assert set(follow_up.kips) <= known.kips.keys()
 
 
 @pytest.mark.parametrize("pasted", [LINE, f"'{LINE}'", f'  "{LINE}"  ', f"`{LINE}`\n", f"app.log:12:{LINE}"])

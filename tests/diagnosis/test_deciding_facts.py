@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import rebalance_forensics as rf
-from rebalance_forensics.diagnosis.reference.glossary import SETTINGS
+from rebalance_forensics.diagnosis.reference.glossary import glossary
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_group_max_size import FULL
 from tests.diagnosis.test_inconsistent_protocol import REFUSED
@@ -125,4 +125,4 @@ def test_nobody_is_advised_to_lower_a_setting_that_does_not_help(log: str, advic
     ],
 )
 def test_a_default_that_differs_by_release_is_told_with_its_releases(setting: str, fact: str) -> None:
-    assert fact in SETTINGS[setting]
+    assert fact in glossary().settings[setting]

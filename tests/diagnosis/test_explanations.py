@@ -3,28 +3,30 @@ from __future__ import annotations
 import pytest
 
 from rebalance_forensics.diagnosis.engine.discovery import all_causes
-from rebalance_forensics.diagnosis.reference.glossary import GLOSSARY, KIPS, SETTINGS, neighbours_of
+from rebalance_forensics.diagnosis.reference.glossary import glossary
 
 CAUSES = sorted(set(all_causes()) - {"unexplained"})
 
 
 @pytest.mark.parametrize("cause", CAUSES)
 def test_a_cause_names_settings_or_kips_that_are_explained_and_a_neighbour(cause: str) -> None:
-    declared = all_causes()[cause]
-    assert declared.settings or declared.kips
-    assert set(declared.settings) <= SETTINGS.keys()
-    assert set(declared.kips) <= KIPS.keys()
-    assert dict(neighbours_of(cause))
+    known = glossary()
+    explained = known.causes[cause]
+    assert explained.settings or explained.kips
+    assert set(explained.settings) <= known.settings.keys()
+    assert set(explained.kips) <= known.kips.keys()
+    assert dict(known.neighbours_of(cause))
 
 
 def test_neighbours_are_causes_and_each_pair_stands_once() -> None:
-    pairs = [frozenset(pair.causes) for pair in GLOSSARY.lookalikes]
+    pairs = [frozenset(pair.causes) for pair in glossary().lookalikes]
     assert len(set(pairs)) == len(pairs)
     assert {cause for pair in pairs for cause in pair} <= all_causes().keys()
     assert all(len(pair) == 2 for pair in pairs)
 
 
 def test_nothing_is_explained_that_no_cause_needs() -> None:
-    causes = all_causes().values()
-    assert SETTINGS.keys() == {name for cause in causes for name in cause.settings}
-    assert KIPS.keys() == {name for cause in causes for name in cause.kips}
+    known = glossary()
+    assert known.causes.keys() == all_causes().keys()
+    assert known.settings.keys() == {name for cause in known.causes.values() for name in cause.settings}
+    assert known.kips.keys() == {name for cause in known.causes.values() for name in cause.kips}

@@ -82,17 +82,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="The leader could not assign, or its assignment never arrived.",
-    mechanism=(
-        "The leader computes the assignment between JoinGroup and SyncGroup. When its assignor throws, no"
-        " SyncGroup is sent: the members wait, the leader rejoins and the rebalance starts over."
-    ),
-    shows=(
-        "'rebalance failed due to …' with an exception that is not Kafka's, generations that never become"
-        " Stable; expired pending syncs."
-    ),
-    remedy="Fix the exception in the leader's log, or remove the assignor from all members.",
-    usual="fault",
     propose=propose,
     implies=(
         "process-pause",
@@ -106,8 +95,6 @@ CAUSE = Cause(
         "scale-out",
         "topic-metadata-change",
     ),
-    settings=("partition.assignment.strategy", "group.protocol"),
-    kips=("KIP-848",),
 )
 
 

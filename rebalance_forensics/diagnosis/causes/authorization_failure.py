@@ -64,18 +64,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="A member may not use the group or the topic, or may not log in at all.",
-    mechanism=(
-        "FindCoordinator needs DESCRIBE on the group and is the first request to fail; JoinGroup then needs READ on "
-        "the group, Metadata DESCRIBE and Fetch READ on the topics. An authorization error is fatal for the consumer, "
-        "as is one of authentication before it; the application closes it or retries in a loop."
-    ),
-    shows="GROUP_AUTHORIZATION_FAILED, TOPIC_AUTHORIZATION_FAILED; 'failed authentication' on every connection.",
-    remedy=(
-        "Fix the ACLs of the client's principal: READ (it implies DESCRIBE) on the group and on the topics; or its "
-        "credentials."
-    ),
-    usual="fault",
     propose=propose,
     evidence_types=(*DENYING, ev.NodeDisconnected, ev.AccessDenied, ev.TopicReadDenied, ev.LoginRefused),
     implies=(
@@ -83,7 +71,6 @@ CAUSE = Cause(
         *("coordinator-failover", "scale-out", "startup"),
     ),
     lookalikes=("group-max-size", "inconsistent-protocol"),
-    settings=("allow.everyone.if.no.acl.found",),
 )
 
 

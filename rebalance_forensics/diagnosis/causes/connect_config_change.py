@@ -73,18 +73,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="Connectors or tasks were created, changed or deleted.",
-    mechanism=(
-        "Workers see the change in the config topic and rejoin: one rebalance for the connector, one for its tasks."
-    ),
-    shows="'Connector … config updated', 'Tasks […] configs updated', just before each rebalance.",
-    remedy=("Nothing to do if it was planned; submit changes together, or stop the loop that rewrites configurations."),
-    usual="planned",
     propose=propose,
     evidence_types=CHANGING,
     lookalikes=("rolling-restart",),
-    settings=("scheduled.rebalance.max.delay.ms", "rebalance.timeout.ms"),
-    kips=("KIP-415",),
 )
 
 

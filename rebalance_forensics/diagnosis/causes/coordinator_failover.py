@@ -129,18 +129,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="The coordinator broker died, froze, restarted or handed the group over.",
-    mechanism=(
-        "A group lives on the leader of one __consumer_offsets partition. When that moves, the new leader"
-        " loads the group's metadata and the members find it again; generations continue where they were "
-        "unless sessions expire meanwhile."
-    ),
-    shows="Load and unload lines, Resigned/Elected, 'coordinator unavailable' at many members, in many groups at once.",
-    remedy=(
-        "Find out why the broker stopped; keep __consumer_offsets replicated and small, and session.timeout.ms above"
-        " the duration of a failover."
-    ),
-    usual="fault",
     propose=propose,
     signs=(speaks_against(offsets_outage_meanwhile, 2 * DECISIVE),),
     implies=(
@@ -148,7 +136,6 @@ CAUSE = Cause(
         *("scale-out", "startup", "unstable-leader", "enforced-rebalance", "member-left"),
     ),
     lookalikes=("network-partition",),
-    settings=("offsets.topic.replication.factor", "session.timeout.ms", "controlled.shutdown.enable"),
 )
 
 

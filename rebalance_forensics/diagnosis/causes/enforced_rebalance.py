@@ -100,14 +100,6 @@ def _about(
 
 
 CAUSE = Cause(
-    summary="The application itself asked for a rebalance.",
-    mechanism=(
-        "enforceRebalance() makes the member send JoinGroup although nothing changed; the coordinator "
-        "rebalances if the member is the leader or its metadata differs."
-    ),
-    shows="'rebalance enforced by user', or the text the application gave.",
-    remedy="Ask the application's owners why; a periodic call is rarely needed.",
-    usual="planned",
     propose=propose,
     evidence_types=(Request, ev.JoinSucceeded),
     signs=(
@@ -117,7 +109,6 @@ CAUSE = Cause(
         speaks_against(rejoins.subscription_logged, STRONG),
     ),
     lookalikes=("subscription-change", "topic-metadata-change"),
-    kips=("KIP-568", "KIP-800"),
 )
 
 

@@ -34,20 +34,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="The group is full, so a new member was rejected.",
-    mechanism=(
-        "group.max.size limits the members of a group (group.consumer.max.size, group.share.max.size and "
-        "group.streams.max.size for the newer protocols). One more join fails with "
-        "GROUP_MAX_SIZE_REACHED, which is fatal for the client; a running group is disturbed only when a coordinator "
-        "loads it after the limit was lowered ('freshly loaded group is over capacity')."
-    ),
-    shows="GROUP_MAX_SIZE_REACHED in the client's log; the broker logs nothing at INFO.",
-    remedy="Raise group.max.size, or start fewer members.",
-    usual="fault",
     propose=propose,
     evidence_types=join_rejections.REJECTING,
     implies=("member-left", "scale-in", "scale-out", "shutdown"),
     lookalikes=("inconsistent-protocol", "authorization-failure"),
-    settings=("group.max.size", "group.consumer.max.size", "group.share.max.size"),
-    kips=("KIP-389",),
 )

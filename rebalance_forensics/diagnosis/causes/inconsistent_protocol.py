@@ -79,27 +79,10 @@ def nothing_in_common(timeline: Timeline, participant: Participant) -> str:
 
 
 CAUSE = Cause(
-    summary="A member shares no assignor with the group, or uses another protocol.",
-    mechanism=(
-        "The coordinator chooses an assignor that every member supports. A join without a common one fails with "
-        "INCONSISTENT_GROUP_PROTOCOL, which is fatal for that client. Members of the classic and the consumer protocol "
-        "share a group only while group.consumer.migration.policy lets the coordinator convert it."
-    ),
-    shows=(
-        "INCONSISTENT_GROUP_PROTOCOL in the client's log, where the broker logs nothing at INFO; 'Cannot upgrade "
-        "classic group … to consumer group' on the coordinator, 'Group … is not a consumer group' on the client."
-    ),
-    remedy=(
-        "List the old and the new assignor in all members first, then drop the old one; migrate to the consumer "
-        "protocol with group.consumer.migration.policy set to allow it."
-    ),
-    usual="fault",
     propose=propose,
     evidence_types=(*join_rejections.REJECTING, *MIXING),
     implies=("member-left", "scale-in", "scale-out", "shutdown"),
     lookalikes=("group-max-size", "authorization-failure"),
-    settings=("partition.assignment.strategy", "group.protocol", "group.consumer.migration.policy"),
-    kips=("KIP-429", "KIP-848"),
 )
 
 

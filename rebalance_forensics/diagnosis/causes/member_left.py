@@ -79,14 +79,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="One member closed its consumer while the group kept running.",
-    mechanism=(
-        "An exception ends the poll loop and the application closes the consumer, which sends "
-        "LeaveGroup; the coordinator rebalances. The member stays away until it is restarted."
-    ),
-    shows="Leave reason 'the consumer is being closed', an exception just before it in the client's log.",
-    remedy="Handle the exception (retry, dead letters), or restart the consumer.",
-    usual="fault",
     propose=propose,
     signs=(
         speaks_for(departures.error_before_close, DECISIVE - WEAK, absent=0),
@@ -99,7 +91,6 @@ CAUSE = Cause(
     ),
     implies=("scale-in",),
     lookalikes=("scale-in", "slow-processing", "process-crash", "rolling-restart"),
-    kips=("KIP-800",),
 )
 
 

@@ -56,14 +56,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="An administrator removed members from the group.",
-    mechanism=(
-        "Admin.removeMembersFromConsumerGroup sends LeaveGroup for static members, or for all. The group rebalances "
-        "without them; one that still runs is told UNKNOWN_MEMBER_ID, loses its partitions and joins as a new member."
-    ),
-    shows="Leave reason 'member was removed by an admin', or, of a static member, words of the administrator's own.",
-    remedy="Remove only static members that do not come back; to restart or scale, stop the processes instead.",
-    usual="planned",
     propose=propose,
     signs=(
         speaks_for(departures.removed_by_admin, DECISIVE + WEAK),
@@ -72,5 +64,4 @@ CAUSE = Cause(
     ),
     implies=("shutdown", "scale-in", "startup", "scale-out", "static-member-restart"),
     lookalikes=("shutdown", "static-member-fenced", "process-pause"),
-    kips=("KIP-345", "KIP-800"),
 )

@@ -37,17 +37,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="A member was running but could not reach the brokers for longer than session.timeout.ms.",
-    mechanism=(
-        "Heartbeats do not arrive; the coordinator expires the session. The member keeps trying, finds "
-        "its coordinator again when the network is back, learns UNKNOWN_MEMBER_ID and rejoins."
-    ),
-    shows=(
-        "Heartbeat expiry on the coordinator while the client's own log continues with disconnects, request"
-        " timeouts and lost coordinators."
-    ),
-    remedy="Fix the network path; interruptions shorter than session.timeout.ms cause no rebalance.",
-    usual="fault",
     propose=propose,
     signs=(
         speaks_for(heartbeats.no_leave_sent, 0, absent=DECISIVE),
@@ -67,8 +56,6 @@ CAUSE = Cause(
     prior=-WEAK,
     implies=("rebalance-straggler", "startup"),
     lookalikes=("process-crash", "process-pause", "coordinator-failover"),
-    settings=("session.timeout.ms", "request.timeout.ms"),
-    kips=("KIP-62",),
 )
 
 

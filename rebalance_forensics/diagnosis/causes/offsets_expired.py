@@ -53,18 +53,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="Committed offsets of an empty group were removed.",
-    mechanism=(
-        "offsets.retention.minutes after a group became empty (or a topic lost its last subscriber) the "
-        "coordinator removes its offsets; the next start reads from auto.offset.reset."
-    ),
-    shows="'Removed … expired offsets', 'transitioned to Dead' of an empty group.",
-    remedy="Raise offsets.retention.minutes; reset the offsets by hand before the group starts again.",
-    usual="fault",
     propose=propose,
     evidence_types=(OffsetsExpired,),
-    settings=("offsets.retention.minutes", "auto.offset.reset"),
-    kips=("KIP-186", "KIP-211"),
 )
 
 

@@ -56,15 +56,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="__consumer_offsets cannot be written, so no assignment can be stored.",
-    mechanism="SyncGroup ends with a write to __consumer_offsets with acks=all. With fewer replicas in sync than "
-    "min.insync.replicas it fails, the coordinator starts the rebalance again, over and over.",
-    shows=(
-        "'Error … when storing group assignment during SyncGroup', NOT_ENOUGH_REPLICAS on "
-        "__consumer_offsets, an ISR shrink before."
-    ),
-    remedy="Bring the missing broker back; three replicas, min.insync.replicas 2.",
-    usual="fault",
     propose=propose,
     implies=(
         "coordinator-failover",
@@ -77,7 +68,6 @@ CAUSE = Cause(
         "assignment-failure",
         "unstable-leader",
     ),
-    settings=("min.insync.replicas", "offsets.topic.replication.factor", "offsets.commit.required.acks"),
 )
 
 

@@ -61,21 +61,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="Probing rebalances of a Streams application that never end.",
-    mechanism="While a stateful task warms up on its new owner the leader schedules a probing rebalance every "
-    "probing.rebalance.interval.ms. If the warm-up never catches up, they never stop.",
-    shows="Regular gaps of probing.rebalance.interval.ms, 'unstable assignment' at each, warm-ups that never catch up.",
-    remedy="Make restoration faster than the input, or raise acceptable.recovery.lag.",
-    usual="fault",
     propose=propose,
     lookalikes=("streams-endpoint-change", "thread-replacement"),
-    settings=(
-        "probing.rebalance.interval.ms",
-        "acceptable.recovery.lag",
-        "max.warmup.replicas",
-        "num.standby.replicas",
-    ),
-    kips=("KIP-441",),
 )
 
 

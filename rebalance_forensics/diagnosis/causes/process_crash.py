@@ -52,14 +52,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="A process died (kill -9, OOM, node loss) without leaving the group.",
-    mechanism=(
-        "No LeaveGroup is sent. The coordinator waits session.timeout.ms, removes the member and rebalances; "
-        "meanwhile its partitions are unread. A restarted process joins as a new member and causes another rebalance."
-    ),
-    shows="Heartbeat expiry, and nothing more from the member or a new process of its name; a log that stops abruptly.",
-    remedy="Find out why the process died. A static member that is back within its session causes no rebalance.",
-    usual="fault",
     propose=propose,
     signs=(
         speaks_for(heartbeats.no_leave_sent, STRONG, absent=DECISIVE),
@@ -89,8 +81,6 @@ CAUSE = Cause(
     ),
     implies=("rebalance-straggler", "scale-out", "startup"),
     lookalikes=("process-pause", "network-partition", "slow-processing", "scale-in"),
-    settings=("session.timeout.ms",),
-    kips=("KIP-62", "KIP-345"),
 )
 
 

@@ -49,15 +49,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="A process was paused (GC, CPU throttling, a suspended VM) beyond session.timeout.ms, then resumed.",
-    mechanism=(
-        "The whole process is frozen, including its heartbeat thread. The coordinator expires its session and gives its"
-        " partitions away. When it wakes up, its member id is unknown and it joins as a new member."
-    ),
-    shows="Heartbeat expiry; a gap in the client's log, then UNKNOWN_MEMBER_ID and a rejoin by the same process.",
-    remedy="Find out what pauses the process: heap and GC, CPU limits, disk waits, VM migration. A longer session "
-    "timeout rides out short pauses; static membership does not.",
-    usual="fault",
     propose=propose,
     signs=(
         speaks_for(process_stops.threads_stopped, DECISIVE),
@@ -87,8 +78,6 @@ CAUSE = Cause(
     ),
     implies=("rebalance-straggler", "startup"),
     lookalikes=("process-crash", "network-partition", "slow-processing"),
-    settings=("session.timeout.ms", "heartbeat.interval.ms"),
-    kips=("KIP-62", "KIP-735"),
 )
 
 

@@ -205,17 +205,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="One member held up a rebalance; the whole group waited for it.",
-    mechanism=(
-        "The coordinator creates a generation only when every known member has sent JoinGroup, or when the rebalance "
-        "timeout (max.poll.interval.ms) expires. Under eager rebalancing no member reads meanwhile."
-    ),
-    shows=(
-        "A long time between 'Preparing to rebalance' and 'Stabilized'; one member rejoins last, or 'removed … "
-        "who haven't joined'; a client whose own log repeats 'group is already rebalancing' and does not rejoin."
-    ),
-    remedy="Make that member poll: a rebalance is only as fast as its slowest member.",
-    usual="fault",
     propose=propose,
     signs=(
         speaks_against(heartbeats_may_explain, STRONG + WEAK),
@@ -227,8 +216,6 @@ CAUSE = Cause(
     ),
     implies=("scale-out", "subscription-change", "unstable-leader"),
     lookalikes=("coordinator-failover",),
-    settings=("max.poll.interval.ms", "heartbeat.interval.ms", "group.initial.rebalance.delay.ms", "group.protocol"),
-    kips=("KIP-62", "KIP-848"),
 )
 
 

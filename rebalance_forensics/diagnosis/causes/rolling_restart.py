@@ -57,14 +57,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="The members were restarted one after another, as a deployment does.",
-    mechanism="Each restart is a leave and a join: two rebalances per member, more when restarts overlap.",
-    shows="One member after another leaves (or expires) and joins again, at a steady pace.",
-    remedy=(
-        "Static membership with a session timeout above the restart "
-        "time; with cooperative rebalancing or KIP-848 the others keep reading."
-    ),
-    usual="planned",
     propose=propose,
     signs=(speaks_against(departures.why_unheard, STRONG),),
     implies=(
@@ -77,8 +69,6 @@ CAUSE = Cause(
         "unsubscribe",
     ),
     lookalikes=("scaling-flap", "slow-processing", "member-left", "process-crash"),
-    settings=("group.instance.id", "session.timeout.ms"),
-    kips=("KIP-345", "KIP-429"),
 )
 
 

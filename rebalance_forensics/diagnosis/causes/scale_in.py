@@ -40,15 +40,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="Members were removed for good.",
-    mechanism=(
-        "Each close sends LeaveGroup and causes a rebalance among the rest. A Streams instance sends "
-        "none: its members are evicted when their session expires."
-    ),
-    shows="Leaves without joins; the log of the member shows a clean close without an exception before it.",
-    remedy="Nothing to do. A static member of Streams leaves at once when closed with CloseOptions.leaveGroup(true).",
-    usual="planned",
-    kips=("KIP-812",),
     propose=propose,
     signs=(
         speaks_for(departures.closed, STRONG, absent=DECISIVE),
@@ -68,7 +59,6 @@ CAUSE = Cause(
         speaks_against(others.as_many_as_before, STRONG),
     ),
     lookalikes=("member-left", "process-crash", "rolling-restart", "shutdown"),
-    settings=("session.timeout.ms", "num.standby.replicas"),
 )
 
 

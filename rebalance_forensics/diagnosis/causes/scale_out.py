@@ -90,18 +90,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="Members were added.",
-    mechanism="Each new member makes the coordinator rebalance; under eager protocols the whole group stops.",
-    shows="Joins without leaves, under new names.",
-    remedy=(
-        "Nothing to do. Add members together rather than one by one; with cooperative rebalancing the others "
-        "keep reading."
-    ),
-    usual="planned",
     propose=propose,
     lookalikes=("rolling-restart", "startup", "shared-group-id"),
-    settings=("group.initial.rebalance.delay.ms", "partition.assignment.strategy", "group.protocol"),
-    kips=("KIP-429", "KIP-848"),
 )
 
 

@@ -64,13 +64,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="The same members are added and removed again and again, usually by an autoscaler.",
-    mechanism=(
-        "Each step is a rebalance; its pause raises the lag that the autoscaler watches, which triggers the next step."
-    ),
-    shows="Alternating scale-out and scale-in of the same members while others stay.",
-    remedy="Hysteresis: a longer stabilization window, or scaling on a smoother signal than lag.",
-    usual="fault",
     propose=propose,
     signs=(
         speaks_for(departures.shutdown_logged, WEAK),
@@ -78,8 +71,6 @@ CAUSE = Cause(
     ),
     implies=("member-left", "scale-in", "scale-out", "rolling-restart"),
     lookalikes=("rolling-restart", "slow-processing", "thread-replacement"),
-    settings=("session.timeout.ms", "partition.assignment.strategy", "group.protocol"),
-    kips=("KIP-429", "KIP-848"),
 )
 
 

@@ -68,18 +68,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="Two applications use one group.id.",
-    mechanism=(
-        "The coordinator knows only the group. Members with other topics take part in every rebalance, "
-        "get no partitions of the others' topics, and disturb them with every start and stop."
-    ),
-    shows="Disjoint subscriptions, or client ids of different forms, within one group.",
-    remedy="Use one group.id per application; ACLs on group names enforce it.",
-    usual="fault",
     propose=propose,
     implies=("scale-out", "startup", "scaling-flap", "subscription-change"),
     lookalikes=("subscription-change", "scale-out"),
-    settings=("group.id", "partition.assignment.strategy"),
 )
 
 

@@ -51,13 +51,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="All members left the group cleanly.",
-    mechanism=(
-        "Each close sends LeaveGroup; the coordinator rebalances among the remaining members until the group is Empty."
-    ),
-    shows="Leave reason 'the consumer is being closed' of every member, then 'Group … is now empty'.",
-    remedy="Nothing to do. Offsets of an empty group expire after offsets.retention.minutes.",
-    usual="benign",
     propose=propose,
     signs=(
         speaks_against(departures.error_before_close, STRONG),
@@ -65,7 +58,6 @@ CAUSE = Cause(
     ),
     implies=("scale-in", "member-left", "static-member-expired", "rolling-restart", "unsubscribe"),
     lookalikes=("process-crash", "streams-shutdown"),
-    settings=("offsets.retention.minutes",),
 )
 
 

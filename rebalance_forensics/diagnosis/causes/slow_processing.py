@@ -161,15 +161,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="A member took longer than max.poll.interval.ms between two calls of poll() and left the group.",
-    mechanism=(
-        "The heartbeat thread checks the time since the last poll(); past max.poll.interval.ms it sends LeaveGroup by "
-        "itself, the group rebalances, and the member rejoins when it polls again: two rebalances for one slow loop. "
-        "A static member sends none; it stays in the group until its session expires."
-    ),
-    shows="Client: 'consumer poll timeout has expired'. Broker: the same leave reason since 3.2, only a leave before.",
-    remedy="Make the loop faster (max.poll.records, timeouts on the calls it makes), or raise max.poll.interval.ms.",
-    usual="fault",
     propose=propose,
     prior=-WEAK,
     signs=(
@@ -194,8 +185,6 @@ CAUSE = Cause(
         *("unstable-leader", "scale-out", "scale-in"),
     ),
     lookalikes=("process-pause", "process-crash", "network-partition", "member-left"),
-    settings=("max.poll.interval.ms", "max.poll.records", "group.instance.id"),
-    kips=("KIP-62", "KIP-800", "KIP-345"),
 )
 
 

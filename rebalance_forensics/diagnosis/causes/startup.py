@@ -55,19 +55,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="The group started from empty; its first rebalances are expected.",
-    mechanism=(
-        "Members arrive at an Empty group. The coordinator waits group.initial.rebalance.delay.ms for "
-        "more of them, then creates the first generation; each later member causes another one."
-    ),
-    shows="Arrivals in state Empty, old generation 0, or process starts of all members.",
-    remedy="Nothing to do. Many small generations at start: raise group.initial.rebalance.delay.ms.",
-    usual="benign",
     propose=propose,
     implies=("scale-out",),
     lookalikes=("scale-out",),
-    settings=("group.initial.rebalance.delay.ms",),
-    kips=("KIP-134", "KIP-394"),
 )
 
 

@@ -39,17 +39,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="A static member stayed away beyond session.timeout.ms and the group rebalanced without it.",
-    mechanism=(
-        "A static member sends no LeaveGroup when it closes. Its partitions wait for it, "
-        "unread, until the session expires; then the coordinator removes it and rebalances."
-    ),
-    shows="Heartbeat expiry of a member with a group.instance.id, no LeaveGroup.",
-    remedy=(
-        "Restart faster, raise session.timeout.ms, or remove members for good with the admin client's "
-        "removeMembersFromConsumerGroup."
-    ),
-    usual="fault",
     propose=propose,
     signs=(
         speaks_for(heartbeats.static_member, STRONG, absent=DECISIVE),
@@ -62,8 +51,6 @@ CAUSE = Cause(
     ),
     implies=("process-crash", "rebalance-straggler"),
     lookalikes=("process-pause", "network-partition", "static-member-restart"),
-    settings=("group.instance.id", "session.timeout.ms", "group.max.session.timeout.ms"),
-    kips=("KIP-345",),
 )
 
 

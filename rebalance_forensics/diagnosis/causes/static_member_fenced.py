@@ -91,16 +91,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="Two running members share one group.instance.id and fence each other.",
-    mechanism=(
-        "The coordinator maps an instance id to one member. A second process that joins with it takes its place; the "
-        "first one's next request fails with FENCED_INSTANCE_ID, which is fatal for it. Under KIP-848 the first one "
-        "keeps its place while it is running, and the second is rejected with UNRELEASED_INSTANCE_ID."
-    ),
-    shows="FENCED_INSTANCE_ID on the client, 'is fenced by' on the coordinator; UNRELEASED_INSTANCE_ID under KIP-848.",
-    remedy="Make instance ids unique: derive them from the pod's ordinal, not from the image or a copied "
-    "configuration.",
-    usual="fault",
     propose=propose,
     evidence_types=FENCING,
     implies=(
@@ -113,8 +103,6 @@ CAUSE = Cause(
         "static-member-expired",
     ),
     lookalikes=("static-member-restart",),
-    settings=("group.instance.id",),
-    kips=("KIP-345", "KIP-848"),
 )
 
 

@@ -57,21 +57,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="A static member came back in time; the group did not rebalance.",
-    mechanism=(
-        "A static member (group.instance.id) sends no LeaveGroup. When it joins again within "
-        "session.timeout.ms the coordinator replaces its member id and returns the cached assignment."
-    ),
-    shows=(
-        "'Static member … Replacing previously mapped member', 'will not trigger rebalance', the same "
-        "generation as before."
-    ),
-    remedy="Nothing to do: this is what static membership is for.",
-    usual="planned",
     propose=propose,
     evidence_types=RETURNS,
     implies=("rolling-restart", "scale-out", "member-left", "static-member-expired"),
     lookalikes=("static-member-fenced", "rolling-restart"),
-    settings=("group.instance.id", "session.timeout.ms"),
-    kips=("KIP-345",),
 )

@@ -42,14 +42,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="An instance came back with a different application.server.",
-    mechanism=(
-        "Instances tell each other where to query state. A static member that returns with another "
-        "endpoint makes the group rebalance once more, so that all instances learn it."
-    ),
-    shows="'Requested to schedule immediate rebalance to update group with new host endpoint'.",
-    remedy="Nothing to do; a stable host name (StatefulSet) avoids it.",
-    usual="planned",
     propose=propose,
     evidence_types=(FollowUpScheduled, Request),
     implies=(
@@ -57,8 +49,6 @@ CAUSE = Cause(
         *("scale-out", "process-crash"),
     ),
     lookalikes=("rolling-restart", "probing-loop"),
-    settings=("application.server",),
-    kips=("KIP-441",),
 )
 
 

@@ -45,17 +45,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="An instance asked the whole Streams application to stop.",
-    mechanism=(
-        "The uncaught exception handler answers SHUTDOWN_APPLICATION, or the leader finds source topics missing:"
-        " the error code travels in the subscription and the assignment, and every instance shuts down."
-    ),
-    shows=(
-        "'sent shutdown request for the entire application', 'Detected that shutdown was requested'; source topics "
-        "missing, then state ERROR."
-    ),
-    remedy="Fix the exception or create the topics; restart all instances.",
-    usual="fault",
     propose=propose,
     evidence_types=(ShutdownRequested, ThreadFailed, Request, SourceTopicsMissing),
     implies=(
@@ -70,8 +59,6 @@ CAUSE = Cause(
         "thread-replacement",
     ),
     lookalikes=("shutdown", "thread-replacement"),
-    settings=("num.stream.threads",),
-    kips=("KIP-671", "KIP-662"),
 )
 
 

@@ -105,13 +105,6 @@ def _from_to(timeline: Timeline, participant: Participant, lines: Sequence[Event
 
 
 CAUSE = Cause(
-    summary="A member changed the topics it subscribes to.",
-    mechanism=(
-        "The subscription travels in JoinGroup; when it changes, the member rejoins and the whole group rebalances."
-    ),
-    shows="'subscription has changed from … to …'; a second 'Subscribed to topic(s)' of the same process.",
-    remedy="Change the subscription of all members together, in one deployment.",
-    usual="planned",
     propose=propose,
     evidence_types=(Request, Subscribed, SubscriptionUpdated, *subscriptions.GIVING),
     signs=(
@@ -121,7 +114,6 @@ CAUSE = Cause(
         speaks_against(rejoins.took_the_lead, STRONG),
     ),
     lookalikes=("topic-metadata-change", "enforced-rebalance"),
-    kips=("KIP-429", "KIP-800"),
 )
 
 

@@ -57,14 +57,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="A Streams instance replaces threads that die.",
-    mechanism=(
-        "The uncaught exception handler answers REPLACE_THREAD: the dying thread's consumer leaves, a new"
-        " one joins; with a poison record this repeats forever."
-    ),
-    shows="'Replacing thread in the streams uncaught exception handler', threads with rising numbers.",
-    remedy="Handle the exception where it arises; limit replacements.",
-    usual="fault",
     propose=propose,
     implies=(
         "scaling-flap",
@@ -79,8 +71,6 @@ CAUSE = Cause(
         "unstable-leader",
     ),
     lookalikes=("process-crash", "slow-processing", "streams-shutdown"),
-    settings=("num.stream.threads", "processing.exception.handler", "default.deserialization.exception.handler"),
-    kips=("KIP-671", "KIP-663", "KIP-1033"),
 )
 
 

@@ -81,18 +81,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="Topics or partitions of the subscription were created or deleted.",
-    mechanism=(
-        "The leader compares the metadata it assigned with what it sees now; if they differ, it rejoins "
-        "and starts a rebalance; under KIP-848 the coordinator does this. A pattern "
-        "subscription may also match topics that nobody had in mind."
-    ),
-    shows=(
-        "'cached metadata has changed from … to …', the group leader rejoins; a topic was created or "
-        "got more partitions just before."
-    ),
-    remedy="Create topics in batches; make pattern subscriptions as narrow as they can be.",
-    usual="planned",
     propose=propose,
     evidence_types=(Request, ev.TopicChanged, ev.GroupEpochBumped, *subscriptions.GIVING, *REFUSING, *WAITING),
     signs=(
@@ -102,7 +90,6 @@ CAUSE = Cause(
     ),
     implies=("slow-processing", "rebalance-straggler"),
     lookalikes=("subscription-change", "enforced-rebalance"),
-    settings=("metadata.max.age.ms",),
 )
 
 

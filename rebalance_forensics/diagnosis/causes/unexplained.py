@@ -54,18 +54,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="A rebalance, or a member that never joined, whose cause the logs do not show.",
-    mechanism=(
-        "Something made the coordinator rebalance or kept a member out, and the lines that would name it are missing: "
-        "a log is missing, a log level is too high, the logs cover too little time, or a client logs nothing."
-    ),
-    shows=(
-        "A new generation without a departure, an arrival, a changed subscription or metadata, or a coordinator move; "
-        "members that subscribed but never were in a generation; Connect workers that stay behind in the config topic "
-        "and rejoin for it."
-    ),
-    remedy="Add the logs that the gaps name: the coordinator's server.log and the members' logs at INFO.",
-    usual="unknown",
     propose=propose,
     signs=(
         # A lead that is there speaks against "nobody knows"; what matters is where each was looked for.

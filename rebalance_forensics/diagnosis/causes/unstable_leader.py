@@ -38,16 +38,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="Leadership moves in every rebalance while the members stay the same.",
-    mechanism=(
-        "The coordinator keeps the leader as long as it rejoins. A leader that is always late loses the "
-        "role, and an assignor that keeps state in the leader starts from nothing each time."
-    ),
-    shows="Another leader in every generation, the same members.",
-    remedy="Find out why the leader rejoins late: slow poll loops, long rebalance listeners.",
-    usual="fault",
     propose=propose,
-    settings=("max.poll.interval.ms", "heartbeat.interval.ms"),
 )
 
 

@@ -23,14 +23,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 CAUSE = Cause(
-    summary="A member unsubscribed from all topics and thereby left the group.",
-    mechanism="unsubscribe() sends LeaveGroup; the consumer object stays open and may subscribe again as a new member.",
-    shows="Leave reason 'the consumer unsubscribed from all topics'.",
-    remedy="Use pause() instead of unsubscribe() to stop reading for a while.",
-    usual="planned",
     propose=propose,
     signs=(speaks_for(departures.unsubscribe_logged, DECISIVE + WEAK),),
     implies=("member-left", "scaling-flap"),
     lookalikes=("member-left", "scale-in"),
-    kips=("KIP-800",),
 )

@@ -1,22 +1,30 @@
-"""What explanations look up: settings, KIPs, follow-ups, what stands behind causes, and causes that look alike."""
+"""What explanations look up: causes and what is behind them, follow-ups, lookalikes, settings, KIPs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import yaml
 from msgspec import Struct, convert
 
 WHERE = "https://cwiki.apache.org/confluence/display/KAFKA/Kafka+Improvement+Proposals"
+Usual = Literal["fault", "planned", "benign", "unknown"]
 
 
-class FollowUp(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A rebalance that only follows from an earlier one: what it is for, and what it costs."""
+class Topic(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A root cause, a thing behind one, or a rebalance that only follows from another: how it comes about, what to do.
+
+    `shows` is how logs show it; `settings` and `kips` are those that matter to it.
+    """
 
     summary: str
-    mechanism: str
-    remedy: str = "Nothing to do: it belongs to the rebalance before it; look at what caused that."
+    mechanism: str = ""
+    shows: str = ""
+    remedy: str
+    usual: Usual = "unknown"
     settings: tuple[str, ...] = ()
     kips: tuple[str, ...] = ()
 
@@ -28,31 +36,25 @@ class Lookalikes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     apart: str
 
 
-class LinkKind(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What may stand behind a cause: what it is, how it shows, what to do about it."""
-
-    summary: str
-    shows: str
-    remedy: str
-
-
 class Glossary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The file glossary.yaml."""
 
+    causes: dict[str, Topic]
     settings: dict[str, str]
     kips: dict[str, str]
-    follow_ups: dict[str, FollowUp]
+    follow_ups: dict[str, Topic]
     lookalikes: tuple[Lookalikes, ...]
-    links: dict[str, LinkKind]
+    links: dict[str, Topic]
+
+    def neighbours_of(self, cause: str) -> Iterator[tuple[str, str]]:
+        """Yield each cause that looks like this one, and how to tell them apart."""
+        for pair in self.lookalikes:
+            if cause in pair.causes:
+                yield pair.causes[cause == pair.causes[0]], pair.apart
 
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-GLOSSARY = convert(yaml.load(Path(__file__).with_suffix(".yaml").read_bytes(), Loader=_LOADER), Glossary)  # noqa: S506 - it is safe
-SETTINGS, KIPS, FOLLOW_UPS, LINKS = GLOSSARY.settings, GLOSSARY.kips, GLOSSARY.follow_ups, GLOSSARY.links
-
-
-def neighbours_of(cause: str) -> Iterator[tuple[str, str]]:
-    """Yield each cause that looks like this one, and how to tell them apart."""
-    for pair in GLOSSARY.lookalikes:
-        if cause in pair.causes:
-            yield pair.causes[cause == pair.causes[0]], pair.apart
+@cache
+def glossary() -> Glossary:
+    """The glossary; most reports need none of it."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return convert(yaml.load(Path(__file__).with_suffix(".yaml").read_bytes(), Loader=loader), Glossary)  # noqa: S506 - it is safe

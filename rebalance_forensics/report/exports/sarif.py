@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import quote
 
-from rebalance_forensics.diagnosis.engine.discovery import all_causes
 from rebalance_forensics.diagnosis.model import Incident, RootCause, Severity
+from rebalance_forensics.diagnosis.reference.glossary import glossary
 from rebalance_forensics.report.differential import chance
 from rebalance_forensics.report.documents import Document, Json, written
 from rebalance_forensics.report.model import Report
@@ -34,7 +34,7 @@ def export(report: Report) -> str:
 
 
 def _rule(cause: str) -> Document:
-    known = all_causes().get(cause)
+    known = glossary().causes.get(cause)
     if known is None:
         return {"id": cause, "name": cause, "shortDescription": {"text": cause.replace("-", " ")}}
     return {
