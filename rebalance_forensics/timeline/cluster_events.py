@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.group_attribution import is_of_a_process, name
 from rebalance_forensics.timeline.identity.copied_logs import without_copies
 from rebalance_forensics.timeline.identity.log_writers import instance_of, with_brokers, with_roles
 from rebalance_forensics.timeline.identity.names import application_of, has_unique_suffix, streams_client
-from rebalance_forensics.timeline.identity.participants import home_of, member_ids_in, place_name
+from rebalance_forensics.timeline.identity.participants import Participants, home_of, member_ids_in, place_name
 from rebalance_forensics.timeline.orchestration import Orchestration
 from rebalance_forensics.timeline.process_logs import ProcessLog, ProcessLogs
 from rebalance_forensics.timeline.time_index import grouped, linked, lists_by_key, sets_by_key
@@ -402,7 +402,7 @@ def clusters_of_logs(own: Sequence[Event], brokers: BrokerLogs) -> Mapping[str, 
 
     Also empty where logs of two clusters have a member in common: a file that was put together proves nothing.
     """
-    ids = {event.speaker.file: event.cluster_id for event in own if isinstance(event, ev.ClusterReported)}
+    ids = _cluster_ids(own)
     created = (e for e in own if isinstance(e, ev.GenerationStabilized))
     counts = lists_by_key((e.speaker.file, (e.at, e.generation)) for e in created if e.at is not None)
     hosts = {event.speaker.file: event.speaker.host for event in own if event.speaker.role == "broker"}
@@ -425,6 +425,26 @@ def clusters_of_logs(own: Sequence[Event], brokers: BrokerLogs) -> Mapping[str, 
         elif apart and coordinator is not None:
             found |= dict.fromkeys(together, hosts[coordinator] or coordinator)
     return found if len({*found.values()}) > 1 else {}
+
+
+def reported_clusters(own: Sequence[Event], participants: Participants) -> Mapping[str, str]:
+    """Log -> the id of the cluster that its client reports, or most clients whose members its broker names.
+
+    Several where `clusters_of_logs` finds a common member and therefore keeps all lines in one group.
+    """
+    found = _cluster_ids(own)
+    if len({*found.values()}) <= 1:
+        return found
+    named: dict[str, Counter[str]] = defaultdict(Counter)
+    for event in own:
+        participant = participants.of_member(getattr(event, "member", None) or "")
+        if event.speaker.role == "broker" and participant is not None:
+            named[event.speaker.file].update(found[file] for file in participant.files if file in found)
+    return found | {path: clusters.most_common(1)[0][0] for path, clusters in named.items() if clusters}
+
+
+def _cluster_ids(own: Iterable[Event]) -> dict[str, str]:
+    return {event.speaker.file: event.cluster_id for event in own if isinstance(event, ev.ClusterReported)}
 
 
 def _count_by_turns(counted: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> bool:

@@ -183,10 +183,6 @@ class NearbyLines:
         """The lines of these types."""
         return joined((log.of_type(*kinds) for log in self.logs), by_time_then_origin) if self.logs else NOTHING
 
-    def until(self, place: str) -> int:
-        """The time of the last line at a place; 0 without any."""
-        return max((time_of(log[-1]) for log in self.logs if log.place_name == place), default=0)
-
     def openings(self, participants: Participants) -> TimeIndex[Event]:
         """The first line of each participant's process in each log, and the first that reports its start."""
         parts = [part for speaker, parts in self.spoken(participants).items() for part in parts if speaker is not None]

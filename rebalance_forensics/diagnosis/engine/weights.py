@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
@@ -19,7 +18,7 @@ from rebalance_forensics.diagnosis.sign import (
     Unobservable,
     subject_key,
 )
-from rebalance_forensics.events.process import ClusterReported
+from rebalance_forensics.timeline.cluster_events import reported_clusters
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 NO_CLUES: Mapping[Row, Answer] = MappingProxyType({})
@@ -71,27 +70,17 @@ def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis)
 
 
 def spans_clusters(timeline: Timeline, hypothesis: Hypothesis) -> bool:
-    """Whether it blames members by what was logged in another cluster: groups of one name are two groups there."""
-    clusters = timeline.cached(clusters_of_logs)
+    """True if it blames members by what was logged in another cluster: groups of one name are two groups there."""
+    clusters = timeline.cached(_clusters_of_logs)
     if len({*clusters.values()}) <= 1:
         return False
-    files = {event.origin.path for event in (*hypothesis.because, *hypothesis.circumstances)}
+    files = {event.speaker.file for event in (*hypothesis.because, *hypothesis.circumstances)}
     files |= {file for participant in hypothesis.participants for file in participant.files}
     return len({clusters[file] for file in files if file in clusters}) > 1
 
 
-def clusters_of_logs(timeline: Timeline) -> Mapping[str, str]:
-    """The cluster of each log: its client is connected to it ("Cluster ID: …"), or its broker names such a client."""
-    reports = timeline.own.of_type(ClusterReported)
-    found = {event.origin.path: event.cluster_id for event in reports if event.group == timeline.group}
-    if len({*found.values()}) <= 1:
-        return found
-    named: dict[str, Counter[str]] = defaultdict(Counter)
-    for event in timeline.own:
-        participant = timeline.participants.of_member(getattr(event, "member", None) or "")
-        if event.speaker.role == "broker" and participant is not None:
-            named[event.origin.path].update(found[file] for file in participant.files if file in found)
-    return found | {path: clusters.most_common(1)[0][0] for path, clusters in named.items() if clusters}
+def _clusters_of_logs(timeline: Timeline) -> Mapping[str, str]:
+    return reported_clusters(timeline.own, timeline.participants)
 
 
 def subject_of(timeline: Timeline, hypothesis: Hypothesis) -> Subject:

@@ -18,7 +18,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id
-from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
+from rebalance_forensics.timeline.identity.participants import member_ids_in
 from rebalance_forensics.timeline.releases import Affected, Release, Side, any_in, parse_release, releases_of
 from rebalance_forensics.timeline.timeouts import number_of
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, ONE_SCALING_MS
@@ -76,8 +76,6 @@ class Witness:
         self.timeline: Timeline = weakref.proxy(timeline)
         self.last = timeline.last
         self._parties: dict[int, frozenset[int]] = {}
-        said_by_brokers = (time_of(e) for e in timeline.own if e.speaker.role == "broker")
-        self._last_of_brokers = max([*said_by_brokers, *map(time_of, timeline.ungrouped[-1:])], default=0)
 
     def between(self, names: Iterable[str], begin: int, end: int) -> Iterator[Event]:
         """The events of these types in [begin, end], type by type in time order."""
@@ -85,13 +83,10 @@ class Witness:
             yield from self.timeline.of(EVENT_TYPES[name]).between(max(begin, 1), end)
 
     def goes_on(self, event: Event, until: int, *, brokers: bool) -> bool:
-        """True if the log that would show it reaches that far."""
-        if brokers:
-            return self._last_of_brokers >= until
-        place = place_name(event)
-        timeline = self.timeline
-        ends = timeline.own.until.get(place, 0), timeline.ungrouped.until.get(place, 0), timeline.nearby.until(place)
-        return max(ends) >= until
+        """True if a log that would show what comes after the event reaches that far."""
+        coverage, speaker = self.timeline.coverage, self.timeline.participants.of_speaker(event)
+        logs = coverage.brokers if brokers or event.speaker.role == "broker" else coverage.of(speaker)
+        return any(log.end >= until for log in logs)
 
     def parties(self, event: Event) -> frozenset[int]:
         """The participants an event is about: its speaker, or the members a coordinator names."""

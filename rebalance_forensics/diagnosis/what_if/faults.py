@@ -14,9 +14,9 @@ from msgspec import Struct
 from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.join_barriers import late_join
-from rebalance_forensics.timeline.ownership.losses import why_silent
+from rebalance_forensics.timeline.ownership.losses import LossEstimator
 from rebalance_forensics.timeline.ownership.owners import ownership_of
-from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, shown_poll_ms, shown_session_ms
+from rebalance_forensics.timeline.timeouts import owner_of, shown_session_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 
 
@@ -123,23 +123,16 @@ def _departure(timeline: Timeline, departure: Departure, ended: int) -> list[Fau
     name, at, back = departure.participant.name, departure.at, departure.returned
     if departure.why in _CLOSED:
         return [Went(member=name, at=at, how="closed")]
-    poll, session = shown_poll_ms(timeline, any_member=True), shown_session_ms(timeline)
-    if departure.why == "poll-timeout" and poll is not None and (back is None or back.start is None):
+    owner = owner_of(timeline, departure)
+    loss, session = LossEstimator(timeline).departed(departure, owner, at), shown_session_ms(timeline, owner)
+    if departure.why == "poll-timeout" and loss.bounded and (back is None or back.start is None):
         until = back.at if back is not None else max(ended, at)
-        return [StoodStill(member=name, begin=at - poll, end=until, how="stuck")]
+        return [StoodStill(member=name, begin=loss.at, end=until, how="stuck")]
     if departure.why != "session-expired" or session is None:
         return None
-    heard = at - session
-    since = max(heard + heartbeat_interval_ms(timeline) // 2, _last_words(timeline, departure))
-    if back is not None and back.start is None and why_silent(timeline, departure) in _RUNNING:
-        return [StoodStill(member=name, begin=since, end=back.at, how="frozen", heard=heard)]
-    return [Went(member=name, at=since, how="died", heard=heard)]
-
-
-def _last_words(timeline: Timeline, departure: Departure) -> int:
-    """The end of its own log, where it died; a later process under the same name writes on."""
-    end = timeline.coverage.ends(departure.participant)
-    return end if end is not None and end <= departure.at and departure.returned is None else 0
+    if back is not None and back.start is None and loss.why in _RUNNING:
+        return [StoodStill(member=name, begin=loss.at, end=back.at, how="frozen", heard=at - session)]
+    return [Went(member=name, at=loss.at, how="died", heard=at - session)]
 
 
 def _stragglers(timeline: Timeline, rebalances: Sequence[Rebalance], known: set[str]) -> Iterator[StoodStill]:

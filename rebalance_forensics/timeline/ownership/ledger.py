@@ -17,19 +17,15 @@ from rebalance_forensics.timeline.time_index import sets_by_key
 from rebalance_forensics.timeline.timeouts import Owner
 
 
-class PartitionReading(Struct, frozen=True, kw_only=True):
-    """A member read a partition for a while; `why` is what ended it, None while it still reads.
+class Loss(Struct, frozen=True, kw_only=True):
+    """The last time at which a member read its partitions, and why it read no longer; `why` is None while it reads.
 
-    `certain`: its end stands in a line. Else it lies between `earliest` and what the logs show, `end` being the best
-    estimate. `missed_at` is when the group noticed that the member was gone. `bounded` is False where no timeout is
-    known: the member may have stopped reading long before.
+    `certain`: a line shows that time. Else it lies between `earliest` and `missed_at`, when the group noticed that the
+    member was out, and `at` is the best estimate. `bounded` is False where no timeout is known: the member may have
+    stopped reading long before.
     """
 
-    partition: str
-    participant: Participant
-    client: str | None
-    begin: int
-    end: int
+    at: int
     why: WhyUnread | None
     certain: bool = True
     earliest: int | None = None
@@ -37,15 +33,24 @@ class PartitionReading(Struct, frozen=True, kw_only=True):
     bounded: bool = True
 
 
-class Loss(Struct, frozen=True, kw_only=True):
-    """The loss of a member's partitions: its last time as a reader, the reason, and how well that is known."""
+class PartitionReading(Struct, frozen=True):
+    """A member read a partition from `begin` until its loss."""
 
-    at: int
-    why: WhyUnread
-    certain: bool = True
-    earliest: int | None = None
-    missed_at: int | None = None
-    bounded: bool = True
+    partition: str
+    owner: Owner
+    begin: int
+    loss: Loss
+
+    @property
+    def end(self) -> int:
+        """When it read last, or the end of the logs."""
+        return self.loss.at
+
+    @property
+    def client(self) -> str:
+        """The client that read it."""
+        participant, client = self.owner
+        return client or participant.name
 
 
 @dataclass(slots=True)
@@ -88,27 +93,17 @@ class Ledger:
             self.holders[partition].discard(owner)
             taken = self.taken.get(owner, {}).pop(partition, None)
             end = loss.at if taken is None else min(loss.at, taken)
+            earliest = None if loss.earliest is None else max(since, min(loss.earliest, end))
+            own = replace(loss, at=max(since, end), certain=loss.certain and taken is None, earliest=earliest)
             self._given_back.setdefault(owner, []).append(len(self.readings))
-            self.readings.append(
-                PartitionReading(
-                    partition=partition,
-                    participant=owner[0],
-                    client=owner[1] or owner[0].name,
-                    begin=since,
-                    end=max(since, end),
-                    why=loss.why,
-                    certain=loss.certain and taken is None,
-                    earliest=None if loss.earliest is None else max(since, min(loss.earliest, end)),
-                    missed_at=loss.missed_at,
-                    bounded=loss.bounded,
-                )
-            )
+            self.readings.append(PartitionReading(partition, owner, since, own))
 
     def closed(self, owner: Owner, at: int) -> None:
         """End everything the owner reads; what it revoked just before, it revoked in order to stop."""
         for place in self._given_back.pop(owner, ()):
-            if self.readings[place].why == "revoked":
-                self.readings[place] = replace(self.readings[place], why="stopped")
+            reading = self.readings[place]
+            if reading.loss.why == "revoked":
+                self.readings[place] = replace(reading, loss=replace(reading.loss, why="stopped"))
         self.release(owner, [*self.owned.get(owner, ())], Loss(at=at, why="stopped"))
 
     def owners(self, participant: Participant | None) -> list[Owner]:
@@ -122,15 +117,9 @@ class Ledger:
             for partition, since in partitions.items():
                 taken = self.taken.get(owner, {}).get(partition)
                 over = min(until, taken) if taken is not None else until
-                yield PartitionReading(
-                    partition=partition,
-                    participant=owner[0],
-                    client=owner[1] or owner[0].name,
-                    begin=since,
-                    end=max(since, over),
-                    why=None if over >= end else "unknown",
-                    certain=over >= end,
-                )
+                why: WhyUnread | None = None if over >= end else "unknown"
+                loss = Loss(at=max(since, over), why=why, certain=over >= end)
+                yield PartitionReading(partition, owner, since, loss)
 
 
 class Consumers:

@@ -141,7 +141,7 @@ def _absence(
         started_at=departure.at - least_session if expired else loss.at,
         ended_at=assigned,
         client_id=owner[1] or departure.participant.name,
-        why=loss.why,
+        why=loss.why or "unknown",
         at_least=not loss.bounded or loss.why == "unknown" or timeline.mode == "server-side",
         missed_at=departure.at,
         from_earliest=loss.earliest,

@@ -25,7 +25,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import LateJoin, late_joins
 from rebalance_forensics.timeline.model import Generation, PartitionLeader, ReadSpan, UnreadSpan, WhyUnread
-from rebalance_forensics.timeline.ownership.ledger import Consumers, PartitionReading
+from rebalance_forensics.timeline.ownership.ledger import Consumers, Loss, PartitionReading
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
 from rebalance_forensics.timeline.ownership.replay import OwnershipReplay, dropped, unit_of
 from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex, grouped, lists_by_key, united
@@ -98,7 +98,7 @@ def ownership_of(timeline: Timeline) -> Ownership:
         for reading in (*ledger.readings, *ledger.still_read(ends_by_owner, end))
         for part in _while_polling(late, reading)
     ]
-    readings = sorted(found, key=lambda r: (r.begin, r.partition, r.client or ""))
+    readings = sorted(found, key=lambda r: (r.begin, r.partition, r.client))
     gaps = [*_gaps(readings, Gaps(timeline, knowledge, end))]
     return Ownership(
         spans=_index(gap for gap in gaps if isinstance(gap, UnreadSpan)),
@@ -136,10 +136,10 @@ def _known_until(
 def _while_polling(late: LateJoins, reading: PartitionReading) -> Iterator[PartitionReading]:
     # A reading without the times in which its owner held up a join barrier: it did not call poll() then.
     begin = reading.begin
-    for join in late.get(reading.participant, ()):
+    for join in late.get(reading.owner[0], ()):
         since = join.rebalance.started_at
         if begin < since < reading.end:
-            yield replace(reading, begin=begin, end=since, why="stuck", certain=False, earliest=begin)
+            yield replace(reading, begin=begin, loss=Loss(at=since, why="stuck", certain=False, earliest=begin))
             begin = min(join.joined_at, reading.end)
     if begin < reading.end or begin == reading.begin:
         yield replace(reading, begin=begin)
@@ -158,7 +158,7 @@ def _index(spans: Iterable[S]) -> IntervalIndex[S]:
 
 def _read(readings: Sequence[PartitionReading]) -> Iterator[ReadSpan]:
     """Partitions that one member read from the same moment to the same moment stand together."""
-    spans = (((r.begin, None if r.why is None else r.end, r.participant.name), r.partition) for r in readings)
+    spans = (((r.begin, None if r.loss.why is None else r.end, r.owner[0].name), r.partition) for r in readings)
     for (begin, end, member), partitions in lists_by_key(spans).items():
         yield ReadSpan(partitions=tuple(partitions), member=member, started_at=begin, ended_at=end)
 
@@ -272,8 +272,8 @@ class Gaps:
     def between(self, readings: Sequence[PartitionReading]) -> Iterator[UnreadSpan | UnknownSpan]:
         """The gaps of one partition; `readings` are in the order of their begins."""
         for reading in readings:
-            if not reading.bounded:  # without a timeout nothing bounds how early the member had stopped reading
-                begin = reading.begin if reading.earliest is None else reading.earliest
+            if not reading.loss.bounded:  # without a timeout nothing bounds how early the member had stopped reading
+                begin = reading.begin if reading.loss.earliest is None else reading.loss.earliest
                 yield UnknownSpan(reading.partition, begin, max(begin, reading.end))
         latest = readings[0]
         for reading in readings[1:]:
@@ -281,9 +281,9 @@ class Gaps:
                 yield from self._gap(latest, reading.begin)
             if reading.end > latest.end:
                 latest = reading
-        if latest.why is not None and self._end - latest.end > SHORTEST_UNREAD_MS:
+        if latest.loss.why is not None and self._end - latest.end > SHORTEST_UNREAD_MS:
             yield from self._gap(latest, None)
-        elif latest.why == "dead":
+        elif latest.loss.why == "dead":
             yield UnknownSpan(latest.partition, latest.end, None)
 
     def _gap(self, before: PartitionReading, until: int | None) -> Iterator[UnreadSpan | UnknownSpan]:
@@ -303,17 +303,17 @@ class Gaps:
 
     def _unknown_from(self, before: PartitionReading, until: int | None) -> int | None:
         """The time from which a member without a log may have owned the partition; None where none can have."""
-        if before.why == "unknown" and before.missed_at is None:
+        if before.loss.why == "unknown" and before.loss.missed_at is None:
             return before.end
         if self._knowledge.nobody_else and until is not None:
             return None
         end = until if until is not None else self._end
         handed_on = self._knowledge.lost_between(before.end, end)
         # A coordinator that assigns by itself (KIP-848) hands on what was revoked without a generation of its own.
-        kept_back = before.why == "revoked" and not self._hands_on_unseen
+        kept_back = before.loss.why == "revoked" and not self._hands_on_unseen
         if handed_on is not None or self._knowledge.complete_at(before.end) or kept_back:
             return handed_on
-        return max(before.end, before.missed_at or before.end)
+        return max(before.end, before.loss.missed_at or before.end)
 
     def _gone(self, partition: str, begin: int, until: int | None) -> int | None:
         """When the partition or task ceased to exist within a gap: topic deleted, connector removed or cut in tasks."""
@@ -335,15 +335,15 @@ class Gaps:
             ended_at=until,
             client_id=before.client,
             why=self._why(before, until),
-            certain=certain and before.certain,
-            from_earliest=before.earliest,
+            certain=certain and before.loss.certain,
+            from_earliest=before.loss.earliest,
             to_latest=latest,
-            missed_at=before.missed_at,
+            missed_at=before.loss.missed_at,
         )
 
     def _why(self, before: PartitionReading, until: int | None) -> WhyUnread:
         """The reason of a gap: what ended the reading, or an assignment after it that failed or left this out."""
-        end, why = until if until is not None else self._end, before.why or "unknown"
+        end, why = until if until is not None else self._end, before.loss.why or "unknown"
         if why not in _GIVEN_BACK:
             return why
         if self._failures.any_between(before.end, end):
