@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import rebalance_forensics as rf
+from rebalance_forensics.diagnosis.engine.confidence import PROBABLE
 from tests.diagnosis.test_slow_processing import slow_member
 from tests.story import Side, Story, ms
 
@@ -426,3 +427,23 @@ def test_the_broker_that_refused_is_the_one_found_before_even_where_times_are_wh
     )
     (incident,) = rf.analyze(tmp_path, engine="local").report.incidents
     assert [culprit.name for culprit in incident.root_causes[0].culprits] == ["broker-2"]
+
+
+LOADING = (
+    "Offset commit failed on partition orders-0 at offset 42: The coordinator is loading and hence can't process "
+    "requests."
+)
+STOPPING = (
+    "Attempt to heartbeat with Generation{generationId=5, memberId='c-1-0a', protocol='range'} and group instance id "
+    "Optional.empty failed due to COORDINATOR_NOT_AVAILABLE, resetting generation"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"), [(LOADING, "had not loaded the group yet"), (STOPPING, "does not coordinate the group")]
+)
+def test_a_member_that_meets_a_loading_or_stopping_coordinator_shows_that_it_moves(line: str, words: str) -> None:
+    cause = Story(seen="clients").client("c-1", "01:10:00.000", line).the_incident().root_causes[0]
+    assert cause.cause == "coordinator-failover"
+    assert words in cause.narrative
+    assert cause.confidence < PROBABLE

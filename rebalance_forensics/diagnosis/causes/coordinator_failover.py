@@ -67,6 +67,9 @@ REFUSED_AGAIN = clue(
     WEAK,
     "the broker that a member was sent to refused every attempt to join or commit: it is not the coordinator",
 )
+LOADING = clue(
+    "coordinator-was-loading", WEAK, "a broker that a member asked had not loaded the group yet: it leads it only since"
+)
 UNLOADED = clue("group-unloaded", DECISIVE, "its coordinator unloaded the group, or was stopped or restarted under it")
 SUCCEEDED = clue("another-spoke-for-it", DECISIVE, "one broker spoke for the group, and later another one")
 FOUND_ANOTHER = clue("another-coordinator-found", DECISIVE, "a member lost its coordinator and then found another one")
@@ -84,11 +87,12 @@ _WITHOUT_A_MOVE: Mapping[Row, str] = {
     ANSWERED: "answered that it did not coordinate the group",
     REFUSED_A_STARTER: "answered that it did not coordinate the group",
     REFUSED_AGAIN: "refused every attempt to join or commit: it does not coordinate the group",
+    LOADING: "had not loaded the group yet: it had just restarted, or had taken over from another broker",
 }
 # The best first.
 _SHOWN_BY: Mapping[ShownBy, Row] = {
     "load": LOADED, "losses": LOST_BY_MOST, "another": FOUND_ANOTHER, "unload": UNLOADED, "succession": SUCCEEDED,
-    "unreachable": UNREACHABLE, "answer": ANSWERED, "refusals": REFUSED_AGAIN,
+    "unreachable": UNREACHABLE, "answer": ANSWERED, "refusals": REFUSED_AGAIN, "loading": LOADING,
 }  # fmt: skip
 
 

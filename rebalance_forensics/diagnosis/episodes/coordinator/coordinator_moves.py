@@ -62,14 +62,25 @@ _REFUSED = re.compile(r"connection refused|ECONNREFUSED", re.IGNORECASE)
 # Without any of these lines there is no move, unless two brokers log for the group one after the other.
 _MOVING = (*_ANSWERED, *_JOINING, ev.GroupLoaded, ev.GroupUnloaded, ev.BrokerStarted, ev.BrokerStopped)
 ShownBy = Literal[
-    "load", "losses", "answer", "refusal", "refusals", "another", "unreachable", "unload", "succession", "nothing"
+    "load",
+    "losses",
+    "answer",
+    "refusal",
+    "refusals",
+    "loading",
+    "another",
+    "unreachable",
+    "unload",
+    "succession",
+    "nothing",
 ]
 """The evidence for a move.
 
 `load`: a broker loads the group. `losses`: most members lose their coordinator. `answer`: a broker answers a member
 with NOT_COORDINATOR. `another`: a member finds another coordinator. `unreachable`: connections to the coordinator are
 refused. `refusal`, `refusals`: NOT_COORDINATOR for a client
-that may not have joined yet, once or at every attempt to join or commit. `unload`: the former coordinator unloads the
+that may not have joined yet, once or at every attempt to join or commit. `loading`: a broker that a member asks has not
+loaded the group yet. `unload`: the former coordinator unloads the
 group or restarts. `succession`: another broker logs for the group. `nothing`: a broker restart that did not concern the
 group.
 """
@@ -385,7 +396,7 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
 
 
 def _refused_again(timeline: Timeline) -> Iterator[CoordinatorMove]:
-    """Moves shown by a client that every broker refuses with NOT_COORDINATOR until it is in the group again."""
+    """Moves shown by a client that brokers refuse until it is in the group again: they lead it no more, or not yet."""
     # One refusal of a JoinGroup is usual: a client may ask before the brokers agree who leads the offsets partition.
     refused: dict[object, list[Event]] = defaultdict(list)
     initial = formed_at(timeline)
@@ -393,7 +404,9 @@ def _refused_again(timeline: Timeline) -> Iterator[CoordinatorMove]:
         speaker = timeline.participants.of_speaker(event) or place_name(event)
         if isinstance(event, ev.JoinSucceeded | ev.JoinReported | ev.SyncSucceeded):
             yield from _repeated_refusals(timeline, refused.pop(speaker, []))
-        elif event.at is not None and event.at > initial and _is_answer(event) and not _still_starting(timeline, event):
+        elif event.at is None or event.at <= initial or _still_starting(timeline, event):
+            continue
+        elif _is_answer(event) or _is_loading(event):
             refused[speaker].append(event)
     for events in refused.values():
         yield from _repeated_refusals(timeline, events)
@@ -403,8 +416,11 @@ def _repeated_refusals(timeline: Timeline, refused: Sequence[Event]) -> Iterator
     asks_to_join = [e for e in refused if isinstance(e, ev.JoinFailed | ev.JoinRequested)]
     if len(refused) < 2 and len(asks_to_join) == len(refused):
         return
-    number = _found_before(timeline, refused[-1])
-    yield _of_run(timeline, refused, UNNAMED if number is None else f"broker-{number}", "refusals")
+    # What the client found last is the broker that loads the group, not the one that had it.
+    loading = all(map(_is_loading, refused))
+    number = None if loading else _found_before(timeline, refused[-1])
+    broker = UNNAMED if number is None else f"broker-{number}"
+    yield _of_run(timeline, refused, broker, "loading" if loading else "refusals")
 
 
 def _found_before(timeline: Timeline, refused: Event) -> int | None:
@@ -448,10 +464,20 @@ def _next_found(timeline: Timeline, lost: ev.CoordinatorLost) -> int | None:
 
 
 def _is_answer(event: Event) -> bool:
-    """True for NOT_COORDINATOR in the wording of any client."""
+    """True for NOT_COORDINATOR in any client's words, and for a heartbeat that a stopping coordinator refuses."""
     if isinstance(event, ev.CoordinatorLost):
         return event.cause is not None and _NOT_COORDINATOR.search(event.cause) is not None
-    return getattr(event, "error", None) == "NOT_COORDINATOR"
+    error = getattr(event, "error", None)
+    # GroupCoordinator.validateGroupStatus; a commit gets it as well when __consumer_offsets cannot be written.
+    stopping = isinstance(event, ev.HeartbeatFailed) and error == "COORDINATOR_NOT_AVAILABLE"
+    return stopping or error == "NOT_COORDINATOR"
+
+
+def _is_loading(event: Event) -> bool:
+    """True where a broker that answers a member has not loaded its group yet: it leads it only since."""
+    # A client that joins may meet a cluster that has just started.
+    error = getattr(event, "error", None)
+    return error == "COORDINATOR_LOAD_IN_PROGRESS" and not isinstance(event, ev.JoinFailed | ev.JoinRequested)
 
 
 def _lost_at_different_times(timeline: Timeline, run: list[Event]) -> bool:
