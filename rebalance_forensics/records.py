@@ -82,5 +82,7 @@ class LogRecord(Struct, frozen=True, kw_only=True, gc=False):
     uptime_ms: int | None = None
     program: str | None = None
     """The program or unit that wrote the line, as syslog or the journal names it."""
+    pid: int | None = None
+    """Its process id, where the layout prints it: that of syslog may be that of Docker or of `logger`."""
     borrows_time: bool = False
     """True where `at` is that of the record above: the line was written then or later."""

@@ -109,7 +109,9 @@ def _speaker(match: Match, record: LogRecord, host: str | None, component: str |
     role = _who(match, record.logger)
     if role == "unknown":
         role = _role(role, _component(match, component))
-    return _spoken(match.speaker, record.origin.path, record.host or host, record.thread, record.logger, role)
+    return _spoken(
+        match.speaker, record.origin.path, record.host or host, record.thread, record.logger, record.pid, role
+    )
 
 
 def _who(match: Match, logger: str | None) -> Role:
@@ -132,7 +134,13 @@ def _names_a_group(settings: object) -> bool:
 
 @lru_cache(maxsize=4096)
 def _spoken(
-    words: SpeakerWords, path: str, host: str | None, thread: str | None, logger: str | None, role: Role
+    words: SpeakerWords,
+    path: str,
+    host: str | None,
+    thread: str | None,
+    logger: str | None,
+    pid: int | None,
+    role: Role,
 ) -> Speaker:
     """One object for each speaker: a log has few, and each writes many lines."""
     return Speaker(
@@ -145,6 +153,7 @@ def _spoken(
         thread=words.thread or thread,
         task=words.task,
         offsets_partition=words.offsets_partition,
+        pid=pid,
         component=simple_name(logger) if logger else None,
     )
 

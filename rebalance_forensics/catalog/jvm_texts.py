@@ -157,11 +157,15 @@ _NATIVE = re.compile(
 )
 _PROBLEMATIC = re.compile(r"^# Problematic frame:\n# ([^\n]+)", re.MULTILINE)
 _PID = re.compile(r"\bpid=(\d+)")
+_COMMAND = re.compile(r"^java_command: (\S+)", re.MULTILINE)
+# The options of the JVM come first; their values stand behind `=` or `:`.
+_COMMAND_LINE = re.compile(r"^Command Line: (?:-\S* )*([^\s-]\S*)", re.MULTILINE)
+_LISTED = re.compile(r"^(?:=>| ) ?0x[0-9a-f]{4,16} JavaThread \"([^\"\n]*)\"", re.MULTILINE)
 _USED = re.compile(r"\btotal (\d+[KM]), used (\d+[KM])")
 
 
 def vm_error(text: str) -> Fields:
-    """What a JVM died of, from its last words or its hs_err file: the signal or error, the frame, its pid, its heap."""
+    """What a JVM died of, from its last words or its hs_err file."""
     signal, memory, native = _SIGNAL.search(text), _OUT_OF_MEMORY.search(text), _NATIVE.search(text)
     reason = signal[1] if signal else native[0].lstrip("# ") if native else None
     frame, pid = _PROBLEMATIC.search(text), _PID.search(text)
@@ -170,6 +174,10 @@ def vm_error(text: str) -> Fields:
         "frame": " ".join(frame[1].split()).partition(" @ 0x")[0] if frame else None,
         "pid": int(pid[1]) if pid else None,
     }
+    if program := _COMMAND.search(text) or _COMMAND_LINE.search(text):
+        found["program"] = program[1]
+    if "\nJava Threads: " in text:
+        found["threads"] = tuple(_LISTED.findall(text))
     if used := _USED.findall(text):
         # Parallel and Serial list the generations one by one.
         found["size_kib"] = sum(kib(size) for size, _ in used)

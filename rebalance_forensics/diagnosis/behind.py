@@ -32,31 +32,6 @@ _FULL_IN_TENTHS = 9
 _KIB_A_GIB = 1 << 20
 # Links by which somebody wanted the stop or the start.
 _PLANNED = frozenset(("stopped", "rollout", "recreated", "scaled-down", "scaled-up"))
-# Words in the names of logs and units that do not identify an application.
-_OF_ANY_LOG = frozenset(
-    {
-        "gc",
-        "log",
-        "current",
-        "pid",
-        "jvm",
-        "safepoint",
-        "service",
-        "gz",
-        "txt",
-        "app",
-        "old",
-        "thread",
-        "threads",
-        "dump",
-        "jstack",
-        "jcmd",
-        "stack",
-        "tdump",
-        "hs",
-        "err",
-    }
-)
 # Units and cgroups named by ids.
 _WITHOUT_NAME = re.compile(
     r"(?:docker|cri-containerd|crio|libpod|session|run|user)-[\w.:-]+\.scope|user@\d+\.service|[0-9a-f]{12,}|.*\.slice"
@@ -100,26 +75,6 @@ def longest_first(stops: Iterable[ThreadsStopped]) -> tuple[ThreadsStopped, ...]
     )
 
 
-def application_words(name: str) -> set[str]:
-    """Words in the name of a file or unit that identify its application; empty for `gc.log`."""
-    return words_of(name.rpartition("/")[2]) - _OF_ANY_LOG
-
-
-def words_of(name: str) -> set[str]:
-    """The words of a name, in lower case."""
-    return {word for word in re.split(r"[^a-z]+", name.lower()) if len(word) > 1}
-
-
-def begins_or_ends_with(name: Sequence[str], own: Sequence[str]) -> bool:
-    """True where some words are those of a name, or begin or end with them; a single word is shared by chance."""
-    return bool(own) and (name == own or (len(own) > 1 and own in (name[: len(own)], name[-len(own) :])))
-
-
-def sequence_of(name: str) -> list[str]:
-    """The words and numbers of a name in their order, in lower case."""
-    return [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
-
-
 def unit_of(kill: ProcessKilled) -> str | None:
     """The unit that a line or its cgroup names; None for one with the id of a container or a session in its place."""
     unit = (kill.unit or "").rpartition("/")[2]
@@ -155,9 +110,16 @@ def behind_pause(stops: Sequence[ThreadsStopped]) -> tuple[Link, ...]:
 
 
 def behind_end(
-    kills: Sequence[ProcessKilled | ContainerReported], died: ProcessDied | None, last: ThreadsStopped | None = None
+    kills: Sequence[ProcessKilled | ContainerReported],
+    died: ProcessDied | None,
+    last: ThreadsStopped | None = None,
+    *,
+    surely: bool = True,
 ) -> tuple[Link, ...]:
-    """Why the process ended: who killed it, and for what, or what its JVM died of; `last` is its last collection."""
+    """Why the process ended: who killed it, and for what, or what its JVM died of; `last` is its last collection.
+
+    What killed some `java` of its host, and is not `surely` its end, is a link of less confidence.
+    """
     if not kills:
         if died is None or not died.reason:
             return ()
@@ -174,15 +136,22 @@ def behind_end(
     by_memory = next((e for e in by_host if e.why == "oom-kill"), None)
     first = by_memory or by_host[0]
     who = f"{first.command} (pid {first.pid})" if first.pid else first.unit or "the process"
+    who = who if surely else f"{who} on its host, and no line shows whose process that was"
     if by_memory is not None:
         killer = "The kernel" if first.by == "kernel" else "systemd reports that the kernel"
-        return (Link("oom-kill", f"{killer} killed {who}: out of memory.", 0.95, (*by_host[:3], *by_pod[:1])),)
+        why = f"{killer} killed {who}: out of memory." if surely else f"Out of memory, the kernel killed {who}."
+        return (Link("oom-kill", why, 0.95 if surely else 0.6, (*by_host[:3], *by_pod[:1])),)
     if first.why == "exited":
         return (Link("exited", f"systemd logged that {who} ended with status {first.signal}.", 0.9, by_host[:4]),)
     what = "killed" if first.why == "killed" else "crashed"
     logged_by = "The kernel" if first.by == "kernel" else "systemd"
     signal = f" by signal {first.signal}" if first.signal else f": {first.fault}" if first.fault else ""
-    return (Link(what, f"{logged_by} logged that {who} was ended{signal}.", 0.9, by_host[:4]),)
+    why = (
+        f"{logged_by} logged that {who} was ended{signal}."
+        if surely
+        else f"{logged_by} logged the end{signal} of {who}."
+    )
+    return (Link(what, why, 0.9 if surely else 0.6, by_host[:4]),)
 
 
 # The cause that says most comes first: a container at its limit also ends with exit code 137, an evicted one is killed.

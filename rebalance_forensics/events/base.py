@@ -37,6 +37,8 @@ class Speaker(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     thread: str | None = None
     task: str | None = None
     offsets_partition: int | None = None
+    pid: int | None = None
+    """The process id, where the layout prints it."""
     component: str | None = None
     """Simple name of the logging class (`ConsumerCoordinator`), where the layout prints it."""
     place: str | None = None

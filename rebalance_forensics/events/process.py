@@ -113,6 +113,10 @@ class ProcessDied(Event, frozen=True, kw_only=True):
     reason: str | None = None
     frame: str | None = None
     pid: int | None = None
+    program: str | None = None
+    """Its main class or archive, as its hs_err file prints it."""
+    threads: tuple[str, ...] | None = None
+    """Those of its threads that are consumers'; None where they are not listed."""
     after_kib: int | None = None
     size_kib: int | None = None
     or_later: bool = False
@@ -141,7 +145,7 @@ class ThreadsStopped(Event, frozen=True, kw_only=True):
     as_it_began: bool = False
     """True for a line whose time is that at which the threads were stopped, not at which they went on."""
     uptime_ms: int | None = None
-    """How long the JVM had run, where its log prints that and no time."""
+    """How long the JVM had run, where its log prints that."""
 
 
 class ThreadStack(Event, frozen=True, kw_only=True):

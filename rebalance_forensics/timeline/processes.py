@@ -16,6 +16,7 @@ from rebalance_forensics.records import Origin
 from rebalance_forensics.timeline.coverage import Coverage
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.facts import Start, Stop, numbered
+from rebalance_forensics.timeline.identity.own_process import ended_with
 from rebalance_forensics.timeline.identity.participants import (
     BY_PROCESS,
     Participant,
@@ -384,23 +385,16 @@ def _is_stop(event: Event) -> bool:
     return False
 
 
-def ended_with(participants: Participants, event: ev.ProcessDied) -> Sequence[Participant]:
-    """The participants that ended with a process: all that write to its log, or the only one beside its hs_err file."""
-    present = participants.at_place(event)
-    if event.or_later or event.pid is None or len(present) != 1:
-        return [participant for participant in present if event.speaker.file in participant.files]
-    return present
-
-
 def final_deaths(
     participants: Participants, events: EventIndex, nearby: NearbyLines, coverage: Coverage
 ) -> Iterator[tuple[Participant, ev.ProcessDied]]:
     """The deaths after which neither the participant nor any other process writes to the same log."""
     # Where the log goes on, several processes share it, and the JVM does not print which of them ended.
     heard: set[Participant] = set()
+    group = next((e.group for e in events if e.group is not None), "")
     for event in reversed(events) if events.has_type(ev.ProcessDied) else ():
         if isinstance(event, ev.ProcessDied) and event.at is not None:
-            for participant in ended_with(participants, event) if not coverage.goes_on_after(event) else ():
+            for participant in ended_with(group, participants, event) if not coverage.goes_on_after(event) else ():
                 after = (part.first(event.at + 1) for part in nearby.spoken(participants).get(participant, ()))
                 if participant not in heard and not any(after):
                     heard.add(participant)

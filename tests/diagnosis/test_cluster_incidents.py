@@ -43,7 +43,7 @@ def losing(group: str, client: str, at: str, *, kernel: str = "") -> GroupCase:
     story = Story(group=group).formed(*stay, client)
     member = story.id_of(client)
     if kernel:
-        story.line(f"{client}/syslog", "01:09:50.000", kernel, logger="kernel")
+        story.line(f"{client}/syslog", clock(ms(at) - 44_000), kernel, logger="kernel")
     story.broker(at, story.words.failed(member))
     return story.rebalanced(at, f"removing member {member} on heartbeat expiration", stay).case()
 

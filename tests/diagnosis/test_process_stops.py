@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.events.process import ThreadsStopped
 from rebalance_forensics.pipeline.run import analyze
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_process_pause import UNKNOWN
@@ -71,7 +72,7 @@ def test_the_kernel_that_killed_a_process_is_behind_its_death() -> None:
     story = evicted()
     story.line("c-3/syslog", "01:09:16.000", OOM.format("java"), logger="jdk.Hotspot")
     cause = story.goes_on("01:15:00.000").the_incident().root_causes[0]
-    assert (cause.cause, cause.confidence) == ("process-crash", 0.97)
+    assert cause.cause == "process-crash"
     assert [link.what for link in cause.behind] == ["oom-kill"]
     assert cause.advice[0].action.startswith("Raise the memory limit")
 
@@ -324,7 +325,74 @@ def test_the_thread_main_of_another_jvm_is_not_the_consumers() -> None:
     assert (behind(story.the_incident()), story.the_incident().summary) == ([], before)
 
 
-def test_the_error_file_of_a_server_beside_it_is_not_the_consumers(tmp_path: Path) -> None:
-    text = VM_ERROR.format("Nov 21 01:58:56") + "\nCommand Line: -Xmx4g org.elasticsearch.bootstrap.Elasticsearch"
+JAVA = 'Java Threads: ( => current thread )\n  0x00007f485c09f740 JavaThread "{}" daemon [_thread_blocked, id=13986]'
+HEARTBEATS = "kafka-coordinator-heartbeat-thread | {}"
+
+
+@pytest.mark.parametrize(
+    ("listed", "links"),
+    [
+        ("Command Line: -Xmx4g org.elasticsearch.bootstrap.Elasticsearch", []),
+        ("Command Line: -Xmx4g -XX:+UseZGC com.acme.billing.BillingApplication --once", []),
+        ("java_command: /opt/etl/etl-prod.jar --server.port=8080", ["crashed"]),
+        ("java_command: kafka.Kafka config/etl-prod.properties", []),
+        (JAVA.format("main"), []),
+        (JAVA.format(HEARTBEATS.format("billing")), []),
+        (JAVA.format(HEARTBEATS.format("etl-prod")), ["crashed"]),
+        (f"Command Line: com.acme.Main\n{JAVA.format('consumer_background_thread')}", ["crashed"]),
+        ("VM state: not at safepoint (normal execution)", ["crashed"]),
+    ],
+)
+def test_an_error_file_is_the_members_by_its_threads_and_else_by_its_main_class(
+    listed: str, links: list[str], tmp_path: Path
+) -> None:
+    text = f"{VM_ERROR.format('Nov 21 01:58:56')}\n{listed}\n"
     incident = beside_the_crash(tmp_path, "node-1/hs_err_pid777.log", text)
-    assert (incident.root_causes[0].confidence, behind(incident)) == (0.4, [])
+    assert (behind(incident), incident.root_causes[0].confidence > 0.4) == (links, bool(links))
+
+
+def of_process(story: Story, pid: int) -> Story:
+    """The story with a layout that prints the process id of c-3."""
+    own = (e.speaker.file == "c-3/app.log" for e in story.events)
+    story.events = [
+        replace(e, speaker=replace(e.speaker, pid=pid)) if its else e for e, its in zip(story.events, own, strict=True)
+    ]
+    return story
+
+
+@pytest.mark.parametrize(("pid", "confidence"), [(4242, 0.97), (5151, None), (7, 0.6)])
+def test_the_process_id_that_a_log_prints_decides_whether_the_kernel_killed_its_process(
+    pid: int, confidence: float | None
+) -> None:
+    """Inside a container the process has another, lower one than the kernel prints."""
+    story = of_process(evicted(), pid)
+    story.line("c-3/syslog", "01:09:16.000", OOM.format("java"), logger="jdk.Hotspot")
+    links = story.goes_on("01:15:00.000").the_incident().root_causes[0].behind
+    assert [link.confidence for link in links] == ([] if confidence is None else [min(confidence, 0.95)])
+
+
+@pytest.mark.parametrize(("time", "links"), [("01:09:16.000", ["oom-kill"]), ("01:09:40.000", [])])
+def test_some_java_of_the_host_was_killed_only_in_the_moment_in_which_heartbeats_stopped(
+    time: str, links: list[str]
+) -> None:
+    story = evicted()
+    story.line("c-3/syslog", time, OOM.format("java"), logger="jdk.Hotspot")
+    cause = story.goes_on("01:15:00.000").the_incident().root_causes[0]
+    assert [link.what for link in cause.behind] == links
+    assert all("no line shows whose process that was" in link.why for link in cause.behind)
+
+
+def test_a_jvm_whose_threads_stand_still_writes_no_line_meanwhile() -> None:
+    story = evicted()
+    said = story.of("c-3").said("Discovered group coordinator b-2:9092 (id: 1 rack: null)")
+    story.line("c-3/app.log", "01:09:20.000", said)
+    story.line("c-3/gc.log", "01:10:19.900", FULL_GC.format(64_210), logger="jdk.Hotspot")
+    story.goes_on("01:15:00.000")
+    assert behind(story.the_incident()) == []
+
+
+@pytest.mark.parametrize(("uptime", "links"), [(8_000_000, ["gc-pause", "heap-full"]), (300_000, [])])
+def test_a_jvm_that_started_after_the_members_first_line_is_another(uptime: int, links: list[str]) -> None:
+    story = resumed(("01:10:19.900", FULL_GC.format(64_210)))
+    story.events = [replace(e, uptime_ms=uptime) if isinstance(e, ThreadsStopped) else e for e in story.events]
+    assert behind(story.the_incident()) == links

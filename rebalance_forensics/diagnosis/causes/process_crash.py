@@ -14,7 +14,12 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Subject, shown, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, heartbeats, process_stops, returns
-from rebalance_forensics.diagnosis.signs.process_stops import kills_of, last_collection, stops_of_threads
+from rebalance_forensics.diagnosis.signs.process_stops import (
+    kills_of,
+    last_collection,
+    likely_kills_of,
+    stops_of_threads,
+)
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.diagnosis.wording.sessions import least_session, session_setting
 from rebalance_forensics.events.base import Event
@@ -23,7 +28,7 @@ from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.processes import ended_with
+from rebalance_forensics.timeline.identity.own_process import ended_with
 
 
 @shown("the end of its process was logged")
@@ -36,13 +41,16 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every member that stopped heartbeating may have died; newcomers without a name may have taken its place."""
     replaced = successors(timeline)
     for absence in losses(timeline):
-        died, kills, newcomers = death_of(timeline, absence), kills_of(timeline, absence), replaced.get(id(absence), ())
+        died, newcomers = death_of(timeline, absence), replaced.get(id(absence), ())
+        sure = kills_of(timeline, absence)
+        kills = sure or (likely_kills_of(timeline, absence) if died is None else ())
         reports = [e for e in reports_of(timeline, absence) if e not in kills] if kills else []
-        links = behind_end((*kills, *reports), died, last_collection(timeline, absence) if died is not None else None)
+        last = last_collection(timeline, absence) if died is not None else None
+        links = behind_end((*kills, *reports), died, last, surely=bool(sure))
         yield about_heartbeat_loss(
             timeline,
             absence,
-            narrative=stopped_without_leaving(timeline, absence, newcomers, died, links[-1:] if kills else ()),
+            narrative=stopped_without_leaving(timeline, absence, newcomers, died, links[-1:] if sure else ()),
             severity="critical" if is_missing(timeline, [absence]) and not newcomers else "warning",
             own=(*kills[:2], *((died,) if died is not None else ()), *last_line(timeline, absence)),
             implies=newcomers,
@@ -57,6 +65,7 @@ CAUSE = Cause(
         speaks_for(heartbeats.no_leave_sent, STRONG, absent=DECISIVE),
         speaks_for(said_to_have_died, DECISIVE),
         speaks_for(process_stops.was_killed, DECISIVE),
+        speaks_for(process_stops.java_was_killed, STRONG),
         speaks_against(process_stops.threads_stopped, STRONG),
         speaks_against(process_stops.ends_in_a_collection, STRONG),
         speaks_for(heartbeats.new_process, STRONG, absent=STRONG),
@@ -156,7 +165,7 @@ def death_of(timeline: Timeline, absence: Absence) -> ProcessDied | None:
     own_deaths = [
         e
         for e in deaths.between(0, absence.at + windows.ROUND_TRIP_MS)
-        if absence.participant in ended_with(timeline.participants, e)
+        if absence.participant in ended_with(timeline.group, timeline.participants, e)
     ]
     last = own_deaths[-1] if own_deaths else None
     if last is None or time_of(last) >= begin:

@@ -8,7 +8,7 @@ nearness alone: a stop has to fill the session that ran out, and after a kill th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from rebalance_forensics.diagnosis import behind
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
@@ -20,18 +20,27 @@ from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.orchestration import ContainerReported
 from rebalance_forensics.events.partitions import PartitionsAssigned
-from rebalance_forensics.events.process import HostDisturbed, ProcessKilled, ThreadsStopped, ThreadStack
+from rebalance_forensics.events.process import HostDisturbed, ProcessDied, ProcessKilled, ThreadsStopped, ThreadStack
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.log_writers import log_stem
+from rebalance_forensics.timeline.identity.own_process import (
+    ended_with,
+    has_pid,
+    is_named_after,
+    may_be_named_after,
+    words_of,
+)
 from rebalance_forensics.timeline.identity.participants import Participant, home_of
 from rebalance_forensics.timeline.orchestration import is_unique
 from rebalance_forensics.timeline.timeouts import (
     POLL,
     heartbeat_interval_ms,
+    known_session_ms,
+    session_of_member_ms,
     session_timeout_ms,
     setting_ms,
     shown_poll_ms,
@@ -67,7 +76,7 @@ def gc_logs(timeline: Timeline, absence: Absence) -> tuple[CoveredLog, ...]:
     logs = [
         log
         for log in timeline.coverage.of_its_jvm(absence.participant)
-        if _may_be_named_after(absence.participant, log.path)
+        if may_be_named_after(absence.participant, log.path)
     ]
     if len({log_stem(log.path) for log in logs}) > 1:
         return ()
@@ -111,7 +120,7 @@ def _is_polling(timeline: Timeline, participant: Participant, stack: ThreadStack
     if thread in logged | participant.threads or any(name and _is_cut_to(name, thread) for name in logged):
         return _shows_its_consumer(timeline, participant, stack)
     alone = [*timeline.participants.at_place(stack)] == [participant]
-    alone = alone and _may_be_named_after(participant, stack.speaker.file)
+    alone = alone and may_be_named_after(participant, stack.speaker.file)
     return alone and logged <= {None} and (stack.drives_consumer or thread in timeline.cached(_threads_in_poll))
 
 
@@ -120,8 +129,8 @@ def _shows_its_consumer(timeline: Timeline, participant: Participant, stack: Thr
     if stack.speaker.file in participant.files:
         return True
     # Dumps of a series are numbered, and not in each of them a heartbeat thread is at work.
-    series = behind.words_of(stack.speaker.file)
-    dumped = [e for e in timeline.of(ThreadStack) if behind.words_of(e.speaker.file) == series]
+    series = words_of(stack.speaker.file)
+    dumped = [e for e in timeline.of(ThreadStack) if words_of(e.speaker.file) == series]
     dumped = [e for e in dumped if home_of(e) == home_of(stack)]
     names = [e.speaker.thread or "" for e in dumped]
     beating = [name.partition(" | ")[2] for name in names if name.startswith(_BESIDE_THE_LOOP[0])]
@@ -138,6 +147,12 @@ def _is_cut_to(logged: str, thread: str) -> bool:
 
 def _threads_in_poll(timeline: Timeline) -> frozenset[str | None]:
     return frozenset(e.speaker.thread for e in timeline.of(ThreadStack) if e.in_poll)
+
+
+@shown("the kernel killed a java process of its host in the moment in which its heartbeats stopped")
+def java_was_killed(timeline: Timeline, subject: Subject) -> Iterator[Event]:
+    """Neither a unit nor a process id ties that process to the member, and no other JVM is seen on its host."""
+    return (e for absence in subject.absences for e in likely_kills_of(timeline, absence))
 
 
 @sign("the kernel, a supervisor or an orchestrator logged that its process was killed")
@@ -167,7 +182,7 @@ def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopp
         e
         for e in timeline.of(ThreadsStopped).between(absence.at - session - ROUND_TRIP_MS, absence.at + 2 * session)
         if absence.participant in timeline.participants.at_place(e) and behind.began(e) <= absence.at
-        if _may_be_named_after(absence.participant, e.speaker.file)
+        if _may_be_its_jvm(timeline, absence.participant, e)
     ]
     if len({log_stem(e.speaker.file) for e in stops}) > 1:
         return ()  # several JVMs run there, and nothing shows which of them is the member's
@@ -197,9 +212,28 @@ def last_collection(timeline: Timeline, absence: Absence) -> ThreadsStopped | No
         for e in timeline.of(ThreadsStopped).between(begin, absence.at)
         if e.size_kib
         and absence.participant in timeline.participants.at_place(e)
-        and _may_be_named_after(absence.participant, e.speaker.file)
+        and _may_be_its_jvm(timeline, absence.participant, e)
     ]
     return found[-1] if found else None
+
+
+def _may_be_its_jvm(timeline: Timeline, participant: Participant, stop: ThreadsStopped) -> bool:
+    """False for a log of another application by its name, and for a JVM that cannot be the member's.
+
+    That one wrote lines while all threads stood still, or before this JVM had started.
+    """
+    if not may_be_named_after(participant, stop.speaker.file):
+        return False
+    own = timeline.events_from(participant, Event)
+    if own.any_between(behind.began(stop) + ROUND_TRIP_MS, behind.ended(stop) - ROUND_TRIP_MS):
+        return False
+    if stop.uptime_ms is None:
+        return True
+    started = time_of(stop) - stop.uptime_ms
+    was_running = own.any_between(0, started - ROUND_TRIP_MS)
+    return not was_running or any(
+        start.participant is participant for start in timeline.starts.between(started - ROUND_TRIP_MS, time_of(stop))
+    )
 
 
 # Interfaces of containers and virtual machines: losing one does not cut off the host.
@@ -238,7 +272,9 @@ def behind_host(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...]
             return (behind.Link(begins, f"{words}{lasted}.", 0.95, lines),)
     # Nothing in such a line ties a JVM, or another runtime, to one application of the host.
     stuck = [
-        e for e in near if e.what == "cpu-stuck" and _is_named_after(timeline, absence.participant, e.command or "")
+        e
+        for e in near
+        if e.what == "cpu-stuck" and is_named_after(timeline.group, absence.participant, e.command or "")
     ]
     if _fills_its_session(timeline, absence, [(time_of(e) - (e.stuck_s or 0) * SECOND_MS, time_of(e)) for e in stuck]):
         longest = max(e.stuck_s or 0 for e in stuck)
@@ -248,34 +284,29 @@ def behind_host(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...]
     return ()
 
 
-def _may_be_named_after(participant: Participant, path: str) -> bool:
-    """False for a file that is named after another application: it shares no word with the member's names."""
-    words = behind.application_words(path)
-    own = (participant.name, *participant.client_ids, *(file.rpartition("/")[2] for file in participant.files))
-    return not words or any(not words.isdisjoint(behind.words_of(name)) for name in own)
-
-
-def _is_named_after(timeline: Timeline, participant: Participant, name: str) -> bool:
-    """True for a unit or a program with the whole name of the client, the application, the group or a directory.
-
-    Words of the host, or a single word that both have, are of no weight: `node-exporter` runs on every `node-1`.
-    """
-    words = behind.sequence_of(name.removesuffix(".service").partition("@")[0])
-    directories = {part for file in participant.files for part in file.split("/")[:-1]} - participant.hosts
-    # A member may be known by its host alone.
-    names = (participant.name, *participant.client_ids, timeline.group, *directories)
-    own = [
-        behind.sequence_of(each) for each in names if each in participant.client_ids or each not in participant.hosts
-    ]
-    own += [each[:-1] for each in own if len(each) > 1 and each[-1].isdigit()]
-    return any(behind.begins_or_ends_with(words, each) for each in own)
-
-
 Kill = ProcessKilled | ContainerReported
 
 
 def kills_of(timeline: Timeline, absence: Absence) -> tuple[Kill, ...]:
     """What a kernel, supervisor or orchestrator logged of the end of its process; none where it may be another's."""
+    return timeline.cached_as(("kills", absence), lambda: _kills_of(timeline, absence, _is_its_own))
+
+
+def likely_kills_of(timeline: Timeline, absence: Absence) -> tuple[Kill, ...]:
+    """The end of some `java` on its host in the moment in which its heartbeats stopped, where nothing names another."""
+    if kills_of(timeline, absence):
+        return ()
+    session = session_of_member_ms(timeline, absence.participant) or known_session_ms(timeline, absence.participant)
+    if session is None:
+        return ()
+    last_heartbeat = absence.at - session
+    until = last_heartbeat + heartbeat_interval_ms(timeline) + ROUND_TRIP_MS
+    return tuple(e for e in _kills_of(timeline, absence, _is_a_java_of_its_host) if time_of(e) <= until)
+
+
+def _kills_of(
+    timeline: Timeline, absence: Absence, is_its: Callable[[Timeline, Participant, ProcessKilled], bool]
+) -> tuple[Kill, ...]:
     if not timeline.orchestration and not timeline.shows_any((ProcessKilled,)):
         return ()
     participant = absence.participant
@@ -284,9 +315,12 @@ def kills_of(timeline: Timeline, absence: Absence) -> tuple[Kill, ...]:
     kills: list[Kill] = [
         e
         for e in timeline.of(ProcessKilled).between(begin, absence.at + ROUND_TRIP_MS)
-        if [*timeline.participants.at_place(e)] == [participant] and _may_have_killed(timeline, participant, e)
+        if [*timeline.participants.at_place(e)] == [participant]
+        and not behind.ended_on_request(e)
+        and is_its(timeline, participant, e)
     ]
-    kills += [e for e in reports_of(timeline, absence) if is_kill(e)]
+    if is_its is _is_its_own:
+        kills += [e for e in reports_of(timeline, absence) if is_kill(e)]
     if kills and absence.start is None and isinstance(log_continues(timeline, absence), Present):
         return ()
     # A supervisor starts it again at once, long before its session runs out.
@@ -301,24 +335,38 @@ def _takes_ms(kill: Kill) -> int:
     return REQUEST_TIMEOUT_MS if on_notice else ROUND_TRIP_MS
 
 
-def _may_have_killed(timeline: Timeline, participant: Participant, kill: ProcessKilled) -> bool:
-    if behind.ended_on_request(kill):
-        return False
+def _is_its_own(timeline: Timeline, participant: Participant, kill: ProcessKilled) -> bool:
+    """True for a process with its process id, or of a unit or a program with its name."""
+    same = has_pid(participant, kill.pid, of_the_kernel=True)
+    if same is not None:
+        return same
     if kill.command is None:
-        return _is_named_after(timeline, participant, kill.unit or "")
+        return is_named_after(timeline.group, participant, kill.unit or "")
     if units := behind.units_beside(kill, timeline.of(ProcessKilled)):
-        return all(_is_named_after(timeline, participant, unit) for unit in units)
-    if not is_java_member(timeline, participant):
-        return _is_named_after(timeline, participant, kill.command)
-    return kill.command == "java" and not _runs_beside_another_jvm(timeline, participant)
+        return all(is_named_after(timeline.group, participant, unit) for unit in units)
+    return not is_java_member(timeline, participant) and is_named_after(timeline.group, participant, kill.command)
+
+
+def _is_a_java_of_its_host(timeline: Timeline, participant: Participant, kill: ProcessKilled) -> bool:
+    """True for a `java` without a name, as far as no other process id, unit or JVM is seen there."""
+    return (
+        kill.command == "java"
+        and has_pid(participant, kill.pid, of_the_kernel=True) is None
+        and not behind.units_beside(kill, timeline.of(ProcessKilled))
+        and is_java_member(timeline, participant)
+        and not _runs_beside_another_jvm(timeline, participant)
+    )
 
 
 def _runs_beside_another_jvm(timeline: Timeline, participant: Participant) -> bool:
-    """True where a log in its place is named after another application that runs in a JVM."""
-    files = {
-        e.speaker.file
-        for e in timeline.of(ThreadsStopped, ThreadStack)
+    """True where a log in its place is of another JVM, by its name or by what it lists."""
+    place = [
+        e
+        for e in timeline.of(ThreadsStopped, ThreadStack, ProcessDied)
         if participant in timeline.participants.at_place(e)
-    }
-    files |= {log.path for log in timeline.coverage.of_its_jvm(participant)}
-    return not all(_may_be_named_after(participant, file) for file in files)
+    ]
+    files = {e.speaker.file for e in place} | {log.path for log in timeline.coverage.of_its_jvm(participant)}
+    others = (e for e in place if isinstance(e, ProcessDied))
+    return not all(may_be_named_after(participant, file) for file in files) or any(
+        participant not in ended_with(timeline.group, timeline.participants, e) for e in others
+    )

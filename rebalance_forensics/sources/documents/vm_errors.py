@@ -21,11 +21,12 @@ _SECTION = re.compile(r"^-{15}  [A-Z] [A-Z ]*-{10,}", re.MULTILINE)
 _TIME = re.compile(r"[Tt]ime: [A-Z][a-z]{2} (?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})(?: (?P<zone>\S+))?")
 _ZONE = re.compile(r"timezone: (?P<zone>\S+)")
 _IN_UTC = ("UTC", "GMT", "Z", "+00:00")
-# Main classes of servers that run beside consumers and are members of no group.
-_OF_A_SERVER = re.compile(
-    r"(?:Command Line|java_command): (?:.* )?(?:org\.(?:elasticsearch|opensearch|logstash|neo4j)|jenkins|hudson"
-    r"|org\.apache\.(?:zookeeper|cassandra|solr|hadoop|activemq))\.[\w.$]+(?: |$)"
+# What shows whose process it was: the command line, and the list of its threads, of which a server has thousands.
+_COMMAND = re.compile(r"(?:Command Line|java_command): |Java Threads: ")
+_OF_A_CONSUMER = re.compile(
+    r"(?:=>)?\s*0x[0-9a-f]+ JavaThread \"(?:kafka-coordinator-heartbeat-thread|consumer_background)"
 )
+_MOST_THREADS = 200
 _USED = re.compile(r"\s.{3,40}\btotal \d+[KM], used \d+[KM]")
 
 
@@ -41,18 +42,21 @@ def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
     time = zone = None
     in_heap = False
     begun: int | None = None
-    number = offset = 0
+    number = offset = threads = 0
     for at, raw in enumerate(lines_of(chunks), 1):
         text = raw.rstrip(b"\r\n").decode("utf-8", "replace")
         if begun is None:
             if text.startswith(_BEGINS):
                 begun, number = offset, at
             offset += len(raw)
-        if _OF_A_SERVER.match(text):
-            return
         # The sizes before and after earlier collections stand further below, in the history of the heap.
         in_heap = text == "Heap:" or (in_heap and text != "")
-        if begun is not None and (text.startswith("#") or (in_heap and _USED.match(text))):
+        if begun is None:
+            continue
+        if text.startswith("#") or _COMMAND.match(text) or (in_heap and _USED.match(text)):
+            quoted.append(text)
+        elif threads < _MOST_THREADS and _OF_A_CONSUMER.match(text):
+            threads += 1
             quoted.append(text)
         found = None if time else _TIME.match(text)
         time, zone = (found["time"], found["zone"]) if found else (time, zone)

@@ -72,7 +72,7 @@ _LEVELS = {
 class Parsed(Struct, frozen=True, kw_only=True, gc=False):
     """A record taken apart by its layout; `host` is the one that a field of the record itself names.
 
-    `uptime_ms` is how long the JVM that wrote it had run, where it prints that instead of a time.
+    `uptime_ms` is how long the JVM that wrote it had run, where it prints that; `pid` its process id.
     """
 
     stamp: Stamp | None
@@ -82,6 +82,7 @@ class Parsed(Struct, frozen=True, kw_only=True, gc=False):
     message: str
     host: str | None = None
     uptime_ms: int | None = None
+    pid: int | None = None
 
 
 class Layout(Struct, frozen=True, kw_only=True):

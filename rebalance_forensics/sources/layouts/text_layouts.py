@@ -14,12 +14,12 @@ from rebalance_forensics.sources.layouts.message_trailer import without_trailer
 from rebalance_forensics.sources.layouts.split_messages import HEADER_ENDS, below, in_one_line
 from rebalance_forensics.sources.times.timestamps import read_stamp
 
-# An expression with no more groups than time, level, logger, thread and message has no second branch.
+# An expression with no more groups than time, level, logger, thread and message (and pid) has no second branch.
 _PLAIN_GROUPS = 5
 
 
 class TextLayout(Layout, frozen=True, kw_only=True):
-    """A layout written as a regular expression with the groups time, level, logger, thread, uptime and message.
+    """A layout written as a regular expression with the groups time, level, logger, thread, uptime, pid and message.
 
     `level2`, `logger3` and so on are the same in another branch of the expression. `trailer` finds what is printed
     behind the message, with the groups logger and thread; `then` reads what an expression cannot. Of a
@@ -49,7 +49,7 @@ class TextLayout(Layout, frozen=True, kw_only=True):
         if match is None:
             return None
         parts = match.groupdict()
-        group = parts.get if len(parts) <= _PLAIN_GROUPS else partial(_in_any_branch, parts)
+        group = parts.get if len(parts) - ("pid" in parts) <= _PLAIN_GROUPS else partial(_in_any_branch, parts)
         time, thread = group("time"), group("thread")
         stamp = read_stamp(time) if time else None
         if time and stamp is None:
@@ -67,6 +67,8 @@ class TextLayout(Layout, frozen=True, kw_only=True):
         )
         if "uptime" in parts and (uptime := _in_any_branch(parts, "uptime")):
             parsed = replace(parsed, uptime_ms=_uptime_ms(uptime))
+        if pid := parts.get("pid"):
+            parsed = replace(parsed, pid=int(pid))
         if self.trailer is not None:
             parsed = without_trailer(parsed, self.trailer.search(parsed.message))
         return parsed if self.then is None else self.then(parsed)

@@ -231,6 +231,7 @@ class Recorder:
             host=host,
             bare=line.begins and not self._peeler.knows(line),
             uptime_ms=parsed.uptime_ms,
+            pid=parsed.pid,
             program=line.stream if line.envelopes[-1:] and line.envelopes[-1] in _WITH_PROGRAM else None,
             borrows_time=borrows_time,
         )

@@ -50,11 +50,12 @@ class ParticipantDraft(Struct, eq=False):
     files: set[str] = field(default_factory=set)
     processes: set[str] = field(default_factory=set)
     endpoints: set[str] = field(default_factory=set)
+    pids: set[int] = field(default_factory=set)
     has_log: bool = False
     has_namesakes: bool = False
     places: set[str] = field(default_factory=set)
 
-    def note(self, **names: str | None) -> None:
+    def note(self, **names: str | int | None) -> None:
         """Add a name to each of these fields, where there is one."""
         for field_name, name in names.items():
             if name:
@@ -122,7 +123,7 @@ class ParticipantDrafts:
         if participant is None:
             return
         participant.has_log = True
-        participant.note(files=speaker.file, hosts=speaker.host, places=speaker.place)
+        participant.note(files=speaker.file, hosts=speaker.host, places=speaker.place, pids=speaker.pid)
         if instance is not None:
             self._add_client_id(participant, instance)
         self._learn_ids(participant, event)
@@ -145,7 +146,7 @@ class ParticipantDrafts:
         if member:
             self._add_member_id(participant, member)
         participant.has_log = True
-        participant.note(files=speaker.file, hosts=speaker.host)
+        participant.note(files=speaker.file, hosts=speaker.host, pids=speaker.pid)
 
     def _learn_ids(self, participant: ParticipantDraft, event: Event) -> None:
         speaker = event.speaker

@@ -40,6 +40,8 @@ class Participant(Struct, frozen=True, eq=False):
     files: frozenset[str] = NONE
     processes: frozenset[str] = NONE
     endpoints: frozenset[str] = NONE
+    pids: frozenset[int] = frozenset()
+    """The process ids that its own log prints."""
     has_log: bool = False
     has_namesakes: bool = False
     """Others of the group have the same client id: only its place or its member ids name it."""

@@ -1,0 +1,138 @@
+"""Whose process a line of a JVM, the kernel or a supervisor is about, where the line names no client and no group.
+
+Several JVMs may run on one host and write to one directory, so a line is a member's only by what it names: a process
+id, a unit, a main class, the threads of a consumer. Being near in time and place is not enough.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from rebalance_forensics import events as ev
+from rebalance_forensics.timeline.identity.participants import Participant, Participants
+
+# Words in the names of logs and units that do not identify an application.
+_OF_ANY_LOG = frozenset(
+    """
+    gc log current pid jvm safepoint service gz txt app old thread threads dump jstack jcmd stack tdump hs err
+    """.split()  # noqa: SIM905 - names read best as words
+)
+# Words in the names of main classes, archives and directories that do not either.
+_OF_ANY_PROGRAM = _OF_ANY_LOG | frozenset(
+    """
+    com org net io dev main application server java jar war lib opt home apps srv usr var launcher loader boot spring
+    springframework jarlauncher warlauncher propertieslauncher cli bootstrap runner example prod production staging
+    stage test qa snapshot release final kafka client consumer consumers group worker node logs
+    """.split()  # noqa: SIM905
+)
+# Kafka's brokers, controllers and command-line tools; Connect and MirrorMaker are members of groups.
+_OF_A_BROKER = re.compile(r"kafka\.(?:Kafka|admin|tools)\b|org\.apache\.kafka\.(?:server|tools|storage)\.")
+_WORD = re.compile(r"[A-Z]?[a-z]{1,64}|[A-Z]{1,64}(?![a-z])")
+# After a wrap-around Linux gives no process id below this again (RESERVED_PIDS in kernel/pid.c): a lower number was
+# printed inside a container, and the kernel knows that process by another.
+_LOWEST_OF_A_HOST = 300
+# The thread that sends a consumer's heartbeats bears the name of its group; with KIP-848's protocol it does not.
+_HEARTBEATS, _BACKGROUND = "kafka-coordinator-heartbeat-thread", "consumer_background_thread"
+
+
+def application_words(name: str) -> set[str]:
+    """Words in the name of a file or unit that identify its application; empty for `gc.log`."""
+    return words_of(name.rpartition("/")[2]) - _OF_ANY_LOG
+
+
+def words_of(name: str) -> set[str]:
+    """The words of a name, in lower case."""
+    return {word for word in re.split(r"[^a-z]+", name.lower()) if len(word) > 1}
+
+
+def sequence_of(name: str) -> list[str]:
+    """The words and numbers of a name in their order, in lower case."""
+    return [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
+
+
+def may_be_named_after(participant: Participant, path: str) -> bool:
+    """False for a file that is named after another application: it shares no word with the member's names."""
+    words = application_words(path)
+    own = (participant.name, *participant.client_ids, *(file.rpartition("/")[2] for file in participant.files))
+    return not words or any(not words.isdisjoint(words_of(name)) for name in own)
+
+
+def is_named_after(group: str, participant: Participant, name: str) -> bool:
+    """True for a unit or a program with the whole name of the client, the application, the group or a directory.
+
+    Words of the host, or a single word that both have, are of no weight: `node-exporter` runs on every `node-1`.
+    """
+    words = sequence_of(name.removesuffix(".service").partition("@")[0])
+    # A member may be known by its host alone.
+    names = [
+        each for each in _names(group, participant) if each in participant.client_ids or each not in participant.hosts
+    ]
+    own = [sequence_of(each) for each in names]
+    own += [each[:-1] for each in own if len(each) > 1 and each[-1].isdigit()]
+    return any(_begins_or_ends_with(words, each) for each in own)
+
+
+def _names(group: str, participant: Participant) -> Iterable[str]:
+    directories = {part for file in participant.files for part in file.split("/")[:-1]} - participant.hosts
+    return (participant.name, *participant.client_ids, group, *directories)
+
+
+def _begins_or_ends_with(name: Sequence[str], own: Sequence[str]) -> bool:
+    """True where some words are those of a name, or begin or end with them; a single word is shared by chance."""
+    return bool(own) and (name == own or (len(own) > 1 and own in (name[: len(own)], name[-len(own) :])))
+
+
+def has_pid(participant: Participant, pid: int | None, *, of_the_kernel: bool = False) -> bool | None:
+    """True for a process id that the member's log prints, False for another's; None where that is not shown.
+
+    What the kernel calls a process that prints a low number, in a container, is unknown.
+    """
+    if pid is None or not participant.pids:
+        return None
+    if pid in participant.pids:
+        return True
+    return None if of_the_kernel and min(participant.pids) < _LOWEST_OF_A_HOST else False
+
+
+def runs(group: str, participant: Participant, program: str) -> bool | None:
+    """True for a main class or an archive that shares a word with the member's names; None for one without a name."""
+    if _OF_A_BROKER.match(program):
+        return False
+    words = _program_words(program.rpartition("/")[2])
+    own = set().union(*map(_program_words, _names(group, participant)))
+    return None if not words else not words.isdisjoint(own)
+
+
+def _program_words(name: str) -> set[str]:
+    return {word for found in _WORD.findall(name) if len(word := found.lower()) > 1} - _OF_ANY_PROGRAM
+
+
+def consumes(group: str, threads: Iterable[str]) -> bool:
+    """True for a process with a thread of a consumer of this group, or with one that does not name its group."""
+    names = list(threads)
+    return f"{_HEARTBEATS} | {group}" in names or any(name.startswith(_BACKGROUND) for name in names)
+
+
+def is_of_a_consumer(thread: str) -> bool:
+    """True for the threads that `consumes` looks for."""
+    return thread.startswith((_HEARTBEATS, _BACKGROUND))
+
+
+def ended_with(group: str, participants: Participants, event: ev.ProcessDied) -> Sequence[Participant]:
+    """The participants that ended with a process: all that write to its log, or the only one that it may have been."""
+    present = participants.at_place(event)
+    in_its_log = [participant for participant in present if event.speaker.file in participant.files]
+    if in_its_log or event.or_later or event.pid is None or len(present) != 1:
+        return in_its_log
+    return present if _may_have_been(group, present[0], event) else ()
+
+
+def _may_have_been(group: str, participant: Participant, event: ev.ProcessDied) -> bool:
+    """False for an error file of a process that was not the member's, by what the file lists of it."""
+    # Words in a main class may be shared by chance, the name of a thread is not.
+    if (same := has_pid(participant, event.pid)) is not None:
+        return same
+    if event.threads is not None:
+        return consumes(group, event.threads)
+    return event.program is None or runs(group, participant, event.program) is not False
