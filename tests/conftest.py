@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "sample_logs"
+SOME_OF_EVERY_KIND = (
+    "connect-config-change", "network-partition", "process-crash", "rolling-restart", "shared-group-id",
+    "static-member-fenced", "streams-endpoint-change", "topic-metadata-change",
+)  # fmt: skip
 SHORT_LOG = """\
 [2026-03-01 10:00:00,000] INFO [GroupCoordinator 1]: Preparing to rebalance group payments in state \
 PreparingRebalance with old generation 0 (__consumer_offsets-3) (reason: Adding new member c-1-77aa with group \
@@ -55,6 +60,13 @@ def _process_of(item: pytest.Item) -> str:
     if item.get_closest_marker("spark") or "spark" in fixtures:
         return "spark"
     return "browser" if item.get_closest_marker("browser") or "chromium" in fixtures else str(item.path)
+
+
+def some_samples(place: Path) -> Path:
+    """Samples of every kind of group, each in a directory of its own."""
+    for name in SOME_OF_EVERY_KIND:
+        shutil.copytree(SAMPLES / name, place / name)
+    return place
 
 
 @pytest.fixture

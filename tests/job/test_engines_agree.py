@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,17 +10,11 @@ import pytest
 from rebalance_forensics.job.arguments import parse
 from rebalance_forensics.job.job_run import run_job
 from rebalance_forensics.job.steps.engines import InProcess, JobEngine, OnSpark
-from tests.conftest import SAMPLES
+from tests.conftest import SOME_OF_EVERY_KIND, some_samples
 from tests.job.conftest import rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-SOME = (
-    "connect-config-change", "network-partition", "process-crash", "rolling-restart", "shared-group-id",
-    "static-member-fenced", "streams-endpoint-change", "topic-metadata-change",
-)  # fmt: skip
 
 
 def tables_of(logs: Path, output: Path, engine: JobEngine) -> Path:
@@ -33,10 +26,7 @@ def tables_of(logs: Path, output: Path, engine: JobEngine) -> Path:
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Samples of every kind of group; test_samples.py tries all of them in this process."""
-    place = tmp_path_factory.mktemp("samples")
-    for name in SOME:
-        shutil.copytree(SAMPLES / name, place / name)
-    return place
+    return some_samples(tmp_path_factory.mktemp("samples"))
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +40,7 @@ def test_the_samples_through_spark(spark: SparkSession, samples: Path, alone: Pa
     tables_of(samples, tmp_path / "spark", OnSpark(session=spark, workers=2))
     assert rows(tmp_path / "spark") == rows(alone)
     assert {row["kind"] for row in rows(alone)["generations"]} == {"consumer", "streams", "connect"}
-    assert {row["cluster"] for row in rows(alone)["incidents"]} == set(SOME)
+    assert {row["cluster"] for row in rows(alone)["incidents"]} == set(SOME_OF_EVERY_KIND)
 
 
 @pytest.mark.spark

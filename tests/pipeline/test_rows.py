@@ -24,6 +24,8 @@ from rebalance_forensics.timeline.coverage import LogSpan
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 SLOW_DATA = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+SLOWEST_DATA = settings(SLOW_DATA, max_examples=6)
+"""Of a whole case: each draw takes a third of a second."""
 st.register_type_strategy(int, st.integers(-(10**14), 10**14))
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
 st.register_type_strategy(str, st.text(st.characters(exclude_categories=["Cs"]), max_size=20))
@@ -43,7 +45,7 @@ def test_every_kind_of_event_comes_back_from_its_row(name: str) -> None:
 
 @pytest.mark.parametrize("kind", [GroupCase, SplitStats, LogSpan, Failure])
 def test_what_the_stages_tell_besides_events_comes_back_from_its_row(kind: type) -> None:
-    @SLOW_DATA
+    @SLOWEST_DATA
     @given(st.from_type(kind))
     def comes_back(told: object) -> None:
         assert object_of(kind, payload_of(told)) == told
@@ -52,8 +54,8 @@ def test_what_the_stages_tell_besides_events_comes_back_from_its_row(kind: type)
 
 
 def test_a_case_comes_back_from_the_file_in_which_it_waits_and_its_headlines_are_at_hand() -> None:
-    @SLOW_DATA
-    @given(st.lists(st.from_type(GroupCase), max_size=3))
+    @SLOWEST_DATA
+    @given(st.lists(st.from_type(GroupCase), max_size=2))
     def comes_back(told: list[GroupCase]) -> None:
         cases = CasesInFile()
         for case in told:
@@ -69,7 +71,7 @@ def test_a_case_comes_back_from_the_file_in_which_it_waits_and_its_headlines_are
 
 
 def test_what_a_report_is_made_of_is_not_looked_through_for_garbage() -> None:
-    @SLOW_DATA
+    @SLOWEST_DATA
     @given(st.from_type(GroupCase))
     def is_left_alone(case: GroupCase) -> None:
         told = object_of(GroupCase, payload_of(case))

@@ -20,7 +20,7 @@ from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.profiles.neighbours import profiles as told
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.times.zones import ZoneRules
-from tests.conftest import ROOT, SAMPLES, SHORT_LOG
+from tests.conftest import ROOT, SHORT_LOG, some_samples
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,10 +45,11 @@ def test_one_worker_gives_the_report_of_the_plain_process(spark: SparkSession, l
 
 
 @pytest.mark.spark
-def test_the_samples_through_a_shuffle(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    alone = report_of(SAMPLES)
+def test_samples_through_a_shuffle(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    samples = some_samples(tmp_path)
+    alone = report_of(samples)
     monkeypatch.setattr(read_plan, "workload", lambda _splits, _catalog: sys.maxsize)
-    assert report_of(SAMPLES, spark, split_bytes=50_000) == alone
+    assert report_of(samples, spark, split_bytes=50_000) == alone
 
 
 @pytest.mark.spark
