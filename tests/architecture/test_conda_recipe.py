@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import subprocess
 import sys
 import tomllib
@@ -72,3 +73,11 @@ def test_conda_forge_gets_the_published_sdist_and_its_checksum(tmp_path: Path) -
     assert submitted["about"] == {"homepage": "https://github.com/somebody/logs", **here["about"]}
     changed = ("source", "extra", "about")
     assert [submitted[key] for key in here if key not in changed] == [here[key] for key in here if key not in changed]
+
+
+def test_the_licence_of_every_dependency_is_listed() -> None:
+    listed = (ROOT / "docs" / "dependencies.md").read_text()
+    extras = PROJECT["project"]["optional-dependencies"]
+    needed = [*PROJECT["project"]["dependencies"], *(one for name in extras if name != "dev" for one in extras[name])]
+    names = {re.split(r"[<>=;\s\[]", requirement)[0] for requirement in needed} - {"rebalance-forensics"}
+    assert [name for name in sorted(names) if not re.search(rf"\b{re.escape(name)}\b", listed)] == []
