@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rebalance_forensics.api import AnalyzedLogs, DefectError, InputError, analyze
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = ["AnalyzedLogs", "DefectError", "InputError", "__version__", "analyze"]
 
 
