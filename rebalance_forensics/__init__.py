@@ -1,4 +1,4 @@
-"""Why does this Kafka consumer group not stop rebalancing? Logs in, proven root cause out."""
+"""Why won't this Kafka consumer group stop rebalancing? Logs in, proven root cause out."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def root(
         bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Why does this Kafka consumer group not stop rebalancing? Logs in, proven root cause out.
+    """Why won't this Kafka consumer group stop rebalancing? Logs in, proven root cause out.
 
     Exit codes: 0 analyzed; 1 found something at or above --fail-on; 2 wrong usage or input;
     3 part of the input could not be read, or a defect spoiled part of the report, and the rest was
