@@ -107,7 +107,8 @@ def _members(rounds: Sequence[Participation]) -> Iterator[str]:
     if not sizes:
         return
     low, high = min(sizes), max(sizes)
-    sentence = f"{low} to {high} members" if low < high else f"{count(high, 'member')} each time"
+    # One client's log names itself, and not who else took part.
+    sentence = f"{low} to {high} members seen" if low < high else f"{count(high, 'member')} seen each time"
     missing, new = (
         Counter(chain.from_iterable(names)) for names in zip(*((r.missing, r.new) for r in rounds), strict=True)
     )

@@ -129,7 +129,7 @@ def test_who_was_missing_new_or_renewed_is_told_of_each_rebalance_that_changed_i
         "Generation 9 at 10:02:00.000: 3 members; back: payments-3; back under a new id: payments-1.",
     ]
     assert dict(in_brief(history))["Members"] == (
-        "2 to 3 members; out and back: payments-3; back under a new id: payments-1."
+        "2 to 3 members seen; out and back: payments-3; back under a new id: payments-1."
     )
 
 
