@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rebalance_forensics.api import AnalyzedLogs, DefectError, InputError, analyze
+    from rebalance_forensics.api import AnalyzedLogs, DefectError, InputError, analyze, tables
 
 __version__ = "1.0.0"
-__all__ = ["AnalyzedLogs", "DefectError", "InputError", "__version__", "analyze"]
+__all__ = ["AnalyzedLogs", "DefectError", "InputError", "__version__", "analyze", "tables"]
 
 
 def _unpacked(inside: Path) -> Path:

@@ -1,4 +1,4 @@
-"""`analyze()` for notebooks and scripts: the report with its tables as pandas frames."""
+"""`analyze()` and `tables()` for notebooks and scripts: a report, or what the job wrote, as pandas frames."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from rebalance_forensics.defects import DefectError, sentence
 from rebalance_forensics.diagnosis.model import Blame, Impact, Incident
+from rebalance_forensics.job.written_tables import tables
 from rebalance_forensics.pipeline.event_files import event_records
 from rebalance_forensics.pipeline.options import AnalyzeOptions, Engine, parse_instant, zone_rules
 from rebalance_forensics.pipeline.refusals import InputError
@@ -28,7 +29,7 @@ from rebalance_forensics.report.schema import Columns
 from rebalance_forensics.report.terminal import render
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Pause, UnreadSpan
 
-__all__ = ["AnalyzedLogs", "DefectError", "InputError", "analyze"]
+__all__ = ["AnalyzedLogs", "DefectError", "InputError", "analyze", "tables"]
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 

@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rebalance_forensics.defects import DefectError, sentence
-from rebalance_forensics.job import job_run, publications, stream
+from rebalance_forensics.job import job_run, publications, stream, written_tables
 from rebalance_forensics.job.alerts import Webhook, deliver, webhook_of
 from rebalance_forensics.job.arguments import Invocation, parse
+from rebalance_forensics.job.iceberg import IcebergTables, publish
 from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.run import DEFECT, OK, REFUSED, TAKEN, Outcome, exit_code, prometheus
 from rebalance_forensics.job.steps.engines import JobEngine, OnSpark, engine_of
-from rebalance_forensics.job.table_formats import SparkTables, publish
 from rebalance_forensics.job.tenure import TablesTaken, following_up, holding
 from rebalance_forensics.pipeline.inputs.stores import Store, writing
 from rebalance_forensics.pipeline.refusals import InputError
@@ -77,6 +77,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _main(arguments: Sequence[str], voice: Voice) -> int:
+    if arguments[:1] == ["tables"]:
+        sys.stdout.write(f"{written_tables.printed(arguments[1:])}\n")
+        return OK
     asked = parse(arguments)
     voice.form = asked.log
     job_run.check(asked.options)
@@ -112,20 +115,20 @@ def _ending_of(error: Exception, voice: Voice) -> int:
 def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
     options, codes = asked.options, [OK]
     spark = engine if isinstance(engine, OnSpark) else None
-    spark_tables = SparkTables.of(spark.session, options) if spark and options.table_format != "parquet" else None
+    iceberg = IcebergTables.of(spark.session, options) if spark and options.table_format == "iceberg" else None
 
     def run(options: JobOptions, ahead: ReadAhead | None = None) -> None:
         with taken(wanted=asked.timings) as spent, holding(options, voice.say) as tenure:
             outcome = job_run.run_job(options, engine, ahead, tenure)
-            shared = spark_tables or options.webhooks or options.reports_from
+            shared = iceberg or options.webhooks or options.reports_from
             with (
                 writing(options.store, "the tables stand, what comes after them does not"),
                 following_up(options, voice.say) if shared else nullcontext(),
             ):
                 tenure.confirm()
                 with stage("publish"):
-                    if spark_tables:
-                        publish(spark_tables)
+                    if iceberg:
+                        publish(iceberg)
                     _follow_up(asked, outcome, voice)
         codes.append(exit_code(outcome, options.fail_on))
         voice.say("INFO", "run is done", **outcome.summary)

@@ -20,7 +20,8 @@ from msgspec.structs import replace
 
 from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.model import Incident
-from rebalance_forensics.job.lake.layout import undamaged
+from rebalance_forensics.job.lake.editions import edition_of
+from rebalance_forensics.job.lake.layout import OUTBOX, undamaged
 from rebalance_forensics.job.run import DatedIncident
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.refusals import InputError
@@ -30,7 +31,6 @@ from rebalance_forensics.report.exports import pagerduty, slack
 from rebalance_forensics.report.json_report import incident_document
 from rebalance_forensics.report.model import Report
 
-OUTBOX = "_alerts"
 SENT = "_alerts/sent"
 PAGERDUTY = "https://events.pagerduty.com/v2/enqueue"
 TIMEOUT_S = 10.0
@@ -86,6 +86,16 @@ def outbox_text(
     return json.dumps(messages, sort_keys=True), spoiled
 
 
+def outbox_of(run: str) -> str:
+    """Where the messages of a run wait."""
+    return f"{OUTBOX}/{run}/messages.json"
+
+
+def is_untold(store: Store, run: str) -> bool:
+    """True if messages of a run wait still."""
+    return store.kind(outbox_of(run)) == "file"
+
+
 def report_of(dated: DatedIncident) -> Report:
     """A report of one incident and the groups that it disturbed."""
     return Report(
@@ -111,9 +121,10 @@ def deliver(
 ) -> list[str]:
     """Send what waits; a sentence for each webhook that could not be reached. What failed waits for the next run."""
     problems: list[str] = []
-    for run in (name for name in store.directories(OUTBOX) if name != "sent"):
-        waiting = f"{OUTBOX}/{run}/messages.json"
-        if store.kind(waiting) != "file":
+    # Messages of a run that was killed before its commit are about nothing that the tables have.
+    for run in edition_of(store).named.untold:
+        waiting = outbox_of(run)
+        if not is_untold(store, run):
             continue
         with undamaged(store.uri, waiting):
             messages = json.loads(store.read(waiting))

@@ -23,7 +23,7 @@ from rebalance_forensics.report.urgency_order import SEVERITIES
 from rebalance_forensics.sources.files.budgets import USUAL_RATIO, Limits
 
 T = TypeVar("T")
-FORMATS = ("parquet", "delta", "iceberg")
+FORMATS = ("delta", "iceberg")
 STREAMS = ("available-now", "continuous")
 
 
@@ -53,9 +53,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         name="table-format",
         choices=FORMATS,
-        help="parquet (default); delta or iceberg: such tables besides, in OUTPUT/delta or OUTPUT/iceberg",
+        help="delta (default); iceberg: the same tables as Iceberg tables too, in OUTPUT/iceberg or a catalog",
     ),
-    Setting(name="catalog", metavar="NAME", help="Delta or Iceberg tables are NAME.events, … of a catalog of Spark's"),
+    Setting(name="catalog", metavar="NAME", help="the Iceberg tables are NAME.events, … of a catalog of Spark's"),
     Setting(
         name="output-mode", metavar="MODE", help="permissions of new files in a file system, such as 640 (default: 600)"
     ),
@@ -201,10 +201,14 @@ Examples:
       what is new since the last run
   rebalance-forensics job --config job.toml --since 2026-11-20 --until 2026-11-21
       one day again
+  rebalance-forensics job tables s3://lake/rebalances
+      the version of each table that the last run wrote
 """
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are refusals of one sentence."""
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong the way every other refusal is said."""
         raise InputError(f"{message.rstrip('.')}; see rebalance-forensics job --help.")
@@ -221,7 +225,7 @@ def parse(arguments: Sequence[str]) -> Invocation:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = Parser(
         prog="rebalance-forensics job",
         description="Logs of an interval in, tables out: what happened, who read what, why, and what was read.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -268,7 +272,7 @@ def _invocation(settings: Settings) -> Invocation:
         since=settings.read("since", _moment),
         until=settings.read("until", _moment),
         reading=reading,
-        table_format=settings.get("table-format", "parquet"),
+        table_format=settings.get("table-format", "delta"),
         catalog=settings.get("catalog"),
         lookback_ms=settings.read("lookback", _distance, f"{24 * HOUR_MS}ms"),
         lookahead_ms=settings.read("lookahead", _distance, f"{2 * HOUR_MS}ms"),
@@ -297,17 +301,15 @@ def _invocation(settings: Settings) -> Invocation:
 
 def _refuse_contradictions(settings: Settings) -> None:
     alone = settings.get("engine") == "local"
-    spark_tables = settings.get("table-format", "parquet") != "parquet"
-    if alone and spark_tables:
-        raise InputError(
-            f"--table-format {settings.get('table-format')} is written by Spark; leave out --engine local."
-        )
+    iceberg = settings.get("table-format") == "iceberg"
+    if alone and iceberg:
+        raise InputError("--table-format iceberg is written by Spark; leave out --engine local.")
     if alone and settings.get("stream"):
         raise InputError("--stream is followed by Spark; leave out --engine local.")
     if settings.get("stream") and settings.get("column"):
         raise InputError("--stream follows files; leave out --column, or run without --stream on a schedule.")
-    if settings.get("catalog") and not spark_tables:
-        raise InputError("--catalog names Delta or Iceberg tables; add --table-format delta or iceberg.")
+    if settings.get("catalog") and not iceberg:
+        raise InputError("--catalog names Iceberg tables; add --table-format iceberg.")
 
 
 def _webhooks(given: Sequence[str]) -> tuple[str, ...]:

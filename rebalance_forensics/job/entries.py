@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rebalance_forensics.job.lake.journal import Journal
-from rebalance_forensics.job.lake.layout import directory_of
+from rebalance_forensics.job.lake.editions import Draft
 from rebalance_forensics.job.lake.ledger import Changes, Entry, Identity, noted_cells
-from rebalance_forensics.job.lake.row_files import put_rows
+from rebalance_forensics.job.lake.row_files import written
 from rebalance_forensics.job.steps.log_spans import heard_cells
 from rebalance_forensics.job.steps.scan_step import ScanPlan
 from rebalance_forensics.pipeline.inputs.file_listing import Listing
@@ -59,12 +58,13 @@ class Ledger:
         left = {id(entry) for entry in self.removed}
         return [entry for entry in (*self.known, *self.added) if id(entry) not in left]
 
-    def write(self, journal: Journal) -> None:
+    def write(self, draft: Draft) -> None:
         """Write the partitions that change."""
         touched = {(entry.day, entry.cluster) for entry in (*self.removed, *self.added)}
         kept = sorted(self.entries, key=lambda e: (e.path, e.file_id))
-        journal.replace(directory_of(INPUTS.name, day, cluster) for day, cluster in touched)
-        put_rows(journal, ((INPUTS.name, e.day, e.cluster, e.cells) for e in kept if (e.day, e.cluster) in touched))
+        draft.replace(INPUTS, touched)
+        rows = ((INPUTS.name, e.day, e.cluster, e.cells) for e in kept if (e.day, e.cluster) in touched)
+        draft.put(written(draft.base.store, draft.run, rows))
 
 
 def entries_of(

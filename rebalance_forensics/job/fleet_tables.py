@@ -6,12 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
-from urllib.parse import unquote
 
+from rebalance_forensics.job.lake.editions import Edition, written_edition
 from rebalance_forensics.job.lake.intervals import Coverage, Interval
-from rebalance_forensics.job.lake.layout import EVERY_CLUSTER, batches_of, dates_of, partition_files
-from rebalance_forensics.job.lake.state import COVERAGE, MARK, coverage_of, refuse_other_version
-from rebalance_forensics.pipeline.inputs.stores import Store, checked_store
+from rebalance_forensics.job.lake.layout import EVERY_CLUSTER, batches_of
 from rebalance_forensics.pipeline.options import Instant
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.schemas import GENERATIONS, INCIDENT_GROUPS, INCIDENTS, Cells, Table
@@ -27,18 +25,15 @@ _STARTS = ("started_at", "completed_at")
 
 def fleet_tables(uri: str, since: Instant | None) -> FleetTables:
     """The rows from `since` on, or of the last four weeks, up to where the job's runs reach."""
-    store = checked_store(uri, role="TABLES")
-    if store.kind(MARK) != "file":
-        raise InputError(f"TABLES {uri} holds no tables of the job; name the --output of rebalance-forensics job.")
-    refuse_other_version(store, uri)
-    scopes = (coverage_of(store, unquote(scope)) for scope in store.directories(COVERAGE))
+    edition = written_edition(uri)
+    scopes = (edition.coverage(scope) for scope in edition.named.covered)
     covered = Coverage.of(interval for scope in scopes for interval in scope.intervals)
     if covered.end is None:
         raise InputError(f"TABLES {uri}: no run of the job has finished; run it first.")
     period = _period(covered.intervals[0].since, covered.end, since)
     if period.start >= period.end:
         raise InputError(f"TABLES {uri}: the job's runs end at {utc(period.end)} UTC, before --since.")
-    reader = _Reader(store, period)
+    reader = _Reader(edition, period)
     costs: dict[tuple[str, str], dict[str, GroupCost]] = defaultdict(dict)
     for cluster, row in reader.rows(INCIDENT_GROUPS, _COSTS):
         cost = GroupCost(
@@ -79,19 +74,19 @@ def _uncovered_ms(covered: Coverage, start: int, end: int) -> int:
 
 
 class _Reader:
-    def __init__(self, store: Store, period: Period) -> None:
-        self.store, self.period = store, period
+    def __init__(self, edition: Edition, period: Period) -> None:
+        self.edition, self.period = edition, period
         self.unreadable: list[str] = []
 
     def rows(self, table: Table, columns: Sequence[str]) -> Rows:
         """Each row with its cluster; of a file that cannot be read none, and a sentence."""
         # A row's date is that of its log's own clock, which may be a day off.
         first = self.period.start // DAY_MS - 1
-        days = [day for day in dates_of(self.store, table) if day >= first]
-        for (_, cluster), files in sorted(partition_files(self.store, table, days, EVERY_CLUSTER).items()):
+        days = [day for day in self.edition.dates(table, EVERY_CLUSTER) if day >= first]
+        for (_, cluster), files in sorted(self.edition.partitions(table, days, EVERY_CLUSTER).items()):
             for path in files:
                 try:
-                    batches = list(batches_of(self.store, path, columns))
+                    batches = list(batches_of(self.edition.store, path, columns))
                 except InputError as error:
                     self.unreadable.append(str(error).replace("--output", "TABLES", 1))
                     continue

@@ -10,15 +10,16 @@ from uuid import uuid4
 
 from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.cluster.incidents import in_cluster
-from rebalance_forensics.job.alerts import OUTBOX, outbox_text
-from rebalance_forensics.job.lake import layout, state
-from rebalance_forensics.job.lake.intervals import Coverage, Interval, date_text, time_text
-from rebalance_forensics.job.lake.journal import Journal, decide, finish, recover
-from rebalance_forensics.job.lake.row_files import put_rows
-from rebalance_forensics.job.lake.stock import put_stock, stock_of
+from rebalance_forensics.job.alerts import is_untold, outbox_of, outbox_text
+from rebalance_forensics.job.lake import editions, layout
+from rebalance_forensics.job.lake.delta import Overtaken
+from rebalance_forensics.job.lake.editions import Draft, Edition
+from rebalance_forensics.job.lake.intervals import Coverage, Interval, time_text
+from rebalance_forensics.job.lake.losses import lost_from
+from rebalance_forensics.job.lake.row_files import written
 from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
-from rebalance_forensics.job.publications import REPORTS, add_reports, addresses_of_pages
+from rebalance_forensics.job.publications import addresses_of_pages, write_reports
 from rebalance_forensics.job.run import DatedIncident, Outcome, Run, Scanned, exit_code, now_ms
 from rebalance_forensics.job.scan import scan_files, scan_tables
 from rebalance_forensics.job.steps.chosen_dates import changed_spans, chosen_days
@@ -26,10 +27,9 @@ from rebalance_forensics.job.steps.engines import JobEngine
 from rebalance_forensics.job.steps.investigation import CaseOfDate, Investigation
 from rebalance_forensics.job.steps.log_spans import heard_on, newly_heard
 from rebalance_forensics.job.steps.partitioning import Days, Deal
-from rebalance_forensics.job.table_formats import note_replaced
-from rebalance_forensics.job.tenure import Tenure, holding
+from rebalance_forensics.job.tenure import TablesTaken, Tenure, committing, holding
 from rebalance_forensics.pipeline.inputs.file_listing import lies_within, refuse_missing_inputs
-from rebalance_forensics.pipeline.inputs.stores import Store, writing
+from rebalance_forensics.pipeline.inputs.stores import Store, first_line, writing
 from rebalance_forensics.pipeline.read_plan import refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.report_assembly import relate_incidents
@@ -37,14 +37,15 @@ from rebalance_forensics.pipeline.results import CasesInMemory
 from rebalance_forensics.pipeline.schemas import object_of
 from rebalance_forensics.pipeline.stats import Failure, SplitLines, SplitStats
 from rebalance_forensics.pipeline.tables.rows import incident_rows
-from rebalance_forensics.pipeline.tables.schemas import EVENTS, MADE_OF_EVENTS, PENDING, RUNS, Cells, Table
+from rebalance_forensics.pipeline.tables.schemas import EVENTS, MADE_OF_EVENTS, PENDING, RUNS, Cells
 from rebalance_forensics.pipeline.workload import shard_keys
 from rebalance_forensics.process.timings import stage
 from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.report.urgency_order import severities_from
 
 _AS_THEY_WERE = "the tables are as they were"
-_HALF_DONE = "some tables are replaced and some are not, which the next run finishes"
+# How often a run begins its commits anew where no lease keeps others away.
+_TURNS = 20
 # About what one task sorts and investigates in memory of its own.
 EVENTS_A_SHARD = 500_000
 
@@ -56,7 +57,7 @@ def check(options: JobOptions) -> Store:
     if options.output.rstrip("/") in [given.rstrip("/") for given in options.inputs]:
         raise InputError(f"--output {options.output} is an --input too; name another directory for the tables.")
     store = layout.output_store(options.store)
-    state.refuse_other_version(store, options.output)
+    editions.refuse_other_version(store)
     if not options.columns:
         refuse_missing_inputs(options.inputs)
     refuse_patterns(options.reading.patterns)
@@ -75,33 +76,48 @@ def run_job(
 def _run_alone(
     options: JobOptions, engine: JobEngine, ahead: ReadAhead | None, store: Store, tenure: Tenure
 ) -> Outcome:
-    with writing(store, _HALF_DONE):
-        recover(store, options.scope, tenure.confirm)
-    before = state.coverage_of(store, options.scope)
-    run_id = uuid4().hex[:12]
-    journal = Journal(store=store, work=layout.work_of(options.scope, run_id), run=run_id)
-    run = Run(
-        options=options, engine=engine, store=store, interval=_interval(options, before), id=run_id, work=journal.work,
-        started_ms=now_ms(), tenure=tenure, journal=journal, stock=stock_of(store, options.scope),
-    )  # fmt: skip
     with writing(store, _AS_THEY_WERE):
+        edition = _edition(options, store)
+        # Who may not delete is told so after the run.
+        with suppress(OSError):
+            editions.forget_unfinished(edition, options.scope)
+        run_id = uuid4().hex[:12]
+        missing = lost_from(edition, options.scope)
+        draft = Draft(base=edition, run=run_id, scope=options.scope, lost=missing.files)
+        run = Run(
+            options=options, engine=engine, store=store, interval=_interval(options, edition.coverage(options.scope)),
+            id=run_id, work=layout.work_of(options.scope, run_id), started_ms=now_ms(), tenure=tenure, edition=edition,
+            draft=draft, lost=missing,
+        )  # fmt: skip
         try:
             with ahead.persisted() if ahead else nullcontext():
-                return _run(run, before, ahead)
+                outcome, version = _run(run, ahead)
         except BaseException:
             if not tenure.is_lost:
                 with suppress(OSError):
-                    recover(store, options.scope, tenure.confirm)
+                    editions.forget_unfinished(edition, options.scope)
             raise
+    outcome.notes += [*draft.notes, *_tidied(run, version)]
+    return outcome
 
 
-def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
+def _edition(options: JobOptions, store: Store) -> Edition:
+    edition = editions.edition_of(store)
+    if edition.version is None and edition.known:
+        with committing(options) as turn:
+            return editions.take_over(store, turn.confirm)
+    return edition
+
+
+def _run(run: Run, ahead: ReadAhead | None) -> tuple[Outcome, Edition]:
+    scope = run.options.scope
     with stage("scan"):
         scanned = scan_tables(run) if run.options.columns else scan_files(run, ahead)
     ledger = scanned.ledger
     days = chosen_days(
-        before, run.interval, changed_spans(scanned.spans, ledger.replaced, ledger.grown, ledger.dropped),
-        {*layout.dates_of(run.store, EVENTS), *layout.dates_of(run.store, PENDING)},
+        run.edition.coverage(scope), run.interval,
+        changed_spans(scanned.spans, ledger.replaced, ledger.grown, ledger.dropped),
+        run.edition.dates(EVENTS, scope) | run.edition.dates(PENDING, scope),
         heard=newly_heard(ledger.removed, ledger.added), again=scanned.losses.days,
         lookback_ms=run.options.lookback_ms, lookahead_ms=run.options.lookahead_ms,
     )  # fmt: skip
@@ -110,19 +126,49 @@ def _run(run: Run, before: Coverage, ahead: ReadAhead | None) -> Outcome:
     outcome.errors, outcome.notes = scanned.errors, [*scanned.losses.notes, *_output_among_inputs(run.options)]
     with stage("write findings"):
         _write_findings(run, outcome)
-        _add_publications(run, outcome, days)
+        untold = _add_publications(run, outcome)
     outcome.summary = _summary(run, outcome, scanned, days)
-    scanned.ledger.write(run.journal)
-    _write_run(run, outcome, days.coverage)
-    if run.options.table_format != "parquet":
-        note_replaced(run.journal)
-    put_stock(run.journal, run.options.scope, before=run.stock, listed_ms=run.started_ms)
+    ledger.write(run.draft)
+    _add_to_runs(run, outcome.summary)
     run.tenure.renew()
-    state.mark_version(run.store)
-    decided = decide(run.journal, run.tenure.confirm)
-    with writing(run.store, _HALF_DONE), stage("put the tables in place"):
-        finish(run.store, run.work, decided, run.tenure.confirm)
-    return outcome
+    with stage("commit"):
+        return outcome, _committed(run, days.coverage, untold)
+
+
+def _committed(run: Run, coverage: Coverage, untold: Sequence[str]) -> Edition:
+    # One run after the other; each begins with what the one before it has made of the tables.
+    with committing(run.options) as turn:
+
+        def confirm() -> None:
+            run.tenure.confirm()
+            turn.confirm()
+
+        editions.mark_version(run.store)
+        for _ in range(_TURNS):
+            newest = editions.edition_of(run.store)
+            if newest.named.run == run.id:
+                # The store had taken the commit, and was asked again where its answer was lost.
+                return newest
+            if newest.version != run.draft.base.version:
+                if run.edition.overlaps(newest, run.options.scope):
+                    raise TablesTaken(
+                        f"{run.options.output}: another job has written these tables since this one began; "
+                        "it stopped without touching them. Run it again."
+                    )
+                run.draft.base = newest
+            waiting = [*(each for each in newest.named.untold if is_untold(run.store, each)), *untold]
+            with suppress(Overtaken):
+                return editions.publish(run.draft, coverage, run.started_ms, waiting, confirm)
+    raise InputError(f"--output {run.options.output}: other writers commit to the tables all the time; run it again.")
+
+
+def _tidied(run: Run, edition: Edition) -> list[str]:
+    # What is left to do is no reason to fail.
+    try:
+        run.store.delete_tree(run.work)
+    except OSError as error:
+        return [f"{run.options.output}/{run.work} cannot be deleted: {first_line(error)}; let this user delete there."]
+    return editions.tidy(run.edition, edition)
 
 
 def _output_among_inputs(options: JobOptions) -> Iterator[str]:
@@ -148,15 +194,15 @@ def _refuse_backwards(since: int, until: int) -> None:
 
 
 def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
-    store, scope = run.store, run.options.scope
+    store, scope, edition = run.store, run.options.scope, run.edition
     for table in (EVENTS, PENDING):
-        run.journal.replace(_directories(store, table, days.written, scope))
+        run.draft.replace(table, edition.partitions(table, days.written, scope))
     for table in MADE_OF_EVENTS:
-        run.journal.replace(_directories(store, table, sorted(days.investigated), scope))
+        run.draft.replace(table, edition.partitions(table, days.investigated, scope))
     known = [
         path
         for table in (EVENTS, PENDING)
-        for files in layout.partition_files(store, table, days.read, scope).values()
+        for files in edition.partitions(table, days.read, scope).values()
         for path in files
     ]
     outcome = Outcome(summary={}, interval=run.interval)
@@ -171,23 +217,18 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
         forgotten=scanned.replaced, file_ids=scanned.file_ids, lines_of_splits=_cut(scanned.stats),
     )  # fmt: skip
     what = Investigation(
-        days=days, heard=heard_on(days, scanned.ledger.entries), store=store, work=run.work, run=run.id,
-        first_shard=shards[0],
+        days=days, heard=heard_on(days, scanned.ledger.entries), store=store, run=run.id, first_shard=shards[0],
     )  # fmt: skip
+    # The next run finds by this that the files which follow may be nobody's.
+    store.write(f"{run.work}/begun", b"")
     answers = run.engine.investigate(deal, what)
-    run.journal.put(*(text for what_, text in answers if what_ == "file"))
+    run.draft.put(text for what_, text in answers if what_ == "file")
     outcome.defects = list(dict.fromkeys(text for what_, text in answers if what_ == "defect"))
     outcome.dated = _dated_incidents(
         (object_of(CaseOfDate, text) for what_, text in answers if what_ == "case"), outcome
     )
     outcome.failures = list(dict.fromkeys(object_of(Failure, t) for what_, t in answers if what_ == "failure"))
     return outcome
-
-
-def _directories(store: Store, table: Table, days: Sequence[int], scope: str) -> Iterator[str]:
-    return (
-        layout.directory_of(table.name, *partition) for partition in layout.partition_files(store, table, days, scope)
-    )
 
 
 def _cut(stats: Sequence[SplitStats]) -> tuple[SplitLines, ...]:
@@ -231,39 +272,30 @@ def _write_findings(run: Run, outcome: Outcome) -> None:
         except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are written
             problem = f"incident {incident.id} of group {', '.join(incident.group_names)} could not be written"
             outcome.defects.append(defects.sentence(problem, error))
-    put_rows(run.journal, rows)
+    run.draft.put(written(run.store, run.id, rows))
 
 
-def _add_publications(run: Run, outcome: Outcome, days: Days) -> None:
-    # Reports and messages become visible together with the tables.
+def _add_publications(run: Run, outcome: Outcome) -> list[str]:
+    # Pages, which only the index makes known, and messages, which are sent only for runs that a commit names.
     options, store = run.options, run.store
     if options.reports_from:
-        dated = [f"{REPORTS}/date={date_text(day)}" for day in sorted(days.investigated)]
-        pages = [file.path.rpartition("/")[0] for directory in dated for file in store.files(directory)]
-        run.journal.replace(page for page in pages if _in_scope(page, options.scope))
-        severities = severities_from(options.reports_from)
-        outcome.defects += add_reports(run.journal, outcome.dated, severities)
-    if options.webhooks and outcome.incidents:
-        with_pages = severities_from(options.reports_from) if options.reports_from and options.link else ()
-        page_of = addresses_of_pages(options.link or "", with_pages)
-        text, untold = outbox_text(outcome.dated, severities_from(options.alert_from), page_of)
-        outcome.defects += untold
-        run.journal.write(f"{OUTBOX}/{run.id}/messages.json", text.encode())
+        outcome.defects += write_reports(store, outcome.dated, severities_from(options.reports_from))
+    if not (options.webhooks and outcome.incidents):
+        return []
+    with_pages = severities_from(options.reports_from) if options.reports_from and options.link else ()
+    page_of = addresses_of_pages(options.link or "", with_pages)
+    text, untold = outbox_text(outcome.dated, severities_from(options.alert_from), page_of)
+    outcome.defects += untold
+    store.write(outbox_of(run.id), text.encode())
+    return [run.id]
 
 
-def _in_scope(directory: str, scope: str) -> bool:
-    known = layout.partition_of(f"{directory}/")
-    return known is not None and scope in (layout.EVERY_CLUSTER, known[2])
-
-
-def _write_run(run: Run, outcome: Outcome, coverage: Coverage) -> None:
-    # The summary row, beside those of the date's other runs, and what all of them cover.
-    day = run.started_ms // DAY_MS
-    scope = run.options.scope
-    rows = [*state.rows_of_day(run.store, RUNS, day, scope), outcome.summary]
-    run.journal.replace([layout.directory_of(RUNS.name, day, scope)])
-    state.put_coverage(run.journal, scope, coverage)
-    put_rows(run.journal, ((RUNS.name, day, scope, row) for row in rows))
+def _add_to_runs(run: Run, summary: Cells) -> None:
+    # The summary row, beside those of the date's other runs.
+    day, scope = run.started_ms // DAY_MS, run.options.scope
+    rows = [*(row for _, row in run.edition.rows(RUNS, [day], scope)), summary]
+    run.draft.replace(RUNS, [(day, scope)])
+    run.draft.put(written(run.store, run.id, ((RUNS.name, day, scope, row) for row in rows)))
 
 
 def _summary(run: Run, outcome: Outcome, scanned: Scanned, days: Days) -> dict[str, int | str | None]:

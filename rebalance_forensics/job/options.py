@@ -24,9 +24,9 @@ class JobOptions:
     until: int | None = None
     """Epoch ms. Without `since` the job continues where it stopped, without `until` it runs up to now."""
     reading: AnalyzeOptions = field(default_factory=AnalyzeOptions)
-    table_format: Literal["parquet", "delta", "iceberg"] = "parquet"
+    table_format: Literal["delta", "iceberg"] = "delta"
     catalog: str | None = None
-    """Before the names of Delta or Iceberg tables; without it they are directories of the output."""
+    """Before the names of the Iceberg tables; without it they are directories of the output."""
     lookback_ms: int = 24 * HOUR_MS
     lookahead_ms: int = 2 * HOUR_MS
     stream: Literal["available-now", "continuous"] | None = None

@@ -10,9 +10,9 @@ from jinja2 import Environment
 
 from rebalance_forensics import defects
 from rebalance_forensics.job.alerts import report_of
-from rebalance_forensics.job.lake.journal import Journal
-from rebalance_forensics.job.lake.layout import directory_of
-from rebalance_forensics.job.lake.state import rows_in
+from rebalance_forensics.job.lake.editions import edition_of
+from rebalance_forensics.job.lake.intervals import date_text
+from rebalance_forensics.job.lake.layout import EVERY_CLUSTER, directory_of, partition_of
 from rebalance_forensics.job.run import DatedIncident
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.tables.schemas import INCIDENTS
@@ -37,16 +37,23 @@ td, th { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top }</s
 """
 
 
-def add_reports(journal: Journal, dated: Iterable[DatedIncident], severities: Sequence[str]) -> list[str]:
-    """One waiting page an incident of these severities; a sentence for each that a defect of ours spoiled."""
+def write_reports(store: Store, dated: Iterable[DatedIncident], severities: Sequence[str]) -> list[str]:
+    """One page an incident of these severities; a sentence for each that a defect of ours spoiled."""
     spoiled: list[str] = []
-    for each in (each for each in dated if each.incident.severity in severities):
+    dated = list(dated)
+    days = sorted({each.day for each in dated})
+    there = {file.path for day in days for file in store.files(f"{REPORTS}/date={date_text(day)}")}
+    for each in dated:
+        if each.incident.severity not in severities:
+            if _path(each) in there:
+                store.delete(_path(each))
+            continue
         try:
             page = to_html(report_of(each))
         except Exception as error:  # noqa: BLE001 - whatever it was, the other pages are written
             spoiled.append(defects.sentence(f"the page of incident {each.incident.id} could not be written", error))
             continue
-        journal.write(_path(each), page.encode("utf-8", "backslashreplace"))
+        store.write(_path(each), page.encode("utf-8", "backslashreplace"))
     return spoiled
 
 
@@ -66,13 +73,16 @@ def _path(dated: DatedIncident) -> str:
 
 
 def write_index(store: Store) -> None:
-    """The index of all pages that are there, the newest first."""
-    pages = {file.path: file.path.rpartition("/")[0] for file in store.files(REPORTS) if file.path.count("/") > 1}
-    tables = sorted({directory.replace(REPORTS, INCIDENTS.name, 1) for directory in pages.values()})
-    files = [file.path for table in tables for file in store.files(table) if file.path.endswith(".parquet")]
-    rows = {row["id"]: row for row in rows_in(store, files)}
-    ids = {path: path.rpartition("/")[2].removesuffix(".html") for path in pages}
-    listed = [_listed(path, rows[incident_id]) for path, incident_id in ids.items() if incident_id in rows]
+    """The index of all pages, the newest first; pages of incidents that the tables no longer have go."""
+    pages = {file.path: partition_of(file.path) for file in store.files(REPORTS) if file.path.count("/") > 1}
+    days = {known[1] for known in pages.values() if known}
+    rows = {
+        f"{directory_of(REPORTS, *partition)}/{row['id']}.html": row
+        for partition, row in edition_of(store).rows(INCIDENTS, days, EVERY_CLUSTER)
+    }
+    for path in pages.keys() - rows.keys():
+        store.delete(path)
+    listed = [_listed(path, rows[path]) for path in pages if path in rows]
     listed.sort(key=lambda row: (row["started"], row["href"]), reverse=True)
     page = Environment(autoescape=True).from_string(_INDEX).render(rows=listed)
     store.write(f"{REPORTS}/index.html", page.encode("utf-8", "backslashreplace"))

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from rebalance_forensics.diagnosis.model import Gap, Incident
 from rebalance_forensics.job.entries import Ledger
+from rebalance_forensics.job.lake.editions import Draft, Edition
 from rebalance_forensics.job.lake.intervals import Interval
-from rebalance_forensics.job.lake.journal import Journal
-from rebalance_forensics.job.lake.stock import Losses, Stock
+from rebalance_forensics.job.lake.losses import Losses, Lost
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.steps.engines import JobEngine
 from rebalance_forensics.job.steps.scan_step import Spans
@@ -36,8 +36,11 @@ class Run:
     work: str
     started_ms: int
     tenure: Tenure
-    journal: Journal
-    stock: Stock = field(default_factory=Stock)
+    edition: Edition
+    """What earlier runs left."""
+    draft: Draft
+    """What this one makes of it."""
+    lost: Lost
 
 
 @dataclass(slots=True, kw_only=True)

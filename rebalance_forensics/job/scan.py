@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from rebalance_forensics.job.entries import COUNTED, Ledger, entries_of
 from rebalance_forensics.job.lake.ledger import Changes, Entry, changes, kinship, known_sights, read_ledger
-from rebalance_forensics.job.lake.stock import Stock, losses_of, lost_events
+from rebalance_forensics.job.lake.losses import Lost, losses_of
 from rebalance_forensics.job.micro_batch import ReadAhead, end_where_stream_stopped, fully_read
 from rebalance_forensics.job.run import Run, Scanned
 from rebalance_forensics.job.steps.log_spans import heard_cells
@@ -25,7 +25,7 @@ from rebalance_forensics.pipeline.run import refuse_with_defect
 from rebalance_forensics.pipeline.schemas import TaskMessages, object_of
 from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.pipeline.tables.rows import moment
-from rebalance_forensics.pipeline.tables.schemas import INPUTS, MADE_OF_EVENTS, Cells
+from rebalance_forensics.pipeline.tables.schemas import EVENTS, INPUTS, MADE_OF_EVENTS, PENDING, Cells
 from rebalance_forensics.records import DAY_MS
 
 
@@ -53,7 +53,7 @@ class Harvest:
 
 def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
     """List, open what is new, read it, unless a stream has read it already."""
-    entries = read_ledger(run.store, run.options.scope)
+    entries = read_ledger(run.edition, run.options.scope)
     listing = list_inputs(run.options.inputs, besides=run.options.output)
     parts = ahead.parts() if ahead else {}
     end_where_stream_stopped(listing, parts)
@@ -61,7 +61,7 @@ def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
     kin = kinship(sights, entries)
     former = [sight for entry in kin.removed if (sight := sight_of(entry.cells)) is not None]
     profiles = profiles_beside(list(sights.values()), run.options.reading.zones, former)
-    losses = losses_of(run.stock, kin)
+    losses = losses_of(run.lost, kin)
     found = changes(kin, sights, profiles, losses.again)
     read = [(sights[path], profiles[path]) for path in sorted(found.fresh)]
     plan = plan_scan(read, found, run.options.reading, errors=looked.errors, workers=run.engine.workers)
@@ -82,7 +82,9 @@ def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
 
 
 def _look(run: Run, listing: Listing, entries: Sequence[Entry]) -> tuple[dict[str, Sight], Looked]:
-    known = known_sights(listing.files, entries, run.options.reading.limits, run.stock.listed_ms)
+    known = known_sights(
+        listing.files, entries, run.options.reading.limits, run.edition.named.listed_ms.get(run.options.scope)
+    )
     new = [file for file in listing.files if file.path not in known]
     prefixes = {int(entry.cells["head_bytes"] or 0) for entry in entries if entry.cells["head"]}
     look = Look(tasks=look_tasks(new), prefixes=tuple(sorted(prefixes)), limits=run.options.reading.limits)
@@ -122,7 +124,7 @@ UNDATED = -1
 
 def scan_tables(run: Run) -> Scanned:
     """Ask each table for its hours, read those that are new or have changed."""
-    entries = read_ledger(run.store, run.options.scope)
+    entries = read_ledger(run.edition, run.options.scope)
     harvest = Harvest()
     scanned = Scanned(
         stats=[], spans=harvest.spans, files=harvest.files, events=0, ledger=Ledger(known=list(entries)), replaced={},
@@ -131,7 +133,7 @@ def scan_tables(run: Run) -> Scanned:
     for name in dict.fromkeys(run.options.inputs):
         _scan(run, LogTable(name=name, columns=run.options.columns), entries, scanned, harvest)
     scanned.events, scanned.bytes = harvest.events, sum(stats.bytes for stats in harvest.stats)
-    scanned.losses.days = {day for day, _ in run.stock.missing_of(*MADE_OF_EVENTS) - lost_events(run.stock)}
+    scanned.losses.days = {day for day, _ in run.lost.of(*MADE_OF_EVENTS) - run.lost.of(EVENTS, PENDING)}
     scanned.ledger.removed.extend(scanned.ledger.replaced.values())
     refuse_foreign(run, scanned.listed, scanned.errors, scanned.ledger)
     return scanned
@@ -143,7 +145,7 @@ def _scan(run: Run, table: LogTable, entries: Sequence[Entry], scanned: Scanned,
     hours = run.engine.hours(table, since // DAY_MS * DAY_MS, -(-until // DAY_MS) * DAY_MS)
     known = {entry.path: entry for entry in entries}
     there = [hour for hour in hours if hour.at != UNDATED]
-    new = [hour for hour in there if not _is_known(known.get(table.hour(hour.at)), hour, run.stock)]
+    new = [hour for hour in there if not _is_known(known.get(table.hour(hour.at)), hour, run.lost)]
     scanned.listed += len(there)
     column = dict(table.columns)["time"]
     scanned.errors += [
@@ -169,8 +171,8 @@ def _scan(run: Run, table: LogTable, entries: Sequence[Entry], scanned: Scanned,
             scanned.ledger.replaced[path] = known[path]
 
 
-def _is_known(entry: Entry | None, hour: Hour, stock: Stock) -> bool:
-    lost = {day for day, _ in lost_events(stock)}
+def _is_known(entry: Entry | None, hour: Hour, missing: Lost) -> bool:
+    lost = {day for day, _ in missing.of(EVENTS, PENDING)}
     return entry is not None and entry.was_read_at(hour.etag) and entry.day not in lost
 
 

@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from rebalance_forensics.defects import DefectError, sentence
 from rebalance_forensics.job.job_run import check
+from rebalance_forensics.job.lake.editions import edition_of
 from rebalance_forensics.job.lake.ledger import read_ledger
 from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
@@ -69,6 +70,6 @@ def follow(options: JobOptions, engine: OnSpark, run: Callable[[JobOptions, Read
 
 def _known(store: Store, scope: str) -> str:
     # How far the tables know each file; a checkpoint counts more, where there is one.
-    entries = read_ledger(store, scope)
+    entries = read_ledger(edition_of(store), scope)
     sizes = {e.path.partition("!/")[0]: e.cells["etag"] for e in entries if e.cells["etag"]}
     return json.dumps({path: int(etag.rpartition("-")[2]) for path, etag in sizes.items()})

@@ -26,7 +26,7 @@ from rebalance_forensics.pipeline.inputs.stores import Store, StoreError, first_
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.process.identity import Process
 
-CLUSTERS, FOLLOW_UPS = "clusters", "follow-ups"
+CLUSTERS, FOLLOW_UPS, COMMITS = "clusters", "follow-ups", "commits"
 _LOOK_S = 0.5
 Say = Callable[[str, str], None]
 
@@ -86,8 +86,13 @@ def holding(options: JobOptions, say: Say = lambda _level, _sentence: None) -> A
 
 
 def following_up(options: JobOptions, say: Say = lambda _level, _sentence: None) -> AbstractContextManager[Tenure]:
-    """The right to act on finished tables: webhooks, the index, Delta and Iceberg tables belong to all clusters."""
+    """The right to act on finished tables: webhooks, the index, Iceberg tables belong to all clusters."""
     return _held(options, FOLLOW_UPS, say)
+
+
+def committing(options: JobOptions) -> AbstractContextManager[Tenure]:
+    """The right to commit: a table has one log for all clusters, and runs without a turn would only retry."""
+    return _held(options, COMMITS, lambda _level, _sentence: None)
 
 
 @contextmanager
@@ -152,7 +157,7 @@ def _every() -> str:
 
 def _in_the_way(store: Store, name: str) -> list[str]:
     # Leases of other names, under which no other run may write meanwhile.
-    if name == FOLLOW_UPS:
+    if name in (FOLLOW_UPS, COMMITS):
         return []
     if name != _every():
         return [_every()]

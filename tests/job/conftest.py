@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.dataset as ds
 import pytest
 
 from rebalance_forensics.job.arguments import parse
 from rebalance_forensics.job.job_run import run_job
+from rebalance_forensics.job.lake.editions import edition_of
 from rebalance_forensics.job.run import Outcome
 from rebalance_forensics.job.steps.engines import InProcess, JobEngine
+from rebalance_forensics.job.written_tables import WrittenTable
+from rebalance_forensics.pipeline.inputs.stores import Store
+from rebalance_forensics.pipeline.tables.schemas import BY_NAME
 from tests.job.days import week
 from tests.job.receiver import Receiver, receiving
 
@@ -51,12 +54,8 @@ def run(logs: Path, tmp_path: Path) -> Run:
 
 
 def rows(output: str | Path, tables: Sequence[str] = TABLES) -> Rows:
-    """All rows of the tables, in one order."""
-    return {name: _sorted(Path(output) / name) for name in tables}
-
-
-def _sorted(directory: Path) -> list[dict[str, Any]]:
-    if not directory.is_dir():
-        return []
-    table = ds.dataset(directory, partitioning="hive", ignore_prefixes=["."]).to_table()
-    return sorted(table.to_pylist(), key=repr)
+    """All rows of the newest edition of the tables, in one order."""
+    edition = edition_of(Store(str(output)))
+    found = {name: WrittenTable(edition, BY_NAME[name]).to_arrow().to_pylist() for name in tables}
+    dated = {name: [{**row, "date": str(row["date"])} for row in of_table] for name, of_table in found.items()}
+    return {name: sorted(of_table, key=repr) for name, of_table in dated.items()}

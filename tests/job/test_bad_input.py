@@ -192,7 +192,7 @@ def test_settings_of_a_file_count_where_the_command_line_says_nothing(
     assert {row["cluster"] for row in rows(output)["incidents"]} == {"green"}
 
 
-@pytest.mark.parametrize("kept", ["*.parquet", "_stock/*/*.json", "_coverage/*/*.json"])
+@pytest.mark.parametrize("kept", ["*.parquet", "_delta_log/*.json"])
 def test_what_an_earlier_run_wrote_and_somebody_damaged_is_named(job: Job, tmp_path: Path, kept: str) -> None:
     assert job()[0] == OK
     paths = [path for path in (tmp_path / "tables").rglob("*") if path.match(kept) and path.is_file()]

@@ -10,6 +10,7 @@ import pytest
 from rebalance_forensics.job.arguments import parse
 from rebalance_forensics.job.job_run import run_job
 from rebalance_forensics.job.steps.engines import InProcess, JobEngine, OnSpark
+from rebalance_forensics.job.written_tables import tables
 from tests.conftest import SOME_OF_EVERY_KIND, some_samples
 from tests.job.conftest import rows
 
@@ -45,7 +46,7 @@ def test_the_samples_through_spark(spark: SparkSession, samples: Path, alone: Pa
 
 @pytest.mark.spark
 def test_spark_reads_the_tables_by_their_partitions(spark: SparkSession, alone: Path) -> None:
-    incidents = spark.read.parquet(str(alone / "incidents"))
+    incidents = tables(alone)["incidents"].to_spark(spark)
     assert dict(incidents.dtypes)["date"] == "date"
     told = [row for row in rows(alone)["incidents"] if row["cluster"] == "process-crash"]
     assert incidents.where("cluster = 'process-crash'").count() == len(told) > 0

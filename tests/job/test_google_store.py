@@ -9,8 +9,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow.dataset as ds
-import pyarrow.fs as pafs
 import pytest
 
 from rebalance_forensics.job import main
@@ -49,8 +47,5 @@ def test_logs_and_tables_in_a_bucket_of_googles(lake: str, run: Run, tmp_path: P
     given = ["--engine", "local", "--input", f"{lake}/kafka", "--output", f"{lake}/tables"]
     for _ in range(2):
         assert main([*given, "--since", SINCE, "--until", UNTIL]) == 0
-    store = pafs.GcsFileSystem(anonymous=True)
-    for name in set(TABLES) - {"inputs", "pauses"}:
-        if rows(tmp_path / "tables")[name]:
-            found = ds.dataset(f"lake/tables/{name}", filesystem=store, partitioning="hive", ignore_prefixes=["."])
-            assert sorted(found.to_table().to_pylist(), key=repr) == rows(tmp_path / "tables")[name]
+    there, here = rows(f"{lake}/tables"), rows(tmp_path / "tables")
+    assert all(there[name] == here[name] for name in set(TABLES) - {"inputs"})

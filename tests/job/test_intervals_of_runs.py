@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_forensics.job.lake.editions import edition_of
+from rebalance_forensics.pipeline.inputs.stores import Store
+from rebalance_forensics.pipeline.tables.schemas import EVENTS
 from tests.job.conftest import TABLES, Run, rows
 from tests.job.days import packed, week
 
@@ -89,11 +92,11 @@ def test_a_late_file_reopens_only_the_dates_it_reaches(run: Run, logs: Path, tmp
     late = sorted((logs / "broker-1").iterdir())[3]
     away = shutil.move(late, tmp_path / late.name)
     run(*WEEK)
-    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "tables" / "events").rglob("*.parquet")}
+    before = edition_of(Store(str(tmp_path / "tables"))).files(EVENTS)
     shutil.move(away, late)
     outcome = run(*WEEK)
-    after = {path: path.stat().st_mtime_ns for path in (tmp_path / "tables" / "events").rglob("*.parquet")}
-    kept = {path.parts[-3] for path in before if after.get(path) == before[path]}
+    after = edition_of(Store(str(tmp_path / "tables"))).files(EVENTS)
+    kept = {path.split("/")[1] for path in before.keys() & after.keys()}
     assert outcome.summary["scanned"] == 1
     assert kept == {f"date={day}" for day in (*DAYS[:2], *DAYS[5:7])}
 

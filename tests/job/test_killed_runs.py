@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_forensics.job.lake.editions import edition_of
+from rebalance_forensics.pipeline.inputs.stores import Store
 from tests.conftest import ROOT
 from tests.job.conftest import Run, rows
 from tests.job.receiver import Receiver
@@ -22,17 +24,17 @@ from tests.job.test_growing_logs import busy
 SINCE, UNTIL = "2026-03-01", "2026-03-04"
 KILLED_BY_A_POWER_CUT = 9
 MANY = 50
-DIES_WHILE_MOVING = """
+DIES_BEFORE_A_COMMIT = """
 import os, sys
-from rebalance_forensics.pipeline.inputs.stores import Store
+from deltalake import DeltaTable
 from rebalance_forensics.job import main
-left, move = [int(sys.argv[1])], Store.move
-def dying(*arguments):
+left, commit = [int(sys.argv[1])], DeltaTable.create_write_transaction
+def dying(*arguments, **named):
     left[0] -= 1
     if left[0] < 0:
         os._exit(9)
-    move(*arguments)
-Store.move = dying
+    commit(*arguments, **named)
+DeltaTable.create_write_transaction = dying
 sys.exit(main(sys.argv[2:]))
 """
 
@@ -67,11 +69,10 @@ class Runs:
             job.wait()
         if over:
             return "after its end"
-        if list((output / "_work").rglob("journal.json")):
-            return "while tables were replaced"
+        before = edition_of(Store(str(output))).version
         if list((output / "_work").rglob("*.parquet")):
-            return "while files were written"
-        return "while messages were sent" if (output / "incidents").is_dir() else "before anything was written"
+            return "while files were written" if before is None else "after its commit"
+        return "while messages were sent" if before is not None else "before anything was written"
 
     def several(self) -> int:
         """How often a run is killed before the next may go to its end."""
@@ -140,14 +141,21 @@ def test_killed_on_spark(logs: Path, tmp_path: Path, receiver: Receiver) -> None
     assert kill_often(4, logs, tmp_path, receiver, "spark").total() == 4
 
 
-@pytest.mark.parametrize("moves", [0, 1, 6])
-def test_killed_while_the_tables_are_replaced(moves: int, run: Run, logs: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("commits", [0, 3, 6])
+def test_killed_between_two_commits(commits: int, run: Run, logs: Path, tmp_path: Path) -> None:
     run(SINCE, UNTIL, "--cluster", "blue", output=tmp_path / "undisturbed")
+    run(SINCE, "2026-03-02", "--cluster", "blue")
+    before = rows(tmp_path / "tables")
+    given = [str(commits), *arguments(logs), "--output", str(tmp_path / "tables")]
     done = subprocess.run(
-        [sys.executable, "-c", DIES_WHILE_MOVING, str(moves), *arguments(logs), "--output", str(tmp_path / "tables")],
+        [sys.executable, "-c", DIES_BEFORE_A_COMMIT, *given],
         cwd=ROOT, check=False, capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
     )  # fmt: skip
     assert done.returncode == KILLED_BY_A_POWER_CUT
+    assert rows(tmp_path / "tables") == before
     run(SINCE, UNTIL, "--cluster", "blue")
     assert rows(tmp_path / "tables") == rows(tmp_path / "undisturbed")
-    assert not list((tmp_path / "tables" / "_work").rglob("*.parquet"))
+    # Of the killed run not even a file is left; what it had replaced waits for its readers.
+    whole = {row["id"] for row in rows(tmp_path / "tables", ["runs"])["runs"]}
+    files = [path.name for path in (tmp_path / "tables").glob("*/date=*/*/*.parquet")]
+    assert all(any(run_id in name for run_id in whole) for name in files)

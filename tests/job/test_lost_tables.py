@@ -37,8 +37,8 @@ def test_one_file_of_a_date_is_missed_too(run: Run, tmp_path: Path) -> None:
     assert rows(tmp_path / "tables") == before
 
 
-@pytest.mark.parametrize("table", ["incidents", "generations"])
-def test_findings_in_a_file_that_was_cut_are_made_again(run: Run, tmp_path: Path, table: str) -> None:
+@pytest.mark.parametrize("table", ["events", "incidents", "generations"])
+def test_rows_in_a_file_that_was_cut_are_written_again(run: Run, tmp_path: Path, table: str) -> None:
     run(SINCE, UNTIL)
     before = rows(tmp_path / "tables")
     cut(next((tmp_path / "tables" / table / "date=2026-03-02").rglob("*.parquet")))
@@ -47,11 +47,12 @@ def test_findings_in_a_file_that_was_cut_are_made_again(run: Run, tmp_path: Path
     assert rows(tmp_path / "tables") == before
 
 
-def test_events_in_a_file_that_was_cut_are_missed(run: Run, tmp_path: Path) -> None:
+def test_a_date_with_a_file_that_changed_in_its_size_alone_is_named(run: Run, tmp_path: Path) -> None:
     run(SINCE, UNTIL)
-    cut(next((tmp_path / "tables" / "events" / "date=2026-03-02").rglob("*.parquet")))
+    damaged = next((tmp_path / "tables" / "events" / "date=2026-03-02").rglob("*.parquet"))
+    damaged.write_bytes(b"{" * damaged.stat().st_size)
     with pytest.raises(InputError, match=r"events/date=2026-03-02/\S+ cannot be read"):
-        run(SINCE, UNTIL)
+        run("2026-03-02", "2026-03-06", "--lookback", "30h")
 
 
 def cut(file: Path) -> None:

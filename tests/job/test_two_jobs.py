@@ -9,11 +9,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rebalance_forensics.job import main
 from rebalance_forensics.job.arguments import parse
+from rebalance_forensics.job.lake.delta import TableLog
 from rebalance_forensics.job.lake.leases import Clock, Lease, Record, Watch, slot_of
 from rebalance_forensics.job.tenure import TablesTaken, following_up, holding
 from rebalance_forensics.pipeline.inputs.stores import Store
@@ -105,13 +107,14 @@ def test_a_job_that_is_told_to_end_lets_its_tables_go(logs: Path, tmp_path: Path
     assert not list((output / "_work").rglob("*.parquet"))
 
 
-def take_over(output: Path) -> None:
+def take_over(output: Path, *leases: str) -> None:
     """What a job on another machine does that has seen no sign of life for the time of the lease."""
-    slot = slot_of(Store(str(output)), "clusters/blue")
-    assert slot
-    taken = Watch(slot, 60_000, Clock(), is_gone=lambda _: True).take(Process.current())
-    assert not isinstance(taken, Record)
-    taken.release()
+    for name in leases:
+        slot = slot_of(Store(str(output)), name)
+        assert slot
+        taken = Watch(slot, 60_000, Clock(), is_gone=lambda _: True).take(Process.current())
+        assert not isinstance(taken, Record)
+        taken.release()
 
 
 def test_a_job_that_stood_still_for_too_long_leaves_the_tables_to_the_other(
@@ -119,7 +122,7 @@ def test_a_job_that_stood_still_for_too_long_leaves_the_tables_to_the_other(
 ) -> None:
     output = tmp_path / "tables"
     with standing_still(arguments(logs, output)) as first:
-        take_over(output)
+        take_over(output, "clusters/blue")
         run(SINCE, UNTIL, "--cluster", "blue")
         before = {path: path.stat().st_mtime_ns for path in output.rglob("*.parquet") if "_work" not in path.parts}
         _, said = first.communicate("go on\n")
@@ -131,27 +134,28 @@ def test_a_job_that_stood_still_for_too_long_leaves_the_tables_to_the_other(
 
 
 @pytest.mark.parametrize("notices", [True, False])
-def test_a_lease_lost_between_two_files_leaves_the_others_files_alone(
+def test_a_lease_lost_between_two_commits_leaves_the_others_tables_alone(
     *, notices: bool, logs: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next job has finished what it was at, and written its own since; even a step that comes late does no harm."""
-    output, real, moved = tmp_path / "tables", Store.move, list[str]()
+    """The next job has undone what it was at, and committed since; a commit that comes late finds its turn taken."""
+    output, real, tables = tmp_path / "tables", TableLog.replace, list[str]()
 
-    def stand_still(store: Store, source: str, target: str) -> None:
-        real(store, source, target)
-        moved.append(target)
-        if len(moved) == 3:
-            monkeypatch.setattr(Store, "move", real)
-            take_over(output)
+    def stand_still(log: TableLog, *given: Any, **named: Any) -> int:  # noqa: ANN401 - as it is called
+        tables.append(log.table.name)
+        if len(tables) == 3:
+            monkeypatch.setattr(TableLog, "replace", real)
+            take_over(output, "clusters/blue", "commits")
             run(SINCE, UNTIL, "--cluster", "blue")
             if notices:
                 monkeypatch.setattr(Lease, "confirm", Lease.renew)
 
-    monkeypatch.setattr(Store, "move", stand_still)
-    assert main(arguments(logs, output)) == (75 if notices else 0)
+        return real(log, *given, **named)
+
+    monkeypatch.setattr(TableLog, "replace", stand_still)
+    assert main(arguments(logs, output)) == 75
     run(SINCE, UNTIL, "--cluster", "blue", output=tmp_path / "undisturbed")
     assert rows(output) == rows(tmp_path / "undisturbed")
-    assert len(rows(output, ["runs"])["runs"]) == 2
+    assert len(rows(output, ["runs"])["runs"]) == 1
 
 
 def test_clusters_side_by_side_but_none_beside_all_of_them(logs: Path, tmp_path: Path) -> None:

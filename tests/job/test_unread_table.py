@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -14,9 +11,8 @@ import pytest
 from rebalance_forensics.job.arguments import parse
 from rebalance_forensics.job.job_run import run_job
 from rebalance_forensics.job.steps.engines import InProcess
-from tests.conftest import ROOT, SAMPLES
+from tests.conftest import SAMPLES
 from tests.job.conftest import Rows, Run, rows
-from tests.job.test_killed_runs import DIES_WHILE_MOVING, KILLED_BY_A_POWER_CUT
 
 CONSUMER = "org.apache.kafka.clients.consumer.internals.ConsumerRebalanceListenerInvoker"
 HANDED_OVER = (
@@ -79,19 +75,6 @@ def test_a_date_that_somebody_deleted_is_written_again(run: Run, tmp_path: Path)
     outcome = run("2026-03-01", "2026-03-03")
     assert any("2026-03-01" in note for note in outcome.notes)
     assert rows(tmp_path / "tables") == before
-
-
-@pytest.mark.parametrize("moves", [0, 2, 5])
-def test_a_killed_run_leaves_what_the_next_puts_right(moves: int, run: Run, logs: Path, tmp_path: Path) -> None:
-    run("2026-03-01", "2026-03-03", output=tmp_path / "undisturbed")
-    given = ["--input", str(logs), "--output", str(tmp_path / "tables"), "--engine", "local"]
-    done = subprocess.run(
-        [sys.executable, "-c", DIES_WHILE_MOVING, str(moves), *given, "--since", "2026-03-01", "--until", "2026-03-03"],
-        cwd=ROOT, check=False, capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
-    assert done.returncode == KILLED_BY_A_POWER_CUT
-    run("2026-03-01", "2026-03-03")
-    assert rows(tmp_path / "tables") == rows(tmp_path / "undisturbed")
 
 
 def of_sample(name: str, output: Path) -> Rows:

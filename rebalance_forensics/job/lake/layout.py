@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from urllib.parse import quote, unquote
-from uuid import uuid4
 
 import pyarrow as pa
+from msgspec import Struct
 
 from rebalance_forensics.job.lake.intervals import date_text, day_of
 from rebalance_forensics.pipeline.inputs.stores import Store, StoreError, checked_store, first_line
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.tables.schemas import Table
 
 
 def output_store(store: Store) -> Store:
@@ -22,18 +22,20 @@ def output_store(store: Store) -> Store:
     if store.kind() == "file":
         raise InputError(f"--output {uri} is a file; name a directory.")
     try:
-        # Two jobs that start together must not stumble over each other's.
-        probe = f"{WORK}/probe-{uuid4().hex[:8]}"
-        store.write(probe, b"")
-        store.delete(probe)
+        store.write(f"{WORK}/probe", b"")
     except (OSError, pa.ArrowException) as error:
         sentence = f"--output {uri} cannot be written: {first_line(error)}; check its permissions."
         raise StoreError.of(uri, error, "the tables are as they were") or InputError(sentence) from error
+    # Who may write and not delete can keep tables all the same.
+    with suppress(OSError):
+        store.delete(f"{WORK}/probe")
     return store
 
 
 # What a run has written and not yet put in its place.
 WORK = "_work"
+# Messages that wait to be sent.
+OUTBOX = "_alerts"
 EVERY_CLUSTER = "*"
 
 Partition = tuple[int, str]
@@ -53,22 +55,25 @@ def partition_of(path: str) -> tuple[str, int, str] | None:
     return parts[0], day_of(parts[1].removeprefix("date=")), unquote(parts[2].removeprefix("cluster="))
 
 
-def partition_files(store: Store, table: Table, days: Iterable[int] | None, scope: str) -> dict[Partition, list[str]]:
-    """The files of each partition of the dates (None: of all) that a run of this scope may touch."""
-    found: dict[Partition, list[str]] = {}
-    below = [table.name] if days is None else [f"{table.name}/date={date_text(day)}" for day in sorted(set(days))]
-    for directory in below:
-        for file in store.files(directory):
-            known = partition_of(file.path)
-            if known and file.path.endswith(".parquet") and scope in (EVERY_CLUSTER, known[2]):
-                found.setdefault((known[1], known[2]), []).append(file.path)
-    return found
+class DataFile(Struct, frozen=True, kw_only=True):
+    """One Parquet file of a table."""
 
+    path: str
+    size: int
+    rows: int | None = None
+    """None where an earlier release wrote it."""
 
-def dates_of(store: Store, table: Table) -> set[int]:
-    """The dates a table has rows of, in any cluster."""
-    names = store.directories(table.name)
-    return {day_of(name.removeprefix("date=")) for name in names if name.startswith("date=")}
+    @property
+    def stats(self) -> str:
+        """What Delta's readers get to know of it."""
+        return json.dumps({} if self.rows is None else {"numRecords": self.rows})
+
+    @property
+    def partition(self) -> Partition:
+        """Whose rows it holds."""
+        known = partition_of(self.path)
+        assert known
+        return known[1:]
 
 
 def work_of(scope: str, run: str) -> str:

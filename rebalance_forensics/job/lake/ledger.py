@@ -6,10 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from rebalance_forensics.job.lake.layout import batches_of, partition_files
+from rebalance_forensics.job.lake.editions import Edition
 from rebalance_forensics.pipeline.inputs.file_listing import Listed
 from rebalance_forensics.pipeline.inputs.sights import Sight, is_another, read_as, shown, sight_of
-from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.tables.rows import hashed
 from rebalance_forensics.pipeline.tables.schemas import INPUTS, Cells
 from rebalance_forensics.sources.files.budgets import Allowance, Limits
@@ -82,16 +81,9 @@ class Kinship:
     """Of files that are there no more."""
 
 
-def read_ledger(store: Store, scope: str) -> list[Entry]:
+def read_ledger(edition: Edition, scope: str) -> list[Entry]:
     """All entries of a scope."""
-    entries: list[Entry] = []
-    for (day, cluster), files in partition_files(store, INPUTS, None, scope).items():
-        for path in files:
-            for batch in batches_of(store, path):
-                # Rows of an earlier release lack the columns that came since.
-                rows = (dict.fromkeys(INPUTS.schema.names) | row for row in batch.to_pylist())
-                entries.extend(Entry(day=day, cluster=cluster, cells=row) for row in rows)
-    return entries
+    return [Entry(day=day, cluster=cluster, cells=row) for (day, cluster), row in edition.rows(INPUTS, None, scope)]
 
 
 def known_sights(

@@ -1,15 +1,15 @@
-"""Rows into the waiting files of a run, one file a table, date and cluster."""
+"""Rows into files of their tables, one a table, date and cluster; no table has them before a run is committed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rebalance_forensics.job.lake.journal import FILES, Journal
-from rebalance_forensics.job.lake.layout import directory_of
+from rebalance_forensics.job.lake.layout import DataFile, directory_of
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.tables.schemas import BY_NAME, Cells, plain
 
@@ -17,18 +17,19 @@ _ROWS_AT_ONCE = 4096
 
 
 class PartWriter:
-    """The files that one task writes; `part` distinguishes them from those of other tasks of the run."""
+    """The files that one task writes; `part` begins with the run's id and tells them from those of its other tasks."""
 
-    def __init__(self, store: Store, work: str, part: str) -> None:
-        self._store, self._work, self._part = store, work, part
+    def __init__(self, store: Store, part: str) -> None:
+        self._store, self._part = store, part
         self._open: dict[tuple[str, int, str], _Part] = {}
         self.finished: list[str] = []
+        """A DataFile each, as JSON: what the driver commits."""
 
     def add(self, table: str, day: int, cluster: str, row: Cells) -> None:
         """One more row."""
         key = (table, day, cluster)
         if key not in self._open:
-            path = f"{self._work}/{FILES}/{directory_of(table, day, cluster)}/part-{self._part}.parquet"
+            path = f"{directory_of(table, day, cluster)}/part-{self._part}.parquet"
             self._open[key] = _Part(self._store, path, plain(BY_NAME[table].schema))
         self._open[key].add(row)
 
@@ -40,16 +41,15 @@ class PartWriter:
     def finish(self) -> None:
         """Close all files that are open."""
         for part in self._open.values():
-            part.close()
-            self.finished.append(part.path)
+            self.finished.append(msgspec.json.encode(part.close()).decode())
         self._open.clear()
 
 
 class _Part:
     def __init__(self, store: Store, path: str, schema: pa.Schema) -> None:
-        self.path = path
-        self._schema = schema
+        self._path, self._schema = path, schema
         self._rows: list[Cells] = []
+        self._written = 0
         self._stream: Any = store.create(path)
         self._writer = pq.ParquetWriter(self._stream, schema, compression="zstd", write_page_checksum=True)
 
@@ -61,18 +61,21 @@ class _Part:
     def _flush(self) -> None:
         if self._rows:
             self._writer.write_batch(pa.RecordBatch.from_pylist(self._rows, self._schema))
+            self._written += len(self._rows)
             self._rows = []
 
-    def close(self) -> None:
+    def close(self) -> DataFile:
         self._flush()
         self._writer.close()
+        size = self._stream.tell()
         self._stream.close()
+        return DataFile(path=self._path, size=size, rows=self._written)
 
 
-def put_rows(journal: Journal, rows: Iterable[tuple[str, int, str, Cells]]) -> None:
-    """Rows that the driver itself writes, by table, date and cluster."""
-    writer = PartWriter(journal.store, journal.work, journal.run)
+def written(store: Store, run: str, rows: Iterable[tuple[str, int, str, Cells]]) -> list[str]:
+    """Rows that the driver itself writes, by table, date and cluster; the finished files."""
+    writer = PartWriter(store, run)
     for row in rows:
         writer.add(*row)
     writer.finish()
-    journal.put(*writer.finished)
+    return writer.finished

@@ -56,7 +56,6 @@ class Investigation:
     days: Days
     heard: Heard
     store: Store
-    work: str
     run: str
     first_shard: int
 
@@ -131,7 +130,7 @@ def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -
     """Sorted events of whole shards in, waiting files written; cases with incidents go to the driver."""
     # Spark may try a task twice, even at the same time: each attempt writes files of its own.
     attempt = f"{what.run}-{uuid4().hex[:8]}"
-    shared, writer = _Shared(what.heard), PartWriter(what.store, what.work, attempt)
+    shared, writer = _Shared(what.heard), PartWriter(what.store, attempt)
     rows = map(Dealt._make, chain.from_iterable(map(cells_of, batches)))
     for (shard, day, kind, cluster, _), together in groupby(
         rows, attrgetter("shard", "day", "kind", "cluster", "group")

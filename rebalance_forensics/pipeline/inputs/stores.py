@@ -41,10 +41,13 @@ class StoreError(InputError):
     @classmethod
     def of(cls, uri: str, error: BaseException, then: str) -> StoreError | None:
         """Name the place, what is wrong, what that means and the remedy; None where it is not about writing."""
-        # Spark tells what went wrong in its tasks by their traceback only.
+        # Spark tells what went wrong in its tasks by their traceback only, delta-rs in the words of Rust.
         text = str(error)
         number = getattr(error, "errno", None) if isinstance(error, OSError) else None
-        number = next((n for n in _REMEDIES if n == number or f"[Errno {n}]" in text or f"[errno {n}]" in text), None)
+        quoted = {
+            n for n in _REMEDIES for form in ("[Errno {}]", "[errno {}]", "(os error {})") if form.format(n) in text
+        }
+        number = next((n for n in _REMEDIES if n == number or n in quoted), None)
         if number is None:
             return None
         return cls(f"--output {uri} cannot be written: {os.strerror(number).lower()}; {then}; {_REMEDIES[number]}.")

@@ -92,8 +92,8 @@ _PLAIN = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), float: pa.float64
 _VIEW = View({Time: micros}, as_json=False)
 
 
-SCHEMA_VERSION = 1
-"""Rises when a column changes its meaning or goes; new columns do not raise it."""
+SCHEMA_VERSION = 2
+"""Rises when a column changes its meaning or goes; new columns do not raise it. Version 1 had no Delta logs."""
 
 _SETTLED = pa.struct(
     [
@@ -406,6 +406,11 @@ MADE_OF_EVENTS = (GENERATIONS, PAUSES, UNREAD, INCIDENTS, INCIDENT_GROUPS, FINDI
 """What an investigation of a date writes, and can write again."""
 PUBLIC: Mapping[str, Table] = {table.name: table for table in (EVENTS, *MADE_OF_EVENTS, INPUTS, RUNS)}
 BY_NAME: Mapping[str, Table] = {**PUBLIC, PENDING.name: PENDING}
+
+
+def with_partitions(table: Table) -> pa.Schema:
+    """The columns that a reader of the whole table sees."""
+    return pa.schema([*plain(table.schema), ("date", pa.date32()), ("cluster", pa.string())])
 
 
 def plain(schema: pa.Schema) -> pa.Schema:

@@ -1,0 +1,219 @@
+"""The Delta logs of the tables, by delta-rs. No row passes through it: tasks write and read the files themselves."""
+
+# Its data path took twice the CPU and ten times the memory of pyarrow's writer, and its threads do not survive a fork,
+# which is how Python workers come to be. So only the driver asks it, and only about logs.
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
+from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.transaction import AddAction, RemoveAction
+
+from rebalance_forensics.job.lake.intervals import date_text
+from rebalance_forensics.job.lake.layout import DataFile, partition_of, undamaged
+from rebalance_forensics.pipeline.inputs.stores import ALIASES, Store, StoreError, first_line, s3_settings
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.tables.schemas import Table, with_partitions
+
+PARTITIONS = ["date", "cluster"]
+CHECKPOINT_EVERY = 10
+# What Delta's own writers and VACUUM respect too; the owner of the tables may set others.
+_PROPERTIES = {
+    "delta.checkpointInterval": str(CHECKPOINT_EVERY),
+    # For so long a reader may go on with a version after a run has replaced its files.
+    "delta.deletedFileRetentionDuration": "interval 1 days",
+    "delta.logRetentionDuration": "interval 7 days",
+}
+_APP = "rebalance-forensics"
+_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+
+
+class Overtaken(Exception):  # noqa: N818 - two runs side by side are no error
+    """Another writer has committed to the table since its log was read."""
+
+
+@dataclass(kw_only=True)
+class TableLog:
+    """The log of one table, as far as one version."""
+
+    store: Store
+    table: Table
+    delta: DeltaTable
+
+    @classmethod
+    def open(cls, store: Store, table: Table, version: int | None = None) -> TableLog | None:
+        """The newest version, or an earlier one; None where it is not there."""
+        with _one_sentence(store, table, "read"):
+            try:
+                delta = DeltaTable(_address(store, table), version=version, storage_options=_options(store))
+            except TableNotFoundError:
+                return None
+            except DeltaError:
+                # What is wrong with a version that is not there has no class of its own.
+                if version is None or _newest(store, table) is None:
+                    raise
+                return None
+        return cls(store=store, table=table, delta=delta)
+
+    @classmethod
+    def to_write(cls, store: Store, table: Table, note: str) -> TableLog:
+        """The newest version, of a table with all columns of this release; `note` goes into the log."""
+        schema = with_partitions(table)
+        properties = CommitProperties({"userMetadata": note}, 0)
+        log = cls.open(store, table)
+        with _one_sentence(store, table, "written"):
+            if log is None:
+                if directory := store.local_path(f"{table.name}/_delta_log"):
+                    directory.mkdir(parents=True, exist_ok=True)
+                delta = DeltaTable.create(
+                    _address(store, table), schema, mode="ignore", partition_by=PARTITIONS, configuration=_PROPERTIES,
+                    storage_options=_options(store), commit_properties=properties,
+                )  # fmt: skip
+                log = cls(store=store, table=table, delta=delta)
+                log.own(f"{0:020}.json")
+            known = {field.name for field in log.delta.schema().fields}
+            added = pa.schema([field for field in schema if field.name not in known])
+            if added:
+                from deltalake import Schema  # noqa: PLC0415 - only for the first run of a release with more columns
+
+                fields = Schema.from_arrow(added).fields
+                log.delta.alter.add_columns(fields, commit_properties=properties, post_commithook_properties=_HOOKS)
+                log = cls.to_write(store, table, note)
+        return log
+
+    @property
+    def version(self) -> int:
+        """The version, counted from 0."""
+        return self.delta.version()
+
+    @cached_property
+    def files(self) -> Mapping[str, DataFile]:
+        """The files of the version, by path."""
+        with _one_sentence(self.store, self.table, "read"):
+            actions = pa.table(self.delta.get_add_actions(flatten=True)).to_pylist()
+        found = (
+            DataFile(
+                path=f"{self.table.name}/{unquote(action['path'])}",
+                size=action["size_bytes"],
+                rows=action.get("num_records"),
+            )
+            for action in actions
+        )
+        return {file.path: file for file in sorted(found, key=lambda file: file.path)}
+
+    def commits(self, after: int = -1) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """What each commit up to this version says of itself, the newest first, as far back as the log goes."""
+        # delta-rs numbers its history from this version on, whatever has been committed since.
+        for version in range(self.version, after, -1):
+            path = f"{self.table.name}/_delta_log/{version:020}.json"
+            try:
+                lines = self.store.read(path).splitlines()
+            except FileNotFoundError:
+                return
+            with undamaged(self.store.uri, path):
+                said = (json.loads(line) for line in lines)
+                yield version, next((action["commitInfo"] for action in said if "commitInfo" in action), {})
+
+    def replace(self, wanted: Mapping[str, DataFile], *, turn: int, note: str, always: bool = False) -> int:
+        """Make the table consist of these files; its version then, which is this one where nothing differs.
+
+        `turn` counts the runs that write: one that comes late finds a later turn in the log, and raises Overtaken.
+        """
+        arriving = [file for path, file in sorted(wanted.items()) if path not in self.files]
+        leaving = [file for path, file in self.files.items() if path not in wanted]
+        if not (arriving or leaving or always):
+            return self.version
+        if (self.delta.transaction_version(_APP) or 0) > turn:
+            raise Overtaken
+        now, below = int(time.time() * 1000), len(self.table.name) + 1
+        actions: list[AddAction | RemoveAction] = [
+            *(AddAction(f.path[below:], f.size, _values(f.path), now, True, f.stats) for f in arriving),  # noqa: FBT003
+            *(RemoveAction(f.path[below:], True, now, f.size, _values(f.path)) for f in leaving),  # noqa: FBT003
+        ]
+        # Without retries: delta-rs would put the same actions on top of what another writer has committed since.
+        properties = CommitProperties({"userMetadata": note}, 0, [Transaction(_APP, turn)])
+        with _one_sentence(self.store, self.table, "written"):
+            try:
+                self.delta.create_write_transaction(
+                    actions, "append", with_partitions(self.table), PARTITIONS,
+                    commit_properties=properties, post_commithook_properties=_HOOKS,
+                )  # fmt: skip
+            except CommitFailedError as conflict:
+                raise Overtaken from conflict
+        self.own(f"{self.version + 1:020}.json")
+        return self.version + 1
+
+    def tidy(self, unfinished: Iterable[str]) -> None:
+        """Sum the log up, let go of what is too old of it, and of files that neither readers nor these runs need."""
+        with _one_sentence(self.store, self.table, "written"):
+            self.delta.create_checkpoint()
+            self.own(f"{self.version:020}.checkpoint.parquet", "_last_checkpoint")
+            self.delta.cleanup_metadata()
+            # It only names them: its own way to delete would be two more commits in each log.
+            unneeded = self.delta.vacuum(dry_run=True, full=True)
+        for path in unneeded:
+            if not any(f"/part-{run}" in path for run in unfinished):
+                self.store.delete(f"{self.table.name}/{path}")
+
+    def own(self, *names: str) -> None:
+        """Give files of the log the permissions of all others, where they lie in a file system."""
+        for name in names:
+            if path := self.store.local_path(f"{self.table.name}/_delta_log/{name}"):
+                with suppress(FileNotFoundError):
+                    path.chmod(self.store.mode)
+
+
+def _newest(store: Store, table: Table) -> DeltaTable | None:
+    try:
+        return DeltaTable(_address(store, table), storage_options=_options(store))
+    except DeltaError:
+        return None
+
+
+def _values(path: str) -> dict[str, str | None]:
+    known = partition_of(path)
+    assert known
+    return {"date": date_text(known[1]), "cluster": known[2]}
+
+
+def _address(store: Store, table: Table) -> str:
+    if local := store.local_path(table.name):
+        return str(local)
+    scheme, _, rest = store.uri.partition("://")
+    scheme = {"gcs": "gs"}.get(scheme, ALIASES.get(scheme, scheme))
+    # pyarrow's URIs may hold users, servers and regions, which delta-rs takes as options.
+    return f"{scheme}://{store.place(table.name)[1] if scheme in ('s3', 'gs') else f'{rest}/{table.name}'}"
+
+
+def _options(store: Store) -> dict[str, str]:
+    parts = urlsplit(store.uri)
+    scheme = ALIASES.get(parts.scheme, parts.scheme)
+    if scheme == "s3":
+        settings = s3_settings(store.uri)
+        options = {"aws_region": settings["region"]}
+        if host := settings.get("endpoint_override"):
+            options["aws_endpoint"] = f"{settings['scheme']}://{host}"
+            options["aws_allow_http"] = str(settings["scheme"] == "http").lower()
+        return options
+    return {}
+
+
+@contextmanager
+def _one_sentence(store: Store, table: Table, done: str) -> Iterator[None]:
+    # What delta-rs raises says in many lines what its layers tried.
+    try:
+        yield
+    except (DeltaError, OSError, ValueError) as error:
+        problem = first_line(error).partition(" -> ")[2] or first_line(error)
+        sentence = f"--output {store.uri}: the log of the table {table.name} cannot be {done}: {problem}."
+        raise StoreError.of(store.uri, error, "the next run makes up for it") or InputError(sentence) from error

@@ -1,0 +1,95 @@
+"""Files of the tables that somebody deleted or cut since the last run, and what is to be done about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rebalance_forensics.job.lake.editions import Edition
+from rebalance_forensics.job.lake.intervals import date_text
+from rebalance_forensics.job.lake.layout import EVERY_CLUSTER, Partition
+from rebalance_forensics.job.lake.ledger import Entry, Kinship
+from rebalance_forensics.pipeline.tables.schemas import EVENTS, INPUTS, MADE_OF_EVENTS, PENDING, Table
+from rebalance_forensics.records import DAY_MS
+
+_WATCHED = (EVENTS, PENDING, *MADE_OF_EVENTS, INPUTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What an edition names and is not there any more."""
+
+    files: frozenset[str] = frozenset()
+    partitions: frozenset[tuple[str, Partition]] = frozenset()
+    """Tables with a date and cluster of which a file is lost."""
+
+    def of(self, *tables: Table) -> set[Partition]:
+        """The dates and clusters of which some tables lack rows."""
+        names = {table.name for table in tables}
+        return {partition for table, partition in self.partitions if table in names}
+
+
+def lost_from(edition: Edition, scope: str) -> Lost:
+    """Compare the files that a run of this scope may touch with what is there, and let the edition forget the lost."""
+    files, partitions = set[str](), set[tuple[str, Partition]]()
+    for table in _WATCHED:
+        named = edition.files(table)
+        if not named:
+            continue
+        there = {file.path: file.size for file in edition.store.files(table.name)}
+        for path, file in named.items():
+            if there.get(path) != file.size and scope in (EVERY_CLUSTER, file.partition[1]):
+                files.add(path)
+                partitions.add((table.name, file.partition))
+        edition.known[table.name] = {path: file for path, file in named.items() if path not in files}
+    return Lost(frozenset(files), frozenset(partitions))
+
+
+@dataclass(slots=True)
+class Losses:
+    """What to do about them."""
+
+    again: set[str] = field(default_factory=set)
+    """Paths of logs to read again."""
+    days: set[int] = field(default_factory=set)
+    """Dates to investigate again."""
+    notes: list[str] = field(default_factory=list)
+
+
+def losses_of(missing: Lost, kin: Kinship) -> Losses:
+    """Decide it. Dates of which some logs are gone are left as they are: half of their events tell a wrong story."""
+    found = Losses()
+    lost = set[Partition]()
+    for partition in sorted(missing.of(EVENTS, PENDING)):
+        there = {path for path in kin.identities if _may_tell(kin, path, partition)}
+        day, cluster = partition
+        logged = (e for e in kin.removed if e.cluster == cluster and e.cells["matched"] and day in _days(e))
+        if there and not any(logged):
+            found.again |= there & kin.current.keys()
+            found.notes.append(_note("events", partition, "they are read again from the logs"))
+        else:
+            lost.add(partition)
+            found.notes.append(_note("events", partition, "the logs that told of them are gone too, so they stay lost"))
+    for partition in sorted(missing.of(*MADE_OF_EVENTS) - lost):
+        found.days.add(partition[0])
+        found.notes.append(_note("findings", partition, "they are made again from the events"))
+    return found
+
+
+def _may_tell(kin: Kinship, path: str, partition: Partition) -> bool:
+    # True if a log may hold events of a date; one that the ledger does not know is read in any case.
+    entry = kin.current.get(path)
+    day, cluster = partition
+    # Clocks jump, and lines are not always in order.
+    return entry is None or (entry.cluster == cluster and not {day - 1, day, day + 1}.isdisjoint(_days(entry)))
+
+
+def _days(entry: Entry) -> Iterator[int]:
+    first, last = entry.cells["first"], entry.cells["last"]
+    if first is not None and last is not None:
+        yield from range(int(first.timestamp() * 1000) // DAY_MS, int(last.timestamp() * 1000) // DAY_MS + 1)
+
+
+def _note(what: str, partition: Partition, then: str) -> str:
+    day, cluster = partition
+    return f"{what} of {date_text(day)} (cluster {cluster}) are missing from the tables (deleted or cut); {then}."

@@ -1,0 +1,179 @@
+"""Readers of the tables: one run whole, whatever is written meanwhile, and one sentence where that cannot be."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+import rebalance_forensics as rf
+from rebalance_forensics.job import main
+from rebalance_forensics.job.fleet_tables import fleet_tables
+from rebalance_forensics.job.lake.delta import CHECKPOINT_EVERY, TableLog
+from rebalance_forensics.job.lake.editions import edition_of
+from rebalance_forensics.pipeline.inputs.stores import Store
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.tables.schemas import BY_NAME, PUBLIC
+from tests.job.conftest import Run, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SINCE, UNTIL = "2026-03-01", "2026-03-04"
+
+
+def test_delta_and_the_job_name_the_same_rows(run: Run, tmp_path: Path) -> None:
+    run(SINCE, UNTIL, "--cluster", "b/ue%")
+    found = rf.tables(tmp_path / "tables")
+    for name, table in found.items():
+        delta = DeltaTable(table.uri, version=table.version)
+        assert sorted(delta.file_uris()) == sorted(table.files)
+        assert sum(pq.read_metadata(file).num_rows for file in table.files) == table.rows == len(table.to_pandas()), (
+            name
+        )
+    assert set(found["incidents"].to_pandas(["cluster", "id"])["cluster"]) == {"b/ue%"}
+
+
+def test_job_tables_lists_the_versions(run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(SINCE, "2026-03-02")
+    run(SINCE, UNTIL)
+    assert main(["tables", str(tmp_path / "tables"), "--json"]) == 0
+    newest = json.loads(capsys.readouterr().out)
+    assert set(newest["tables"]) == set(PUBLIC)
+    assert newest["tables"]["incidents"]["rows"] == len(rows(tmp_path / "tables")["incidents"])
+    assert main(["tables", str(tmp_path / "tables"), "--version", str(newest["version"] - 1)]) == 0
+    earlier = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines()}
+    assert int(earlier["incidents"][1]) < newest["tables"]["incidents"]["rows"]
+
+
+def test_a_reader_sees_one_run_whole_while_the_next_is_committed(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(SINCE, "2026-03-02")
+    output, real, seen = tmp_path / "tables", TableLog.replace, list[object]()
+    before = rows(output)
+
+    def looked_at(log: TableLog, wanted: Mapping[str, object], **how: object) -> int:
+        seen.append(rows(output) == before)
+        return real(log, wanted, **how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(TableLog, "replace", looked_at)
+    pinned = rf.tables(output)
+    run(SINCE, UNTIL)
+    assert len(seen) == len(BY_NAME)
+    assert all(seen)
+    assert rows(output) != before
+    assert [row["id"] for row in pinned["incidents"].to_arrow(["id"]).sort_by("id").to_pylist()] == sorted(
+        row["id"] for row in before["incidents"]
+    )
+
+
+def test_clusters_are_written_side_by_side(run: Run, tmp_path: Path) -> None:
+    expected = tmp_path / "one-by-one"
+    for cluster in ("blue", "green", "red"):
+        run(SINCE, UNTIL, "--cluster", cluster, output=expected)
+    threads = [Thread(target=run, args=(SINCE, UNTIL, "--cluster", name)) for name in ("blue", "green", "red")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert rows(tmp_path / "tables") == rows(expected)
+    assert len(rows(tmp_path / "tables", ["runs"])["runs"]) == 3
+
+
+@pytest.mark.parametrize("name", ["incidents", "runs"])
+def test_rows_that_somebody_else_wrote_are_named_and_leave_the_table(run: Run, tmp_path: Path, name: str) -> None:
+    run(SINCE, UNTIL)
+    before, place = rows(tmp_path / "tables"), tmp_path / "tables" / name
+    write_deltalake(place, rf.tables(tmp_path / "tables")[name].to_arrow(), mode="append")
+    foreign = DeltaTable(place).version()
+    assert rows(tmp_path / "tables") == before
+    (note,) = run(SINCE, UNTIL).notes
+    assert f"the table {name} was changed by somebody else (WRITE, version {foreign})" in note
+    assert rows(tmp_path / "tables") == before
+    assert run(SINCE, UNTIL).notes == []
+
+
+def test_logs_are_summed_up_and_old_files_go(run: Run, tmp_path: Path) -> None:
+    for _ in range(CHECKPOINT_EVERY):
+        run(SINCE, "2026-03-02")
+    output = tmp_path / "tables"
+    assert list((output / "runs" / "_delta_log").glob("*.checkpoint.parquet"))
+    assert len(list((output / "runs").glob("date=*/*/*.parquet"))) == CHECKPOINT_EVERY
+    first = rf.tables(output, version=1)
+    assert first["runs"].rows == 1
+    log = TableLog.open(Store(str(output)), BY_NAME["runs"])
+    assert log
+    log.delta.alter.set_table_properties({"delta.deletedFileRetentionDuration": "interval 0 days"})
+    for _ in range(CHECKPOINT_EVERY):
+        run(SINCE, "2026-03-02")
+    # What the last commit replaced is not yet as old as its log.
+    assert len(list((output / "runs").glob("date=*/*/*.parquet"))) <= 2
+    assert len(rows(output, ["runs"])["runs"]) == 2 * CHECKPOINT_EVERY
+    with pytest.raises(InputError, match=r"a file of version 1 of runs cannot be read: .* take the newest versions"):
+        first["runs"].to_arrow()
+    with pytest.raises(InputError, match="version 99 of the table runs is not in its log"):
+        rf.tables(output, version=99)
+
+
+def test_who_may_not_delete_is_told_that_the_tables_grow(logs: Path, tmp_path: Path) -> None:
+    program = """
+import sys
+from rebalance_forensics.job import main
+from rebalance_forensics.pipeline.inputs.stores import Store
+def forbidden(store, path):
+    raise PermissionError(13, "Permission denied", path)
+Store.delete = Store.delete_tree = forbidden
+sys.exit(max(main(sys.argv[1:]) for _ in range(2)))
+"""
+    given = ["--engine", "local", "--input", str(logs), "--output", str(tmp_path / "tables"), "--since", SINCE]
+    done = subprocess.run([sys.executable, "-c", program, *given], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "cannot be deleted: Permission denied; let this user delete there." in done.stderr
+
+
+def as_an_earlier_release_left_them(output: Path, cluster: str = "default") -> None:
+    """The same files without logs, and the intervals in a file of their own."""
+    named = {path for table in BY_NAME.values() for path in edition_of(Store(str(output))).files(table)}
+    for path in output.rglob("*.parquet"):
+        if str(path.relative_to(output)) not in named:
+            path.unlink()
+    for log in output.glob("*/_delta_log"):
+        shutil.rmtree(log)
+    (output / "_coverage" / cluster).mkdir(parents=True)
+    (output / "_coverage" / cluster / "run.json").write_text("[[1772323200000, 1772496000000]]")
+    (output / "_schema.json").write_text('{"version": 1}')
+
+
+def test_tables_of_an_earlier_release_are_taken_over_as_they_lie(run: Run, tmp_path: Path) -> None:
+    output = tmp_path / "tables"
+    run(SINCE, "2026-03-03")
+    before, files = rows(output), {path: path.stat().st_mtime_ns for path in output.glob("[!_]*/date=*/*/*.parquet")}
+    as_an_earlier_release_left_them(output)
+    assert len(fleet_tables(str(output), None).incidents) == len(before["incidents"])
+    assert rows(output) == before
+    outcome = run(SINCE, "2026-03-03")
+    assert (outcome.summary["scanned"], outcome.summary["days"]) == (0, 0)
+    assert rows(output) == before
+    assert all(path.stat().st_mtime_ns == at for path, at in files.items() if path.is_file())
+    run(SINCE, UNTIL)
+    run(SINCE, UNTIL, output=tmp_path / "at-once")
+    assert rows(output) == rows(tmp_path / "at-once")
+
+
+def test_a_half_done_run_of_an_earlier_release_is_left_to_it(run: Run, tmp_path: Path) -> None:
+    run(SINCE, "2026-03-03")
+    as_an_earlier_release_left_them(tmp_path / "tables")
+    journal = tmp_path / "tables" / "_work" / "default" / "cafe" / "journal.json"
+    journal.parent.mkdir(parents=True)
+    journal.write_text("{}")
+    with pytest.raises(InputError, match="run that release once more, then this one"):
+        run(SINCE, UNTIL)
