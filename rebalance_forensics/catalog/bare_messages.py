@@ -15,6 +15,8 @@ _MOST_BEGINNINGS = 40
 _QUOTED = "> \t`\"'*-\u2022"
 # Without the prefix of a class, a message is known by so many letters of Kafka's own: fewer stand in any sentence.
 _OWN_WORDS = 24
+NO_SENTENCE = 2 * _OWN_WORDS
+"""So many at the beginning of a line are a message that breaks off, not a sentence about one."""
 # So many are enough where a message with its group is all that stands in a line, behind marks at most.
 _WHOLE_LINE = 16
 _LEVEL = r"\b(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b"
@@ -78,6 +80,13 @@ def beginnings(text: str) -> Iterator[int]:
 def behind_a_left_out_prefix(text: str) -> str:
     """The text without the dots that a person put for what stood before the message: a thread, a class, a client."""
     return _PREFIX_LEFT_OUT.sub("", text)
+
+
+def behind_the_first_cut(text: str) -> str | None:
+    """What stands behind the first omission, if a message may begin there: the rest of its header was left out."""
+    cut = _CUT.search(text)
+    rest = "" if cut is None else text[cut.end() :].lstrip()
+    return rest if rest[:1].isupper() or rest[:1] in ("(", "[") else None
 
 
 class Cut(NamedTuple):

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from rebalance_forensics.catalog.pattern import ErrorWording
+from rebalance_forensics.records import LEFT_OUT
 
 _CLASS = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*([A-Z]\w*(?:Exception|Error))(?::\s*(.*))?", re.DOTALL)
 # "UNKNOWN_MEMBER_ID: The coordinator …" (franz-go), "[25] Unknown Member ID: …" (kafka-go), "[Error 25] …" and, before
@@ -49,7 +50,7 @@ class ErrorNames(Struct, frozen=True):
             return self._of_exception(match[1], match[2])
         if known := self._leading(plain):
             return known
-        return (self.beginning_with(plain) if len(plain) >= _LONG else None) or text.strip()
+        return (self.beginning_with(plain) if len(plain) >= _LONG else None) or _in_one_line(text)
 
     def beginning_with(self, text: str) -> str | None:
         """The one error whose text begins so; None where several do, or none."""
@@ -64,6 +65,12 @@ class ErrorNames(Struct, frozen=True):
     def _of_exception(self, simple_name: str, message: str | None) -> str:
         by_text = self.by_text.get(_plain(message)) if message else None
         return self.by_class.get(simple_name) or by_text or simple_name
+
+
+def _in_one_line(text: str) -> str:
+    """What is no error of Kafka's, as far as a sentence can hold it: Erlang prints whole terms, with their stacks."""
+    line = " ".join(text.split())
+    return line if "\n" not in text or len(line) <= _LONG else line[:_LONG].rstrip() + LEFT_OUT
 
 
 def _plain(text: str) -> str:

@@ -59,7 +59,8 @@ _EMPTY = frozenset({"", "None", "null", "Optional.empty", "OptionalInt.empty", "
 _WRAPPER = re.compile(r"(?:[A-Z]\w*|set|frozenset)(?=[(\[])")
 _PARTITION = re.compile(r"(?:[A-Za-z0-9_-]{22}:)?(.+-\d+)(?:@-?\d+)?")
 _PYTHON_PARTITION = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+)\)")
-_GO_PARTITIONS = re.compile(r"(\S+?)\[([\d ]*)\]")
+_GO_PARTITIONS = re.compile(r"([^\s,\[\]]+)\[([\d ]*)\]")
+_GO_LIST = re.compile(r"(?:[^\s,\[\]]+\[[\d ]*\](?:, ?|\Z))+")
 _RUBY_PARTITIONS = re.compile(r"`([^`\n]+)`: ([\d, ]*)")
 _WRAPPED_PARTITION = re.compile(r"(?<![\w.-])([\w.-]+)(?: ?\[\[?|/)(\d+)(?=\]|: offset)")
 _TOPIC_OR_PARTITION = re.compile(r"(?P<topic>[\w.-]+):|partition=(?P<number>\d+) begin_offset=\S+")
@@ -182,6 +183,11 @@ def partitions(text: str) -> tuple[str, ...]:
         return tuple(f"{topic}-{number}" for topic, number in python)
     if ruby := _RUBY_PARTITIONS.fullmatch(text):
         return tuple(f"{ruby[1]}-{number.strip()}" for number in ruby[2].split(",") if number.strip())
+    # Before collections: a topic may begin with a capital letter, as Scala's `Set(...)` and Java's classes do.
+    if _GO_LIST.fullmatch(text):
+        return tuple(
+            f"{topic}-{number}" for topic, numbers in _GO_PARTITIONS.findall(text) for number in numbers.split()
+        )
     return tuple(name for item in items(text) for name in _partition_names(item))
 
 
@@ -191,8 +197,6 @@ def _partition_names(item: str) -> list[str]:
         return [f"{topic}-{number}" for number in items(numbers)]
     if match := _PARTITION.fullmatch(item):
         return [match[1]]
-    if match := _GO_PARTITIONS.fullmatch(item):
-        return [f"{match[1]}-{number}" for number in match[2].split()]
     raise ValueError(item)
 
 
@@ -330,6 +334,8 @@ _MASKED = r"\*{2,}(?::\*+)?|[xX]{3,}|<[\w .-]{1,40}>(?::<[\w .-]{1,40}>)?"
 
 TYPES: Mapping[str, HoleType] = {
     "id": HoleType(r"\S+?", name, loose=r"[^\n]+?"),
+    # The class of an exception on a line of its own, where a person may have put dots in its place.
+    "class": HoleType(r"[A-Za-z_$][\w$.]*", str),
     "word": HoleType(r"""[^\s,;()\[\]{}'"]+?""", str),
     "text": HoleType(ANY, str),
     "line": HoleType(r"[^\n]*?", str),

@@ -103,7 +103,11 @@ class Catalog:
         whole_lines, newline, _ = cut.head.rpartition("\n")
         if newline:
             whole = self.match(whole_lines, logger=logger) if headed else None
-            return whole or bare_messages.found_in(whole_lines, self.match)
+            whole = whole or bare_messages.found_in(whole_lines, self.match)
+            if whole is not None or text.count("\n") > _MOST_BREAKS:
+                return whole
+            text = " ".join([line.strip() for line in text.split("\n")])
+            return self.match_inside(text, logger=logger, level=level, headed=headed, begun=begun, since=since)
         whole = bare_messages.found_in(cut.head, self.match) if cut.is_whole else None
         if cut.behind_a_word:
             whole = whole or self._whole(cut.head.rstrip())
@@ -114,7 +118,10 @@ class Catalog:
             if each is not None
             for at in bare_messages.beginnings(cut.head)
         )
-        return whole or next(filter(None, found), None) or self._behind_its_logger(cut, level)
+        if (match := whole or next(filter(None, found), None) or self._behind_its_logger(cut, level)) is not None:
+            return match
+        rest = bare_messages.behind_the_first_cut(text)
+        return None if rest is None else self.match_inside(rest, logger=logger, level=level, begun=begun, since=since)
 
     def _whole(self, head: str) -> Match | None:
         """A message that ends with words of its own, of which only the logger was cut off."""
@@ -147,7 +154,8 @@ class Catalog:
         if match is None:
             return None
         match = replace(match, weight=left.own)
-        return match if bare_messages.is_kafkas(match, amid=at > 0 or not headed) else None
+        amid = at > 0 or not (headed or left.own >= bare_messages.NO_SENTENCE)
+        return match if bare_messages.is_kafkas(match, amid=amid) else None
 
     def prefilter(self) -> Scan:
         """What finds the lines worth a look in raw bytes."""

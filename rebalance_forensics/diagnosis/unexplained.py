@@ -22,7 +22,7 @@ from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
 from rebalance_forensics.diagnosis.sign import Present
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
-from rebalance_forensics.diagnosis.wording.durations import lasting, seconds, some, span, times
+from rebalance_forensics.diagnosis.wording.durations import counted, lasting, seconds, some, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.coverage import DETAILED, covering
@@ -233,7 +233,7 @@ _TIMED_OUT = "REQUEST_TIMED_OUT"
 # So many generations in a row without an assignment are no group that forms: members that start one after another
 # replace one or two (group.initial.rebalance.delay.ms gathers the others).
 ENDLESS = 3
-_GIVEN = (ev.AssignmentNotified, ev.PartitionsAssigned)
+_GIVEN = (ev.AssignmentNotified, ev.JoinReported, ev.PartitionsAssigned)
 
 
 def left_over(
@@ -302,8 +302,22 @@ def _unnumbered_in_words(notices: Sequence[Event]) -> str:
         )
     return (
         "The group rebalanced, as its members log, and no reason was logged: these lines name neither a new generation "
-        "nor who came or went."
+        f"nor who came or went.{_share_in_words(notices)}"
     )
+
+
+def _share_in_words(rebalance: Iterable[Event]) -> str:
+    """How a member's share changed, where it gave back all that it had: only then is some of it assigned again."""
+    # An eager member revokes and is assigned everything. Of a cooperative one both are deltas, which share nothing.
+    before, after = set[str](), set[str]()
+    for event in rebalance:
+        before |= {*event.partitions} if isinstance(event, ev.PartitionsRevoked) else set()
+        after |= {*(event.partitions or ())} if before and isinstance(event, _GIVEN) else set()
+    if before.isdisjoint(after) or len(before) == len(after):
+        return ""
+    other = "joins" if len(after) < len(before) else "leaves"
+    before_it = counted(len(before), "partition")
+    return f" A member read {before_it} before and {len(after)} afterwards, as when another {other}."
 
 
 def _is_birth(timeline: Timeline, rebalance: Rebalance) -> bool:
@@ -336,7 +350,7 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
     else:
         narrative = (
             f"{began}, but no reason {'for that one ' if first.followup else ''}was logged: "
-            f"{_searched_for(timeline, first)}{effect}"
+            f"{_searched_for(timeline, first)}{_outcome_in_words(timeline, first)}{effect}"
         )
     return Hypothesis(
         because=(*((forced,) if forced else ()), *first.events),
@@ -347,6 +361,17 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
         participants=tuple(timeline.membership.members),
         narrative=narrative,
     )
+
+
+def _outcome_in_words(timeline: Timeline, rebalance: Rebalance) -> str:
+    """What became of it: no work for workers whose leader lacks configuration, or another share for a member."""
+    begin, end = rebalance.started_at - HEARTBEAT_MS, rebalance.ended_at() + ROUND_TRIP_MS
+    lines = timeline.own.of_type(ev.ConfigOffsetBehind).between(rebalance.started_at, end)
+    if leading := [e for e in lines if isinstance(e, ev.ConfigOffsetBehind) and e.leading]:
+        return f" {_worker_name(timeline, leading[0])} {_forced_in_words(leading)}"
+    moves = timeline.own.of_type(ev.PartitionsRevoked, *_GIVEN).between(begin, end)
+    shares = grouped(moves, partial(_speaker, timeline)).values()
+    return next(filter(None, map(_share_in_words, shares)), "")
 
 
 def _lost_its_reason(line: ev.RebalanceStarted) -> bool:
@@ -484,6 +509,7 @@ def _client_only_losses(timeline: Timeline) -> Iterator[Hypothesis]:
         or list(_lost_coordinators(timeline))
         or _first_found(timeline, _LIGHTER)
         or [*_mentioned(timeline), *_of_coordinator(timeline)]
+        or list(_led(timeline))
     )
 
 
@@ -553,6 +579,21 @@ def _mentioned(timeline: Timeline) -> Iterator[Hypothesis]:
     """Rebalances of which the lines show no more than that they were."""
     for lines in runs(_rebalances_mentioned(timeline), time_of, QUIET_MS):
         yield _hypothesis_of_group(timeline, lines, _mention_in_words(lines))
+
+
+def _led(timeline: Timeline) -> Iterator[Hypothesis]:
+    """Rebalances of which the lines show the leader's assignment, and neither a generation that began nor a reason."""
+    led = [e for e in timeline.own.of_type(ev.AssignmentComputed) if e.at is not None and e.speaker.role != "broker"]
+    for lines in runs(led, time_of, QUIET_MS):
+        participant, place = _speaker(timeline, last := lines[-1])
+        assert isinstance(last, ev.AssignmentComputed)
+        members = last.member_count or len(last.assignment)
+        among = "" if not members else " to itself, its only member" if members == 1 else f" to {members} members"
+        who = _name(participant, f"A client on {place}")
+        narrative = (
+            f"{who} led the group in a rebalance and assigned its partitions{among}; these lines do not show why."
+        )
+        yield _hypothesis_of_group(timeline, lines, narrative)
 
 
 def _mention_in_words(lines: Sequence[Event]) -> str:
@@ -778,7 +819,7 @@ def _topics_gained(rebalance: Sequence[Event]) -> list[str]:
 
 
 def _topics(events: Sequence[Event], kinds: tuple[type[Event], ...]) -> set[str]:
-    partitions = (p for e in events if isinstance(e, kinds) for p in getattr(e, "partitions", ()))
+    partitions = (p for e in events if isinstance(e, kinds) for p in getattr(e, "partitions", None) or ())
     return {partition.rpartition("-")[0] for partition in partitions}
 
 

@@ -31,9 +31,12 @@ SpeakerKey = tuple[str | None, str, str | None]
 _BY_MEMBERS = (
     *OF_A_MEMBER, ev.AssignmentFailed, ev.CoordinatorFound, ev.CoordinatorLost, ev.FollowUpRequested,
     ev.FollowUpScheduled, ev.FollowUpTriggered, ev.GroupHeartbeatFailed, ev.InstanceFenced, ev.ListenerFailed,
-    ev.MemberTransitioned, ev.OffsetCommitFailed, ev.RegistryLeaderElected, ev.ThreadFenced,
+    ev.MemberTransitioned, ev.OffsetCommitFailed, ev.RegistryLeaderElected, ev.ShutdownRequested, ev.ThreadFailed,
+    ev.ThreadFenced,
 )  # fmt: skip
-_BY_STREAMS = (ev.StreamsStateChanged, ev.StreamThreadStateChanged, ev.ThreadFailed, ev.ThreadFenced)
+_BY_STREAMS = (
+    ev.ShutdownRequested, ev.StreamsStateChanged, ev.StreamThreadStateChanged, ev.ThreadFailed, ev.ThreadFenced,
+)  # fmt: skip
 # Lines that librdkafka and its like write for consumers; Java's clients write them for those without a group too.
 _BY_OTHER_CLIENTS = (ev.ConsumerClosed, ev.NodeDisconnected)
 # Answers that only members of a group, or clients that join one, get (org.apache.kafka.common.errors).
@@ -110,7 +113,13 @@ def _was_thrown_at_a_member(event: Event) -> bool:
         return event.resource == "group"
     if not isinstance(event, ev.ExceptionLogged):
         return False
-    return (event.exception or "").endswith(_THROWN_AT_MEMBERS) or bool(_THROWN_BY_REQUEST.search(event.detail or ""))
+    thrown = event.exception or ""
+    # KafkaJS logs the crash of a consumer so; what a producer or an admin client throws its program gets.
+    return (
+        thrown.endswith(_THROWN_AT_MEMBERS)
+        or thrown.startswith("KafkaJS")
+        or bool(_THROWN_BY_REQUEST.search(event.detail or ""))
+    )
 
 
 class _Client(Struct, frozen=True, order=True):

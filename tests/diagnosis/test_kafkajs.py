@@ -48,3 +48,27 @@ def test_a_member_that_says_itself_that_it_is_forgotten_did_not_crash(tmp_path: 
     assert "process-crash" not in {cause.cause for cause in incident.root_causes}
     assert "process-crash" in {out.cause for out in incident.ruled_out}
     assert [culprit.name for culprit in incident.root_causes[0].culprits] == ["pay-1"]
+
+
+def test_a_consumer_that_crashed_has_left_even_where_only_its_errors_are_logged(tmp_path: Path) -> None:
+    crash = said(10, "ERROR", "[Consumer] Crash: KafkaJSNumberOfRetriesExceeded: db down", FIRST, retryCount=5)
+    again = said(11, "ERROR", "[Consumer] Restarting the consumer in 8206ms", FIRST, retryCount=5, retryTime=8206)
+    found = incidents(tmp_path, joined(0, FIRST), crash, again, joined(12, SECOND))
+    assert found[-1].root_causes[0].cause == "member-left"
+
+
+def test_no_generation_is_mentioned_where_the_client_prints_none(tmp_path: Path) -> None:
+    starting = [
+        json.dumps(
+            {
+                "level": "INFO",
+                "timestamp": f"2026-03-01T01:{minute:02}:00.000Z",
+                "logger": "kafkajs",
+                "message": "[Consumer] Starting",
+                "groupId": "payments",
+            }
+        )
+        for minute in (0, 20)
+    ]
+    found = incidents(tmp_path, starting[0], joined(1, FIRST), starting[1], joined(21, SECOND))
+    assert "it closed no consumer" in found[-1].summary

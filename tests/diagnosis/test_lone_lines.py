@@ -51,6 +51,11 @@ WORKER = "[2026-11-20 10:15:01,123] {} [Worker clientId=connect-1, groupId=payme
 COORDINATOR = "[2026-11-20 10:15:{:02},123] INFO {} (kafka.coordinator.group.{})"
 LEADER = "leader orders-1-0c for group payments for generation 6"
 NOT_STATIC = "group.instance.id None, member.id orders-1-6c1f616c-4f3a-438a-449d-b43b49428c4b"
+POLL_TIMEOUT = "consumer poll timeout has expired. This means the time between subsequent calls to poll()"
+SESSION_TIMEOUT = (
+    "%4 SESSTMOUT … Consumer group session timed out (in join-state steady) after 60327 ms\n"
+    "   without a successful response from the group coordinator"
+)
 HARMLESS = {
     "a stream thread that starts": f"{STREAMS}stream-thread [ledger-StreamThread-1] State transition from STARTING to "
     "PARTITIONS_REVOKED",
@@ -231,3 +236,73 @@ def test_members_that_close_in_an_excerpt_are_not_said_to_be_the_last(tmp_path: 
     ]
     found = incidents(tmp_path, *lines)
     assert not any("The last" in incident.summary for incident in found)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("[Consumer] Crash: KafkaJSNonRetriableError: no JSON", "crashed once (no JSON)"),
+        (f"{POLL_TIMEOUT}\nwas longer than the configured max.poll.interval.ms", "did not call poll()"),
+        (f"{SESSION_TIMEOUT} … revoking assignment and rejoining group", "considered its session expired"),
+        (
+            "Encountered the following exception during processing and the registered exception handler",
+            "lost a stream thread to an exception;",
+        ),
+    ],
+)
+def test_a_message_copied_without_its_header_group_or_end_still_shows_what_it_says(
+    tmp_path: Path, line: str, words: str
+) -> None:
+    (incident,) = incidents(tmp_path, line)
+    assert (incident.severity, words in incident.summary) == ("warning", True)
+
+
+def test_an_application_that_is_asked_to_shut_down_is_named_by_its_streams_client(tmp_path: Path) -> None:
+    client = "ledger-7c1d5c61-5d0a-4f6d-9a57-0d3c1a1f2b11"
+    (incident,) = incidents(
+        tmp_path,
+        f"10:15:01.123 [{client}-StreamThread-1] ERROR o.apache.kafka.streams.KafkaStreams - stream-client [{client}] "
+        "Encountered the following exception during processing and sent shutdown request for the entire application.",
+    )
+    assert (incident.group, incident.root_causes[0].cause) == ("ledger", "streams-shutdown")
+
+
+def test_a_leader_that_assigns_shows_a_rebalance_even_where_no_generation_is_seen_to_begin(tmp_path: Path) -> None:
+    line = f"{CONSUMER}Finished assignment for group at generation 3: {{orders-1-0c=Assignment(partitions=[orders-0])}}"
+    incident = only(tmp_path, line)
+    assert (incident.severity, incident.root_causes[0].culprits) == ("info", ())
+    assert "to itself, its only member" in incident.summary
+
+
+@pytest.mark.parametrize(("given", "other"), [("[0], orders [1], orders [2]", "leaves"), ("[1]", "joins")])
+def test_a_members_share_before_and_after_shows_whether_another_came_or_went(
+    tmp_path: Path, given: str, other: str
+) -> None:
+    kcat = "% Group payments rebalanced (memberid rdkafka-77aa): "
+    incident = only(tmp_path, f"{kcat}revoked: orders [0], orders [1]\n{kcat}assigned: orders {given}")
+    assert incident.summary.endswith(f"as when another {other}.")
+
+
+def test_a_leader_without_the_latest_configuration_is_named_beside_the_rebalance_it_spoils(tmp_path: Path) -> None:
+    joined = "Successfully joined group with generation 7"
+    lacks = (
+        "Was selected to perform assignments, but do not have latest config found in sync request. Returning an empty "
+        "configuration to trigger re-sync."
+    )
+    incident = only(tmp_path, "\n".join(WORKER.format("INFO", line) for line in ("Rebalance started", lacks, joined)))
+    assert "without configuration that another worker has" in incident.summary
+
+
+def test_a_worker_that_did_not_poll_is_measured_by_its_own_timeout_and_shows_what_it_did(tmp_path: Path) -> None:
+    doing = (
+        "worker poll timeout has expired. The last known action being performed by the worker is : starting 1 "
+        "connector(s) and task(s) and may contribute to the timeout. Please review the last action (if known) for any "
+        "corrective actions. One of the ways of addressing this can be increasing the rebalance.timeout.ms "
+        "configuration value. Please note that rebalance.timeout.ms also controls the maximum allowed time for each "
+        "worker to join the group once a rebalance has begun so the set value should not be very high"
+    )
+    (incident,) = incidents(tmp_path, WORKER.format("WARN", doing))
+    assert incident.root_causes[0].cause == "slow-processing"
+    assert "did not call poll() for rebalance.timeout.ms" in incident.summary
+    assert "it was starting 1 connector(s)" in incident.summary
+    assert all("max.poll" not in advice.action for advice in incident.root_causes[0].advice)

@@ -95,3 +95,13 @@ def test_the_clients_of_a_workers_own_topics_are_no_members() -> None:
     (identity,) = story.history().identities
     assert identity.client_id == worker
     assert identity.worker_clients == ("a-configs", "a-offsets", "a-status")
+
+
+def test_workers_that_write_one_file_are_told_apart_by_their_client_ids() -> None:
+    story = Story(group="kc", release=(3, 9), seen="clients")
+    for client in ("connect-a", "connect-b"):
+        for generation, at in ((1, "01:00:00"), (2, "01:10:00")):
+            said = f"[Worker clientId={client}, groupId=kc] Successfully joined group with generation {generation}"
+            story.line("all/connect.log", f"{at}.{'123' if client == 'connect-a' else '456'}", said)
+    story.line("all/connect.log", "01:10:30.000", "Kafka Connect stopping")
+    assert [participant.name for participant in story.timeline().participants.everybody] == ["connect-a", "connect-b"]

@@ -145,7 +145,10 @@ def stopped_without_leaving(
     session = timeouts.session_of_member_ms(timeline, absence.participant)
     expired = f"its session expired{f' after {seconds(session)}' if session else ''}"
     reason = f"its process died ({died.reason})" if died is not None and died.reason else "its process died"
-    how = "it was missing from the next generation" if absence.vanished else expired
+    # KafkaJS prints no generation: that its process starts again without having closed its consumer is all it shows.
+    unnumbered = "it closed no consumer" if absence.start is not None else "the group went on without it"
+    how = "it was missing from the next generation" if timeline.generations else unnumbered
+    how = how if absence.vanished else expired
     how = how if died is None else reason if absence.only_died else f"{reason} and {how}"
     later = "a newcomer took its place" if newcomers else "the logs do not mention it again"
     if absence.start is not None:

@@ -105,6 +105,19 @@ _LET_REBALANCES_THROUGH = (
         cost="A rebalance may then wait that long for a stuck member.",
     ),
 )
+# A worker polls its group in DistributedHerder.tick(), between all that it does for its connectors.
+_FREE_THE_HERDER = (
+    Advice(
+        action="Find what held up the worker's DistributedHerder thread: a thread dump shows it, and from 3.8 on the "
+        "line of the timeout names it. Connectors that start, stop or validate slowly are the usual cause.",
+        why="A worker polls its group from that thread.",
+    ),
+    Advice(
+        action=f"Raise {timeouts.REBALANCE} of the workers above the slowest such step if it is normal.",
+        why="A step that ends within it costs no membership.",
+        cost="A rebalance may then wait that long for a stuck worker.",
+    ),
+)
 _WITHOUT_POLL_TIMEOUT = {"blocked": _LET_HEARTBEATS_THROUGH, "too-late": _LET_REBALANCES_THROUGH}
 # Two members that leave and return while a third dies may as well have been slow.
 _ENOUGH_FOR_WALK = 3
@@ -210,7 +223,9 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBrok
     """Members whose poll timeout expired, one or several; a guess is called one where no line names the timeout."""
     members = len({a.participant for a in slow.absences})
     who = f"{members} members" if members > 1 else "{who}"
-    limit = f"max.poll.interval.ms{f' ({slow.limit_ms} ms)' if slow.limit_ms else ''}"
+    worker = timeline.kind == "connect"
+    setting = timeouts.REBALANCE if worker else timeouts.POLL
+    limit = f"{setting}{f' ({slow.limit_ms} ms)' if slow.limit_ms and not worker else ''}"
     absent = "; it was out of the group for {}" if len(slow.absences) == 1 else "; out of the group for up to {}"
     away = lasting(timeline.measured(slow.away_ms) or None, absent)
     if unclosed:
@@ -227,7 +242,8 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBrok
             )
         case "poll-timeout":
             lost = f", while broker-{waited.broker} was out of reach," if waited is not None else ""
-            return f"{who} did not call poll() for {limit}{lost} and left the group{away}."
+            busy = f"; it was {doing}" if (doing := slow.doing) else ""
+            return f"{who} did not call poll() for {limit}{lost} and left the group{away}{busy}."
         case "silent":
             return f"{who} lost its membership, and may not have called poll() for {limit}{away}."
         case "too-late":
@@ -240,6 +256,8 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBrok
 
 def shorten_loops(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBroker | None) -> tuple[Advice, ...]:
     """Bring the broker back for which it waited; do less between two calls of poll(), or allow it more time."""
+    if timeline.kind == "connect":
+        return _FREE_THE_HERDER
     advice: tuple[Advice, ...] = ()
     if waited is not None:
         back = Advice(
@@ -314,6 +332,12 @@ class PollTimeouts(Struct, frozen=True):
         departures = (d for a in self.absences for d in a.departures)
         expiries = (e for d in departures for e in d.events if isinstance(e, PollTimeoutExpired))
         return distinct_events([*expiries, *(e for a in self.absences for e in a.events)])
+
+    @property
+    def doing(self) -> str | None:
+        """What a worker was busy with when it timed out, as its last line says."""
+        lines = (e for a in self.absences for e in a.departure_lines if isinstance(e, PollTimeoutExpired))
+        return next((e.doing for e in lines if e.doing), None)
 
     @property
     def implausible_ms(self) -> int | None:

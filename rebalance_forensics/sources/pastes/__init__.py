@@ -66,7 +66,7 @@ def restored(page: Sequence[Piece]) -> list[Placed]:
     pieces = [each for each in found if isinstance(each, Piece)]
     timed = any(has_time(each.text) for each in pieces)
     done: list[Placed] = [each for each in found if not isinstance(each, Piece)]
-    after_blank, in_settings, after_record = True, False, False
+    after_blank, in_settings, after_record, before = True, False, False, ""
     for piece in parted(_with_messages(_whole(pieces, timed=timed))):
         if not piece.text.strip():
             after_blank = True
@@ -79,11 +79,12 @@ def restored(page: Sequence[Piece]) -> list[Placed]:
         piece = piece.reading(text)  # noqa: PLW2901
         goes_on = piece.text.startswith(_GOES_ON) and not (after_blank and piece.text.startswith(_CAUSE))
         goes_on = goes_on or (after_record and not after_blank and is_exception(piece.text))
+        goes_on = goes_on or (not timed and not after_blank and wraps.is_rest_of_a_sentence(before, piece.text))
         begins = not goes_on and (not timed or after_blank or looks_like_record(piece.text))
         in_settings = in_settings and is_setting(piece.text)
         done.append((piece.offset, piece.number, Line(text=piece.text, begins=begins and not in_settings)))
         in_settings = in_settings or text.endswith(_SETTINGS_FOLLOW)
-        after_blank, after_record = False, looks_like_record(piece.text)
+        after_blank, after_record, before = False, looks_like_record(piece.text), piece.text
     return sorted(done, key=lambda entry: entry[1])
 
 

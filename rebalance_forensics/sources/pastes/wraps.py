@@ -25,7 +25,9 @@ _SHARE = 0.8
 _ENDS_A_WORD = ".,:;)]}"
 # The logger that ends a record in Kafka's own layout: the line does not continue behind it.
 _LOGGER_LAST = re.compile(r"(?:^|\s)\((?:[\w$-]{1,60}\.){1,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\)\Z")
-_SMALL_WORD = re.compile(r"(?:a|and|as|by|due|for|from|has|in|is|no|not|of|on|or|that|the|to|was|will|with) ")
+_SMALL_WORD = re.compile(
+    r"(?:a|and|as|by|due|for|from|has|in|is|no|not|of|on|or|that|the|to|was|which|will|with|without) "
+)
 _SENTENCE_ENDS = (".", ")", "]")
 # brod's group members log a heading, with the message on the next line (brod_group_coordinator.erl).
 _HEADINGS = ("Group member (", "group coordinator (")
@@ -98,6 +100,11 @@ def width_of(texts: Sequence[str], *, timed: bool) -> Width | None:
     ):
         return inside
     return between if _holds(pairs, between) else None
+
+
+def is_rest_of_a_sentence(before: str, after: str) -> bool:
+    """True for a line that a person broke off from the one before: it begins with a small word, within a sentence."""
+    return _SMALL_WORD.match(after.lstrip()) is not None and not before.rstrip().endswith((*_SENTENCE_ENDS, ":"))
 
 
 def _begin_with_words(pairs: Sequence[tuple[str, str]]) -> bool:

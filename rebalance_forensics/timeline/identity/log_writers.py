@@ -185,23 +185,32 @@ def log_stem(path: str) -> str:
     return _ENDING.sub("", path)
 
 
+# The thread of a worker's herder has the worker's client id in its name (DistributedHerder).
+_HERDER = re.compile(r"DistributedHerder-(.+)-\d+")
 _STREAM_CLIENT = re.compile(r"stream-client \[([^\]\s]+)\]")
 
 
 # `kubectl logs -l app=shop` writes several Streams instances into one file without a prefix. Every line of a stream
-# thread and of its clients names its instance. Instances that write to one file at the same time are different
-# processes. One after another they may be restarts of one process, unless a broker writes there as well: no process
-# writes the lines of its coordinator.
+# thread and of its clients names its instance, and those of Connect's workers name their client. Instances that write
+# to one file at the same time are different processes. One after another they may be restarts of one process, unless a
+# broker writes there as well: no process writes the lines of its coordinator.
 def with_instance_places(own: Sequence[Event], nearby: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:
-    """Both lists; lines of instances that share a file have their instance as their place."""
+    """Both lists; lines of processes that share a file have the process as their place.
+
+    Lines of Connect workers in such a file that name none of them are left out: nobody knows whose they are.
+    """
     together = {*_sharing_a_file(own), *_sharing_with_coordinator(own, nearby)}
     if not together:
         return own, nearby
-    return [_at_instance(event, together) for event in own], [_at_instance(event, together) for event in nearby]
+    workers = {place_of(e) for e in own if e.speaker.role == "connect" and _named_process(e) in together}
+    nobodys = [e.speaker.role == "connect" and place_of(e) in workers and _named_process(e) is None for e in nearby]
+    return [_at_instance(event, together) for event in own], [
+        _at_instance(event, together) for event, left_out in zip(nearby, nobodys, strict=True) if not left_out
+    ]
 
 
 def _at_instance(event: Event, together: set[str]) -> Event:
-    client = instance_of(event)
+    client = _named_process(event)
     return _at(event, client if client in together else None)
 
 
@@ -218,17 +227,25 @@ def instance_of(event: Event) -> str | None:
     return streams_client_of(event)
 
 
+def _named_process(event: Event) -> str | None:
+    """The process that writes a line, where the line names it: a Streams instance, a Connect worker."""
+    if event.speaker.role != "connect":
+        return instance_of(event)
+    found = _HERDER.fullmatch(event.speaker.thread or "")
+    return event.speaker.client_id or (found[1] if found else None)
+
+
 def _sharing_with_coordinator(own: Sequence[Event], nearby: Sequence[Event]) -> Iterator[str]:
     files = {place_of(e) for e in own if e.speaker.role == "broker"}
     for event in (*own, *nearby) if files else ():
-        if place_of(event) in files and (client := instance_of(event)) is not None:
+        if place_of(event) in files and (client := _named_process(event)) is not None:
             yield client
 
 
 def _sharing_a_file(events: Iterable[Event]) -> Iterator[str]:
     extents: dict[Place, dict[str, _Extent]] = defaultdict(lambda: defaultdict(_Extent))
     for event in events:
-        if event.at is not None and (client := instance_of(event)) is not None:
+        if event.at is not None and (client := _named_process(event)) is not None:
             extents[place_of(event)][client].add(event)
     for by_instance in extents.values():
         ordered = sorted(by_instance.values(), key=attrgetter("first", "last"))
