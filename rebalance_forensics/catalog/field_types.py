@@ -59,7 +59,6 @@ _EMPTY = frozenset({"", "None", "null", "Optional.empty", "OptionalInt.empty", "
 _WRAPPER = re.compile(r"(?:[A-Z]\w*|set|frozenset)(?=[(\[])")
 _PARTITION = re.compile(r"(?:[A-Za-z0-9_-]{22}:)?(.+-\d+)(?:@-?\d+)?")
 _PYTHON_PARTITION = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+)\)")
-_GO_PARTITIONS = re.compile(r"([^\s,\[\]]+)\[([\d ]*)\]")
 _GO_LIST = re.compile(r"(?:[^\s,\[\]]+\[[\d ]*\](?:, ?|\Z))+")
 _RUBY_PARTITIONS = re.compile(r"`([^`\n]+)`: ([\d, ]*)")
 _WRAPPED_PARTITION = re.compile(r"(?<![\w.-])([\w.-]+)(?: ?\[\[?|/)(\d+)(?=\]|: offset)")
@@ -185,9 +184,8 @@ def partitions(text: str) -> tuple[str, ...]:
         return tuple(f"{ruby[1]}-{number.strip()}" for number in ruby[2].split(",") if number.strip())
     # Before collections: a topic may begin with a capital letter, as Scala's `Set(...)` and Java's classes do.
     if _GO_LIST.fullmatch(text):
-        return tuple(
-            f"{topic}-{number}" for topic, numbers in _GO_PARTITIONS.findall(text) for number in numbers.split()
-        )
+        topics = (topic.lstrip(", ").partition("[") for topic in text.split("]"))
+        return tuple(f"{topic}-{number}" for topic, _, numbers in topics for number in numbers.split())
     return tuple(name for item in items(text) for name in _partition_names(item))
 
 
