@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Literal, TypeVar
 
 from msgspec import Struct
 
@@ -34,6 +35,8 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 
+T = TypeVar("T")
+Fits = Callable[[Timeline, Absence, Arrival], bool]
 # Evidence of a return.
 RETURNS = (StaticReturn, ev.JoinSucceeded)
 
@@ -252,7 +255,7 @@ def _expiring_in_turn(timeline: Timeline, clean: list[Restart]) -> Iterator[Rest
     """Members that each expire once and are back before the next one leaves."""
     # A Streams instance sends no LeaveGroup on close.
     silent = [a for a in losses(timeline) if _may_have_closed_silently(timeline, a)]
-    back = [Restart(a, a.participant, a.back_at or a.at, tuple(a.arrivals)) for a in silent]
+    back = [Restart(a, a.back_at or a.at, tuple(a.arrivals)) for a in silent]
     for group in walks([*clean, *back], lambda r: r.absence.at, lambda r: r.by):
         participants = {r.by for r in group}
         settled = max(len(timeline.membership.members), timeline.membership.counted_before(group[0].absence.at))
@@ -344,14 +347,24 @@ _BETWEEN = re.compile(r"[-._]")
 _DEPLOYMENT = re.compile(r"[^\W\d_]+")
 
 
+How = Literal["own", "unnamed", "task", "deployed"]
+"""What shows that the place was taken: `own`, the member's own return or process start; `unnamed`, a newcomer with a
+generated name; `task`, the consumer of the same Connect task; `deployed`, a newcomer of the same deployment."""
+
+
 @dataclass(slots=True, eq=False)
 class Restart:
     """One participant that went down, and its own return or the newcomer in its place."""
 
     absence: Absence
-    by: Participant
     up_at: int
     arrivals: tuple[Arrival, ...]
+    how: How = "own"
+
+    @property
+    def by(self) -> Participant:
+        """The participant that went down."""
+        return self.absence.participant
 
 
 def same_process(timeline: Timeline, absence: Absence) -> bool:
@@ -370,15 +383,75 @@ def has_left_by(timeline: Timeline, newcomer: Arrival, at: int) -> bool:
 def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
     """Newcomers with a generated name, or that of the same Connect task, by the identity of the absence they end."""
     silent = {id(a) for a in losses(timeline) if not is_static(timeline, a)}
-    nameless = {
-        id(r.absence): r.arrivals for r in restarts(timeline) if id(r.absence) in silent and not r.absence.arrivals
-    }
-    return nameless | _moved_tasks(timeline)
+    taken = (r for r in _places_taken(timeline) if r.how in ("unnamed", "task"))
+    return {id(r.absence): r.arrivals for r in taken if id(r.absence) in silent}
 
 
-def _moved_tasks(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
-    """The Connect task's new consumer on another worker, by the identity of the lost consumer's absence."""
-    found = {}
+@answered_once
+def restarts(timeline: Timeline) -> list[Restart]:
+    """Every restart of a member: a close or a clean stop and a return, or an expiry and a new process."""
+    return [r for r in _places_taken(timeline) if r.how in ("own", "unnamed")]
+
+
+@answered_once
+def replacements(timeline: Timeline) -> list[Restart]:
+    """Each member that left for good with the newcomer of its deployment nearest in time, else the next by turns."""
+    return [r for r in _places_taken(timeline) if r.how == "deployed"]
+
+
+@answered_once
+def _places_taken(timeline: Timeline) -> list[Restart]:
+    """Each absence with what took its place, the surest first: no newcomer takes two places."""
+    if not timeline.departures:
+        return []
+    crashed = [a for a in losses(timeline) if _went_down(timeline, a) and _is_back(a)]
+    downs = sorted([*(a for a in closings(timeline) if not same_process(timeline, a)), *crashed], key=lambda a: a.at)
+    expired = (a for a in losses(timeline) if _is_missed(a) and not process_survived(timeline, a))
+    initial, unreturned = initial_arrivals(timeline), _unreturned(timeline)
+    newcomers = [a for a in timeline.arrivals if a.first and a.id not in initial]
+    # A log of its own would show a member's former life.
+    nameless = (a for a in newcomers if not a.participant.has_log or a.participant.has_one_process)
+    found = [*_own_restarts(timeline, downs)]
+    found += _nearest(timeline, _free(found, [*downs, *expired]), _free(found, nameless), _is_unnamed, "unnamed")
+    found += _moved_tasks(timeline)
+    found += _nearest(timeline, _free(found, unreturned), _free(found, newcomers), _may_succeed, "deployed")
+    found += _alternating(timeline, _free(found, [*unreturned, *newcomers]))
+    return sorted(found, key=lambda r: r.absence.at)
+
+
+def _free(found: Iterable[Restart], moves: Iterable[T]) -> list[T]:
+    """The absences and newcomers that none of these restarts has."""
+    known = {id(move) for restart in found for move in (restart.absence, *restart.arrivals)}
+    return [move for move in moves if id(move) not in known]
+
+
+def _is_missed(absence: Absence) -> bool:
+    """True for a member that only its coordinator lost, for good."""
+    return _fell_silent(absence) and not absence.participant.has_log and absence.back_at is None
+
+
+def _is_unnamed(timeline: Timeline, absence: Absence, newcomer: Arrival) -> bool:
+    """True where one of the two has a generated name."""
+    # A process that still runs needs no successor, so an expired one may have been dead for a session at most.
+    dead_for = session_timeout_ms(timeline) + windows.NEXT_HEARTBEAT_MS
+    if _is_missed(absence) and newcomer.at < absence.at - dead_for:
+        return False
+    # A KIP-848 member gets a real name once the group is back on classic.
+    generated = _is_anonymous(newcomer) or is_bare_member_id(absence.departures[0].member or "")
+    return generated and not has_left_by(timeline, newcomer, absence.at)
+
+
+def _own_restarts(timeline: Timeline, downs: Iterable[Absence]) -> Iterator[Restart]:
+    for absence in downs:
+        if absence.arrivals:
+            yield Restart(absence, absence.arrivals[0].at, tuple(absence.arrivals))
+        elif absence.start is not None and (timeline.coverage.is_excerpt or _ends_as_it_starts(timeline, absence)):
+            # The excerpt leaves out its return, or its log was collected before it joined.
+            yield Restart(absence, absence.start.at, ())
+
+
+def _moved_tasks(timeline: Timeline) -> Iterator[Restart]:
+    """The Connect task's new consumer on another worker, in place of the lost one."""
     for absence in losses(timeline):
         tasks = {client for client in absence.participant.client_ids if client.startswith(SINK_CLIENTS)}
         if not tasks or absence.back_at is not None:
@@ -387,61 +460,22 @@ def _moved_tasks(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
         near = timeline.arrivals.between(since, absence.at + windows.SUCCESSION_MS)
         taken = tuple(a for a in near if a.participant is not absence.participant and a.participant.client_ids & tasks)
         if taken:
-            found[id(absence)] = taken
-    return found
-
-
-@answered_once
-def restarts(timeline: Timeline) -> list[Restart]:
-    """Every restart of a member: a close or a clean stop and a return, or an expiry and a new process."""
-    if not timeline.departures:
-        return []
-    crashed = [a for a in losses(timeline) if _went_down(timeline, a) and _is_back(a)]
-    downs = sorted([*(a for a in closings(timeline) if not same_process(timeline, a)), *crashed], key=lambda a: a.at)
-    found, used = [], set()
-    for absence in downs:
-        if absence.arrivals:
-            first = absence.arrivals[0]
-            found.append(Restart(absence, absence.participant, first.at, tuple(absence.arrivals)))
-            used |= {a.id for a in absence.arrivals}
-        elif absence.start is not None and (timeline.coverage.is_excerpt or _ends_as_it_starts(timeline, absence)):
-            # The excerpt leaves out its return, or its log was collected before it joined.
-            found.append(Restart(absence, absence.participant, absence.start.at, ()))
-    # A log of its own would show a member's former life.
-    came = (a for a in timeline.arrivals if not a.participant.has_log or a.participant.has_one_process)
-    known = {id(r.absence) for r in found}
-    expired = [a for a in losses(timeline) if not a.participant.has_log and a.back_at is None]
-    silent, dead_for = {id(a) for a in expired}, session_timeout_ms(timeline) + windows.NEXT_HEARTBEAT_MS
-
-    def fits(absence: Absence, newcomer: Arrival) -> bool:
-        # A process that still runs needs no successor, so an expired one may have been dead for a session at most.
-        if id(absence) in silent and newcomer.at < absence.at - dead_for:
-            return False
-        # One of the two has a generated name; a KIP-848 member gets a real one once the group is back on classic.
-        generated = _is_anonymous(newcomer) or is_bare_member_id(absence.departures[0].member or "")
-        return generated and not has_left_by(timeline, newcomer, absence.at)
-
-    ended = [a for a in [*downs, *(a for a in expired if not process_survived(timeline, a))] if id(a) not in known]
-    return sorted([*found, *_nearest(ended, _newcomers(timeline, came, used), fits)], key=lambda r: r.absence.at)
-
-
-def _newcomers(timeline: Timeline, came: Iterable[Arrival], used: set[str]) -> TimeIndex[Arrival]:
-    """The first arrivals of members that may replace a former one."""
-    known = used | initial_arrivals(timeline)
-    return TimeIndex(a for a in came if a.first and a.id not in known)
+            yield Restart(absence, taken[0].at, taken, "task")
 
 
 def _nearest(
-    absences: Iterable[Absence], newcomers: TimeIndex[Arrival], fits: Callable[[Absence, Arrival], bool]
+    timeline: Timeline, absences: Iterable[Absence], newcomers: Iterable[Arrival], fits: Fits, how: How
 ) -> Iterator[Restart]:
     """Each absence with the newcomer nearest to it, before or after, that fits and has taken no other place."""
     used: set[str] = set()
+    by_time = TimeIndex(newcomers)
     for absence in absences:
-        near = (a for a in newcomers.nearest(absence.at, windows.SUCCESSION_MS) if a.id not in used)
-        newcomer = next((a for a in near if a.participant is not absence.participant and fits(absence, a)), None)
+        near = (a for a in by_time.nearest(absence.at, windows.SUCCESSION_MS) if a.id not in used)
+        others = (a for a in near if a.participant is not absence.participant)
+        newcomer = next((a for a in others if fits(timeline, absence, a)), None)
         if newcomer is not None:
             used.add(newcomer.id)
-            yield Restart(absence, absence.participant, newcomer.at, (newcomer,))
+            yield Restart(absence, newcomer.at, (newcomer,), how)
 
 
 def _is_made_once(timeline: Timeline, absence: Absence) -> bool:
@@ -486,50 +520,34 @@ def _is_anonymous(arrival: Arrival) -> bool:
     return participant.kind == "instance" or participant.has_namesakes or is_bare_member_id(arrival.member or "")
 
 
-@answered_once
-def replacements(timeline: Timeline) -> list[Restart]:
-    """Each member that left for good with the newcomer nearest in time, else with the next one where they alternate."""
-
-    def fits(absence: Absence, newcomer: Arrival) -> bool:
-        return _may_succeed(timeline, newcomer, absence.participant, absence.at)
-
-    known = restarts(timeline)
-    newcomers = _newcomers(timeline, timeline.arrivals, {a.id for r in known for a in r.arrivals})
-    absences = _unreturned(timeline, {id(r.absence) for r in known})
-    found = [*_nearest(absences, newcomers, fits)]
-    paired = {id(move) for r in found for move in (r.absence, *r.arrivals)}
-    moves: list[Absence | Arrival] = [*absences, *newcomers]
-    found += _alternating((move for move in moves if id(move) not in paired), fits)
-    return sorted(found, key=lambda r: r.absence.at)
-
-
-def _alternating(moves: Iterable[Absence | Arrival], fits: Callable[[Absence, Arrival], bool]) -> Iterator[Restart]:
+def _alternating(timeline: Timeline, moves: Iterable[Absence | Arrival]) -> Iterator[Restart]:
     """Pairs of a departure and an arrival that alternate, at any pace."""
     # A new pod is ready before the next old one is stopped.
     waiting: Absence | Arrival | None = None
     for move in sorted(moves, key=lambda move: move.at):
         match waiting, move:
-            case (Absence() as absence, Arrival() as newcomer) | (Arrival() as newcomer, Absence() as absence) if fits(
-                absence, newcomer
+            case (Absence() as absence, Arrival() as newcomer) | (Arrival() as newcomer, Absence() as absence) if (
+                _may_succeed(timeline, absence, newcomer)
             ):
-                yield Restart(absence, absence.participant, newcomer.at, (newcomer,))
+                yield Restart(absence, newcomer.at, (newcomer,), "deployed")
                 waiting = None
             case _:
                 waiting = move
 
 
-def _unreturned(timeline: Timeline, restarted: set[int]) -> list[Absence]:
+def _unreturned(timeline: Timeline) -> list[Absence]:
     died = [a for a in losses(timeline) if not is_static(timeline, a) and a.stop is None]
     absences = {a.departures[0].id: a for a in (*died, *closings(timeline)) if a.back_at is None}
-    return sorted((a for a in absences.values() if id(a) not in restarted), key=lambda a: a.at)
+    return sorted(absences.values(), key=lambda a: a.at)
 
 
-def _may_succeed(timeline: Timeline, newcomer: Arrival, former: Participant, at: int) -> bool:
+def _may_succeed(timeline: Timeline, absence: Absence, newcomer: Arrival) -> bool:
     """True if the newcomer is of the same deployment, joined after the former member did, and is still a member."""
+    former = absence.participant
     own = timeline.arrivals.of(former).first(0)
     if newcomer.participant is former or (own is not None and own.at >= newcomer.at):
         return False
-    if has_left_by(timeline, newcomer, at):
+    if has_left_by(timeline, newcomer, absence.at):
         return False
     old, new = _deployment_of(former.name), _deployment_of(newcomer.participant.name)
     return old is None or new is None or old == new
