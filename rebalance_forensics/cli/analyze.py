@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -171,11 +171,28 @@ def analyze(
         return replace(analysis, report=write_outputs(analysis, shown(analysis, outputs), outputs))
 
     verbosity = -1 if quiet else verbose
-    rendered = None if outputs.fills_stdout else partial(_rendered, verbosity=verbosity, why=why, top=top)
-    report = _follow if follow else partial(_report_once, alone=not outputs.anything)
-    given = _to_read(paths, clipboard=clipboard), options, written, rendered
-    report = partial(report, *given, fail_on=fail_on, keep_events=events is not None or anonymize)
+    request = _Request(
+        paths=_to_read(paths, clipboard=clipboard),
+        options=options,
+        write=written,
+        rendered=None if outputs.fills_stdout else partial(_rendered, verbosity=verbosity, why=why, top=top),
+        fail_on=fail_on,
+        keep_events=events is not None or anonymize,
+    )
+    report = partial(_follow, request) if follow else partial(_report_once, request, alone=not outputs.anything)
     leave(_timed(report, wanted=timings))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Request:
+    """What to read and how; `write` writes all other outputs, `rendered` is None where one of them goes to stdout."""
+
+    paths: Sequence[str]
+    options: AnalyzeOptions
+    write: Callable[[Analysis], Analysis]
+    rendered: Callable[[Report], str] | None
+    fail_on: parameters.SeverityName | None
+    keep_events: bool
 
 
 def _to_read(paths: list[str], *, clipboard: bool) -> list[str]:
@@ -186,18 +203,9 @@ def _to_read(paths: list[str], *, clipboard: bool) -> list[str]:
     return paths
 
 
-def _report_once(
-    paths: Sequence[str],
-    options: AnalyzeOptions,
-    write: Callable[[Analysis], Analysis],
-    rendered: Callable[[Report], str] | None,
-    *,
-    fail_on: parameters.SeverityName | None,
-    keep_events: bool,
-    alone: bool,
-) -> int:
-    analysis = write(run(paths, options, keep_events=keep_events))
-    return _show(analysis.report, rendered, exit_code(analysis, fail_on), alone=alone)
+def _report_once(request: _Request, *, alone: bool) -> int:
+    analysis = request.write(run(request.paths, request.options, keep_events=request.keep_events))
+    return _show(analysis.report, request.rendered, exit_code(analysis, request.fail_on), alone=alone)
 
 
 def _timed(report: Callable[[], int], *, wanted: bool) -> int:
@@ -234,17 +242,8 @@ EVERY_S = 1.0
 State = tuple[object, ...]
 
 
-def _follow(
-    paths: Sequence[str],
-    options: AnalyzeOptions,
-    write: Callable[[Analysis], Analysis],
-    rendered: Callable[[Report], str] | None,
-    *,
-    fail_on: parameters.SeverityName | None,
-    keep_events: bool,
-) -> int:
-    """Print each incident when it is new and when its verdict changes; `write` all outputs at each change."""
-    # Without a verbosity nothing is printed: one of the outputs goes to standard output.
+def _follow(request: _Request) -> int:
+    """Print each incident when it is new and when its verdict changes; write all outputs at each change."""
     from rebalance_forensics.pipeline import live  # noqa: PLC0415 - `--help` needs no pyarrow
     from rebalance_forensics.report.incident_facts import state_of  # noqa: PLC0415
 
@@ -252,23 +251,24 @@ def _follow(
     codes = [OK]
 
     def show(analysis: Analysis) -> None:
-        shown = write(analysis)
+        shown = request.write(analysis)
         changed = [incident for incident in analysis.report.incidents if states.get(incident.id) != state_of(incident)]
         states.update({incident.id: state_of(incident) for incident in changed})
         warn_all(error for log in analysis.report.inputs for error in log.errors)
-        codes.append(exit_code(shown, fail_on))
-        if changed and rendered is not None:
+        codes.append(exit_code(shown, request.fail_on))
+        if changed and request.rendered is not None:
             try:
-                text = rendered(_only(shown.report, {incident.id for incident in changed}))
+                text = request.rendered(_only(shown.report, {incident.id for incident in changed}))
             except Exception as error:  # noqa: BLE001 - whatever it was, the next incidents may be shown
                 warn(f"{sentence('an incident could not be printed', error)}.")
                 codes[-1] = PARTIAL
             else:
                 say(text)
 
-    live.refuse_standing(paths, options)
+    live.refuse_standing(request.paths, request.options)
     warn("following; Ctrl-C ends.")
-    live.follow(paths, options, show, every_s=EVERY_S, stdin=sys.stdin.buffer, keep_events=keep_events)
+    stdin, keep = sys.stdin.buffer, request.keep_events
+    live.follow(request.paths, request.options, show, every_s=EVERY_S, stdin=stdin, keep_events=keep)
     return codes[-1]
 
 

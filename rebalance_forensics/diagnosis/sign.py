@@ -120,7 +120,9 @@ def sign(present: str, absent: str = "", *, name: str = "") -> Callable[[Ask], S
     return made
 
 
-def shown(present: str, *, otherwise: Answer = UNKNOWN) -> Callable[[Callable[[Timeline, Subject], Lines]], Sign]:
+def shown(
+    present: str, *, otherwise: Answer = UNKNOWN, name: str = ""
+) -> Callable[[Callable[[Timeline, Subject], Lines]], Sign]:
     """Make a sign of the function that finds the lines which show it; without any the answer is `otherwise`."""
 
     def made(find: Callable[[Timeline, Subject], Lines]) -> Sign:
@@ -128,7 +130,7 @@ def shown(present: str, *, otherwise: Answer = UNKNOWN) -> Callable[[Callable[[T
             lines = tuple(find(timeline, subject))
             return Present(lines) if lines else otherwise
 
-        return sign(present)(wraps(find)(ask))
+        return sign(present, name=name)(wraps(find)(ask))
 
     return made
 

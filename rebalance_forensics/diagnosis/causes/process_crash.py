@@ -12,9 +12,10 @@ from rebalance_forensics.diagnosis.episodes.members.pods import reports_of
 from rebalance_forensics.diagnosis.episodes.members.restarts import successors
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
-from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Subject, shown, speaks_against, speaks_for
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, heartbeats, process_stops, returns
 from rebalance_forensics.diagnosis.signs.process_stops import (
+    death_of,
     kills_of,
     last_collection,
     likely_kills_of,
@@ -22,19 +23,10 @@ from rebalance_forensics.diagnosis.signs.process_stops import (
 )
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.diagnosis.wording.sessions import least_session, session_setting
-from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ProcessDied
-from rebalance_forensics.timeline import timeouts, windows
-from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline import timeouts
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.own_process import ended_with
-
-
-@shown("the end of its process was logged")
-def said_to_have_died(timeline: Timeline, subject: Subject) -> Iterator[Event]:
-    """A JVM logged the end of the member's process; most processes die without a line."""
-    return (e for a in subject.absences if (e := death_of(timeline, a)) is not None)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -63,7 +55,7 @@ CAUSE = Cause(
     propose=propose,
     signs=(
         speaks_for(heartbeats.no_leave_sent, STRONG, absent=DECISIVE),
-        speaks_for(said_to_have_died, DECISIVE),
+        speaks_for(process_stops.death_logged, DECISIVE),
         speaks_for(process_stops.was_killed, DECISIVE),
         speaks_for(process_stops.java_was_killed, STRONG),
         speaks_against(process_stops.threads_stopped, STRONG),
@@ -157,22 +149,3 @@ def stopped_without_leaving(
         later = "it joined again later" if absence.back_at >= absence.at else "it had already joined anew"
     why = f" because {as_reason(ended_by[0])}" if ended_by else ""
     return f"{{who}} stopped without leaving the group{why}{';' if ':' in why else ':'} {how}; {later}."
-
-
-def death_of(timeline: Timeline, absence: Absence) -> ProcessDied | None:
-    """The death that ended a member's heartbeats: the last one within a session before the group lost it."""
-    deaths = timeline.of(ProcessDied)
-    if not deaths:
-        return None
-    begin = absence.at - timeouts.session_timeout_ms(timeline) - windows.ROUND_TRIP_MS
-    own_deaths = [
-        e
-        for e in deaths.between(0, absence.at + windows.ROUND_TRIP_MS)
-        if absence.participant in ended_with(timeline.group, timeline.participants, e)
-    ]
-    last = own_deaths[-1] if own_deaths else None
-    if last is None or time_of(last) >= begin:
-        return last
-    # The JVM prints no time: the process ended at some time after the line above, and nobody had written since.
-    own = timeline.events_from(absence.participant, Event)
-    return last if last.or_later and not own.any_between(time_of(last) + 1, absence.at - 1) else None

@@ -1,7 +1,7 @@
-"""What stopped a member's process, by the logs of its JVM, of the kernel and of its supervisor.
+"""What stopped a member's process, by its own log or by those of its JVM, of the kernel and of its supervisor.
 
-The process itself logs nothing of it: a JVM writes how long its threads stood still into a log of its own, the kernel
-and systemd write whom they killed. Such a line is tied to a member by its place (host, process) and by time, never by
+Most processes log nothing of it: a JVM writes how long its threads stood still into a log of its own, the kernel and
+systemd which process they killed. Such a line is tied to a member by its place (host, process) and by time, never by
 nearness alone: a stop has to fill the session that ran out, and after a kill the same process may log nothing more.
 """
 
@@ -173,6 +173,31 @@ def _logs_of_its_end(participant: Participant) -> str:
         "the events and the status of the pod of {} (kubectl get events -A -o json > events.json, "
         f"kubectl get pods -A -o json --field-selector metadata.name={pod} > pod.json)"
     )
+
+
+@shown("the end of its process was logged", name="said-to-have-died")
+def death_logged(timeline: Timeline, subject: Subject) -> Iterator[Event]:
+    """A JVM logged the end of the member's process; most processes die without a line."""
+    return (e for a in subject.absences if (e := death_of(timeline, a)) is not None)
+
+
+def death_of(timeline: Timeline, absence: Absence) -> ProcessDied | None:
+    """The death that ended a member's heartbeats: the last one within a session before the group lost it."""
+    deaths = timeline.of(ProcessDied)
+    if not deaths:
+        return None
+    begin = absence.at - session_timeout_ms(timeline) - ROUND_TRIP_MS
+    own_deaths = [
+        e
+        for e in deaths.between(0, absence.at + ROUND_TRIP_MS)
+        if absence.participant in ended_with(timeline.group, timeline.participants, e)
+    ]
+    last = own_deaths[-1] if own_deaths else None
+    if last is None or time_of(last) >= begin:
+        return last
+    # The JVM prints no time: the process ended at some time after the line above, and nobody had written since.
+    own = timeline.events_from(absence.participant, Event)
+    return last if last.or_later and not own.any_between(time_of(last) + 1, absence.at - 1) else None
 
 
 def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopped, ...]:
