@@ -67,7 +67,7 @@ def ended(event: ThreadsStopped) -> int:
 
 def longest_first(stops: Iterable[ThreadsStopped]) -> tuple[ThreadsStopped, ...]:
     """The stops, the longest first; a collection that never ended comes before all."""
-    # A collection stands in the GC log and, as a safepoint, beside it: the line that names the heap says more.
+    # A collection stands in the GC log and, as a safepoint, beside it: the line that names the heap shows more.
     return tuple(
         sorted(
             stops, key=lambda e: (e.stopped_ms > 0, -e.stopped_ms // AT_ONCE_MS, e.what != "gc-pause", -e.stopped_ms)
@@ -154,13 +154,13 @@ def behind_end(
     return (Link(what, why, 0.9 if surely else 0.6, by_host[:4]),)
 
 
-# The cause that says most comes first: a container at its limit also ends with exit code 137, an evicted one is killed.
+# What explains most comes first: a container at its limit also ends with exit code 137, an evicted one is killed.
 SIGKILL = frozenset(("9", "SIGKILL", "KILL"))
 _BY_RANK = ("evicted", "preempted", "oom-kill", "killed-by-probe", "signalled", "ended", "stopping")
 
 
 def behind_container(reports: Sequence[ContainerReported]) -> tuple[Link, ...]:
-    """What ended a container, by the report that says most, and what made the kubelet do it."""
+    """What ended a container, by the report that shows most, and what made the kubelet do it."""
     ending = sorted((e for e in reports if e.what in _BY_RANK), key=lambda e: _BY_RANK.index(e.what))
     if not ending:
         return ()

@@ -41,7 +41,7 @@ MOST_LOSSES = 200
 
 
 class CaseOutline(Struct, frozen=True, kw_only=True, gc=False):
-    """What a report has to know of a group before it tells of any: its history and incidents without their bulk."""
+    """What a report needs of each group before it shows one: its history and incidents without their bulk."""
 
     history: GroupOutline
     incidents: tuple[Headline, ...]
@@ -54,7 +54,7 @@ class CaseOutline(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class GroupCase(CaseOutline, frozen=True, kw_only=True, gc=False):
-    """Everything the report says of one group."""
+    """Everything that the report shows of one group."""
 
     history: GroupHistory
     incidents: tuple[Incident, ...]

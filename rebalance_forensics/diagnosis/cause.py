@@ -105,7 +105,7 @@ class Cause(Struct, frozen=True, kw_only=True):
     """
     signs: tuple[Row, ...] = ()
     excluding: tuple[Row, ...] = ()
-    """Those of its signs that alone can rule it out, as their weights say."""
+    """Those of its signs that alone can rule it out, by their weights."""
     deciding: tuple[Row, ...] = ()
     """Rows with enough weight to fetch a log for them."""
     prior: int = 0

@@ -198,7 +198,7 @@ def _open_end(
     everybody = list(timeline.membership.members)
     if not lately:
         return "while an incident was going on" if going_on else "in the middle of a rebalance", _ENDED, everybody
-    # Whoever is still away matters more than one that came back shortly before the end.
+    # A member that is still away matters more than one that came back shortly before the end.
     away = [d for d in lately if not _is_back(timeline, d)]
     last, whose = (away or lately)[-1], list(dict.fromkeys(d.participant for d in away or lately))
     why = f"{_shortly(timeline.measured(end - last.at))}after {last.participant.name} left"

@@ -38,7 +38,7 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS
 
 
 class Round(Struct, frozen=True, kw_only=True):
-    """One rebalance. `members` pairs each name with its member id; None where no line tells who took part."""
+    """One rebalance. `members` pairs each name with its member id; None where no line shows who took part."""
 
     generation: int | None
     started_at: EpochMs
@@ -255,7 +255,7 @@ def _by_follow_up(bare: Spacing, before: Round, after: Round, clock: _Clock) -> 
 
 
 def _by_departure(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
-    # Who goes later than that did not begin the rebalance, so the gap before it is not theirs.
+    # A member that leaves later did not begin the rebalance, so the gap before it is not its own.
     for departure in clock.timeline.departures.between(before.started_at + 1, after.started_at + ROUND_TRIP_MS):
         who = departure.participant.name
         if departure.why == "poll-timeout":

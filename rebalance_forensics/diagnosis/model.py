@@ -1,4 +1,4 @@
-"""What the diagnosis says: incidents, their root causes, culprits, proof and advice. Times are epoch ms, UTC.
+"""What the diagnosis finds: incidents, their root causes, culprits, proof and advice. Times are epoch ms, UTC.
 
 JSON, tables and texts are made of these Structs; `JSON` is explained in timeline/model.py.
 """

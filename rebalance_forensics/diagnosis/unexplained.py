@@ -81,7 +81,7 @@ Losses = dict[tuple[Participant | None, str], list[Event]]
 
 
 def _of_coordinator_alone(timeline: Timeline) -> list[Event]:
-    """The coordinator's lines of one kind, the one that says most, where it logs nothing else of the group."""
+    """The coordinator's lines of one kind, the one that shows most, where it logs nothing else of the group."""
     kinds = (
         (ev.GroupUnloaded,),
         (ev.GroupLoaded, ev.MemberLoaded),
@@ -94,7 +94,7 @@ def _of_coordinator_alone(timeline: Timeline) -> list[Event]:
 
 
 def _rebalances_mentioned(timeline: Timeline) -> list[Event]:
-    """Lines that a member writes in the middle of a rebalance, and that say nothing else of it."""
+    """Lines that a member writes in the middle of a rebalance, and that show nothing else of it."""
     events = timeline.own.of_type(
         *(ev.FollowUpScheduled, ev.JoinFailed, ev.ListenerCalled, ev.OffsetCommitFailed, ev.PartitionsRevoked),
         *(ev.StreamThreadStateChanged, ev.StreamsStateChanged, ev.SyncFailed),
@@ -207,7 +207,7 @@ def _is_crash(event: Event) -> bool:
 
 
 def _is_unreplicated(event: Event) -> bool:
-    # A client that waits in vain for an answer says so in other words and without a partition (OffsetCommitResponse-
+    # A client that waits in vain for an answer logs it in other words and without a partition (OffsetCommitResponse-
     # Handler of ConsumerCoordinator; GroupMetadataManager.storeOffsets passes the error of the append on).
     if isinstance(event, ev.CoordinatorLost):
         return "error response REQUEST_TIMED_OUT" in (event.cause or "")

@@ -225,7 +225,7 @@ def _dated_by_start(events: Iterable[Event]) -> Iterator[Event]:
             starts[home_of(event)].add(event.at - round(event.uptime_s * SECOND_MS))
     for event in known:
         if isinstance(event, ev.ThreadsStopped) and event.at is None and event.uptime_ms is not None:
-            # Of a process that started again the uptime does not say in which life it was.
+            # Of a process that started again the uptime does not show which run it was.
             started = starts.get(home_of(event), ())
             yield replace(event, at=min(started) + event.uptime_ms) if len(started) == 1 else event
         elif not isinstance(event, ev.JvmStarted):

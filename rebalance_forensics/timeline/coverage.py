@@ -238,7 +238,7 @@ def coverage_of(
 def _of_jvms(
     participants: Participants, logs: LogsRead, clocks: Mapping[Place, FileClock]
 ) -> dict[Participant, tuple[CoveredLog, ...]]:
-    """The GC logs where each participant runs; one without a stop has no event, and says that there was none."""
+    """The GC logs where each participant runs; one without a stop has no event, and shows that there was none."""
     found: dict[Participant, list[CoveredLog]] = defaultdict(list)
     for (path, host), log in logs.items():
         if not log.of_a_jvm or log.first is None or log.last is None:

@@ -91,7 +91,7 @@ class Orchestration:
     @cached_property
     def _by_service(self) -> Mapping[str, set[str]]:
         # Compose calls a container `shop-orders-1`, its lines come from `orders-1`.
-        # Without its project nothing tells that of `cache-node-1`.
+        # Without its project it may as well be `cache-node-1`.
         return sets_by_key(
             (name[len(project) + 1 :], name)
             for name, projects in self._namespaces.items()
@@ -116,7 +116,7 @@ class Orchestration:
         return frozenset(pod for pod in found if self._is_in_one(pod, namespaces))
 
     def _is_in_one(self, pod: str, known: Collection[str]) -> bool:
-        # A StatefulSet's `orders-0` may run in each namespace; without a directory that names it all events say so.
+        # A StatefulSet's `orders-0` may run in each namespace; without a directory that names it, by the events.
         named = self._namespaces.get(pod, set())
         return named <= set(known) if known else is_unique(pod) or len(named) <= 1
 

@@ -1,4 +1,4 @@
-"""The lines in which a process shows that it runs and whom it is connected to, once for all groups that it serves.
+"""The lines in which a process shows that it runs and which brokers it reaches, once for all groups that it serves.
 
 Producers, admin clients and consumers of other groups write most of a node's log. Of what they log a group asks only
 what happened to its members' process at a time: those lines are indexed once for each log, never once for each group.

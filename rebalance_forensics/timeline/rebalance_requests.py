@@ -202,7 +202,7 @@ def _in_reason(reason: str, before: Sequence[Event]) -> str | None:
 
 
 def _immediate(before: Sequence[Event]) -> str:
-    """The purpose of an immediate follow-up; a probing rebalance that another member scheduled says nothing of it."""
+    """The purpose of an immediate follow-up; a probing rebalance that another member scheduled does not show it."""
     scheduled = [e for e in before if not (isinstance(e, ev.FollowUpScheduled) and e.kind == "probing")]
     return _last_scheduled(scheduled) or "cooperative"
 

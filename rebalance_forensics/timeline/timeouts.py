@@ -151,12 +151,12 @@ def known_session_ms(timeline: Timeline, participant: Participant | None = None)
 
 def session_of_member_ms(timeline: Timeline, participant: Participant) -> int | None:
     """session.timeout.ms of one member: as it printed it or the coordinator logs it, else as all others have it."""
-    # A client that is evicted again and again has a member id for each time: nobody goes through them for each absence.
+    # A client that is evicted again and again has a member id for each time, too many to go through for each absence.
     return timeline.cached_as(("session of", participant), lambda: _session_of_member_ms(timeline, participant))
 
 
 def _session_of_member_ms(timeline: Timeline, participant: Participant) -> int | None:
-    # What another client printed says nothing of a member where configurations differ or its library is another one.
+    # What another client printed does not hold for a member where configurations differ or its library is another one.
     if not is_set_by_clients(timeline.protocol):
         return shown_session_ms(timeline)
     printed, logged, alike = timeline.cached(_shown_sessions)
@@ -242,7 +242,7 @@ def heartbeat_interval_ms(timeline: Timeline, owner: Owner | None = None) -> int
 
 
 def all_have_heard_ms(timeline: Timeline) -> int:
-    """The time until every member knows of a rebalance, in ms: each is told at a heartbeat, and one may be lost."""
+    """The time until every member knows of a rebalance, in ms: heartbeats bring the news, and one may be lost."""
     return 3 * heartbeat_interval_ms(timeline) + windows.ROUND_TRIP_MS
 
 

@@ -161,7 +161,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     shown = next((row for kind, row in _SHOWN_BY.items() if kind in by), REFUSED_A_STARTER)
     planned |= shown is REFUSED_A_STARTER or is_planned_handover(chain, facts) or whole_cluster_stopped(timeline, chain)
     fenced, fault, loaded = was_fenced(chain), shutdown_fault(chain), _loaded_by(chain)
-    # A controller fences a broker long after it went silent: only members tell since when they could not reach it.
+    # A controller fences a broker long after it went silent: only members show since when they could not reach it.
     timed = not fenced or any(e.speaker.role != "broker" for m in chain for e in m.events)
     lost = (e for move in chain for e in move.events if isinstance(e, CoordinatorLost))
     unanswered = any("session timed out" in (e.cause or "") for e in lost)

@@ -44,7 +44,7 @@ _ASKING = (ev.JoinFailed, ev.HeartbeatFailed, ev.JoinRequested)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members never seen before that came while others were in, or that only the coordinator's counts tell of."""
+    """Members never seen before that came while others were in, or that only the coordinator's counts show."""
     initial = initial_arrivals(timeline) | {a.id for came in successors(timeline).values() for a in came}
     new = (a for a in timeline.arrivals if a.id not in initial and (a.first or _is_added_thread(timeline, a)))
     for arrivals in runs(new, lambda a: a.at, windows.ONE_SCALING_MS):
@@ -119,7 +119,7 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
         return NEWCOMERS if started and not timeline.has_coordinator_log else PICKED
     if _logs_just_end(timeline, arrivals[-1].at):
         return JUST_ENDED
-    # Whoever is restarted starts a process as well, so a start shows no more than a return does. Logs that have the
+    # A restarted member starts a process as well, so a start shows no more than a return does. Logs that have the
     # group's first generation have all of its members.
     begin, at = timeline.coverage.begin, arrivals[0].at
     has_all = first is not None and from_the_start and first.started_at < at

@@ -31,7 +31,7 @@ ASKED_ON_RETURN = clue(
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members told to rebalance again because their host endpoint is new; without their logs, a return that asks."""
+    """Members that rebalance again because their host endpoint is new; without their logs, a return that asks."""
     for event in timeline.of(FollowUpScheduled):
         participant = timeline.participants.of_speaker(event)
         if event.kind == "endpoint" and participant is not None and event.at is not None:
@@ -89,7 +89,7 @@ def about_new_endpoint(timeline: Timeline, participant: Participant, followup: F
 
 
 def about_followed_return(timeline: Timeline, request: Request, member: Participant) -> Iterator[Hypothesis]:
-    """Static members came back, and one of them asked for a rebalance at once; its own log would say why."""
+    """Static members came back, and one of them asked for a rebalance at once; its own log would show why."""
     # A static member that returns gets its old assignment, so no task is on its way to it; the one thing its assignor
     # still requests at once (StreamsPartitionAssignor.onAssignment) is that the others learn its new endpoint.
     before = timeline.rebalances.last(request.at - 1)

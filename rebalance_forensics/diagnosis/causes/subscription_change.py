@@ -34,7 +34,7 @@ TAKEN_UP = clue("topic-taken-up", STRONG, "one member alone was assigned topics 
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members that said so, subscribed anew, alone got topics nobody had, or rejoined without a reason."""
+    """Members that logged it, subscribed anew, alone got new topics, or rejoined without a reason."""
     logged = [
         r
         for r in timeline.requests

@@ -20,7 +20,7 @@ def membership_changed(timeline: Timeline, subject: Subject) -> Answer:
     begin, end = subject.begin - HEARTBEAT_MS, subject.end
     moves = timeline.moves(begin, end)
     if not moves and any(isinstance(fact, Rebalance) and lacks_reason(fact) for fact in subject.facts):
-        # Such a coordinator logs the sessions that expired, and nobody who joined or left.
+        # Such a coordinator logs sessions that expired, and no member that joined or left.
         return Unobservable((Need(what="the logs of the group's clients", who=None, begin=begin, end=end),))
     return seen((e for move in moves for e in move.events[:1]), [coordinator_place(timeline, begin, end)])
 
@@ -56,7 +56,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 CAUSE = Cause(
     propose=propose,
     signs=(
-        # A lead that is there speaks against "nobody knows"; what matters is where each was looked for.
+        # A lead that is there speaks against "unexplained"; what matters is where each was looked for.
         speaks_against(membership_changed, STRONG),
         REJOINED,
         speaks_against(COORDINATOR_MOVED, STRONG),

@@ -39,7 +39,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Whereabouts(Struct, frozen=True):
-    """Hosts of members; a host that holds every member of a cluster says nothing."""
+    """Hosts of members; a host that every member of a cluster runs on shows nothing."""
 
     hosts: dict[tuple[str, str, str], str]
     """(cluster, group, name) -> host."""
@@ -544,7 +544,7 @@ def _at_the_same_moment(
 
 
 def _brokers_cause(parts: Sequence[Part]) -> str:
-    """A broker that was out is told as such; as an outage of the offsets topic where that is what most groups had."""
+    """The cause by which a broker's outage is reported: that of the offsets topic where most groups had that."""
     causes = Counter(part.cause for part in parts)
     offsets = "offsets-topic-unavailable"
     return offsets if causes[offsets] > causes["coordinator-failover"] else "coordinator-failover"

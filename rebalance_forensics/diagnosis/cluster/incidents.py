@@ -234,7 +234,7 @@ def _incident(blow: Blow, own: Sequence[Incident], histories: Sequence[GroupOutl
 
 
 def _would_decide(blow: Blow, own: Sequence[Incident]) -> tuple[WouldDecide, ...]:
-    """The logs that would settle it; what would tell causes apart that the groups together rule out settles nothing."""
+    """The logs that would settle it, without those that decide between causes which the groups together rule out."""
     wanted = (log for each in own[:3] for log in each.would_decide if blow.cause in log.between)
     froze = [o for o in blow.outages if o.how == "froze" and not o.behind]
     of_brokers = (

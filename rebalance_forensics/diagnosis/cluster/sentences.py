@@ -25,9 +25,9 @@ class Homes(Struct, frozen=True):
     """The partition each group lives in, the groups of each partition, and the terms of each coordinator."""
 
     partitions: dict[Place, tuple[int, bool]]
-    """(cluster, group) -> partition, and whether a line tells it; else it is the hash over the default number.
+    """(cluster, group) -> partition, and whether a line shows it; else it is the hash over the default number.
 
-    A group is missing whose partition no line tells, where those of others show that the number is another one.
+    Without groups whose partition no line shows, where those of others show that the number is not the default.
     """
     tenants: dict[tuple[str, int], list[str]]
     terms: dict[Place, list[tuple[str, CoordinatorTerm]]]

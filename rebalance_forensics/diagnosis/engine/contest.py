@@ -108,7 +108,7 @@ def _decide(weighed: Weighed, outcome: Outcome, implies: Brings) -> None:
 def _is_separate_fault(weighed: Weighed, outcome: Outcome, implies: Brings) -> bool:
     """True if it is a fault in rebalances that something else began, and does not follow from that."""
     # What began a rebalance, a restart or members that come and go, is its trigger: it does not explain how long one
-    # member let the others wait. Beside another fault only clear words say so.
+    # member let the others wait. Beside another fault it takes clear evidence.
     if weighed.hypothesis.severity == "info" or weighed.odds <= 0 or not weighed.hypothesis.explains:
         return False
     return all(_is_implied_only(fact, weighed, outcome, implies) for fact in weighed.hypothesis.explains)

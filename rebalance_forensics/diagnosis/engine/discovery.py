@@ -41,6 +41,6 @@ def put_forward(timeline: Timeline) -> tuple[list[Weighed], dict[str, str]]:
             found += [
                 weighed(timeline, name, cause, with_orchestration(timeline, name, h)) for h in cause.propose(timeline)
             ]
-        except Exception as error:  # noqa: BLE001 - whatever it was, it is told as a gap
+        except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a gap
             broken[name] = defects.describe(error)
     return found, broken

@@ -29,7 +29,7 @@ from rebalance_forensics.timeline.time_index import IntervalIndex, united
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS, SHORTEST_UNREAD_MS
 
 Stretch = tuple[int, int]
-# What each cause says of a member that fell silent. Members that a coordinator's move cost their session were running.
+# Why a member fell silent, by its cause. Members that a coordinator's move cost their session were running.
 _SILENCES: Mapping[str, WhyUnread] = {
     **dict.fromkeys(("process-crash", "static-member-expired", "thread-replacement"), "dead"),
     **dict.fromkeys(("scale-in", "shutdown", "member-left", "rolling-restart", "streams-shutdown"), "stopped"),
@@ -272,7 +272,7 @@ def shared_out(spans: Iterable[S], end: int, extents: Sequence[Extent]) -> Mappi
 def _of(span: UnreadSpan | MemberSpan, until: int, known: IntervalIndex[Extent]) -> Extent | None:
     """The incident in which it began, or in which the member was missed; else the first one that it reaches into."""
     begin = span.from_earliest if span.from_earliest is not None else span.started_at
-    # Whoever waits for a rebalance waits for what holds it up, which may begin later.
+    # A member that waits for a rebalance waits for what holds it up, which may begin later.
     waits = span.why == "revoked" and span.ended_at is not None
     noticed = until if waits or _is_missed(span) or span.why == "assignment-failed" else span.started_at
     near = known.touching(min(begin, span.started_at), noticed)
@@ -284,7 +284,7 @@ def _of(span: UnreadSpan | MemberSpan, until: int, known: IntervalIndex[Extent])
 
 
 def _is_missed(span: UnreadSpan | MemberSpan) -> bool:
-    """True where the group missed a member only after it had stopped reading: nobody knows when that began."""
+    """True where the group missed a member only after it had stopped reading, at a time that no line shows."""
     # A Streams instance and a static member that close send no LeaveGroup.
     return span.why in _MEMBER_GONE or (span.why == "stopped" and span.from_earliest is not None)
 

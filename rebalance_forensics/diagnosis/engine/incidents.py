@@ -114,7 +114,7 @@ def _others(findings: Sequence[Weighed]) -> list[str]:
 
 
 def _first_fault(findings: Sequence[Weighed]) -> Weighed:
-    """The first finding above info, else the first: a planned stop before repeated failures says little."""
+    """The first finding above info, else the first: a planned stop before repeated failures explains little."""
     return next((weighed for weighed in findings if weighed.hypothesis.severity != "info"), findings[0])
 
 

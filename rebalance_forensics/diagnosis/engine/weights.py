@@ -1,4 +1,4 @@
-"""What the signs say of one hypothesis."""
+"""The weight of one hypothesis by its signs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
 
 
 def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis) -> Weighed:
-    """Add up what its clues and the signs of its cause say, each of them asked once."""
+    """Add up the weights of its clues and of the signs of its cause, each of them asked once."""
     subject = subject_of(timeline, hypothesis)
     answers = answered(timeline, cause.signs, subject, hypothesis.clues)
     odds, against, is_decided = cause.prior, None, False

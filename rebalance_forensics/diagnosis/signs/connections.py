@@ -44,7 +44,7 @@ def disconnects(timeline: Timeline, absence: Absence) -> Answer:
     session = timeouts.session_timeout_ms(timeline)
     until = absence.back_at if absence.back_at is not None else absence.at + HEARTBEAT_MS
     logs = covering(timeline.coverage.of(absence.participant), absence.at - session, until)
-    # A classic client that is cut off gives up its coordinator when its own session is over; later ones say nothing
+    # A classic client that is cut off gives up its coordinator when its own session is over; later ones log nothing
     # until a request times out.
     needed = session if timeouts.is_set_by_clients(timeline.protocol) else REQUEST_TIMEOUT_MS
     alive = bool(logs) and isinstance(log_continues(timeline, absence), Present)
@@ -76,7 +76,7 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     joins = timeline.events_from(absence.participant, ev.JoinSucceeded, ev.SyncSucceeded, ev.JoinReported)
     last = joins.last(absence.at - 1)
     joined = last.at if last is not None else None
-    # Whoever joined reached its coordinator: what it failed to reach before, while it started, is another matter.
+    # A member that joined had reached its coordinator: what it failed to reach while it started is another matter.
     begin = max(absence.at - timeouts.session_timeout_ms(timeline) - 2 * ROUND_TRIP_MS, joined or 0)
     found = losses.between(begin, until + ROUND_TRIP_MS)
     if _kept_its_coordinator(timeline, absence, found):

@@ -41,7 +41,7 @@ def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
     if isinstance(unasked := gave_up_unasked.answer(timeline, subject), Present):
         return unasked
     if shared_loop_lines(timeline, [a.participant for a in subject.absences]):
-        return Unobservable()  # KafkaJS has no poll timeout; whom its heartbeats leave is evicted before it expires
+        return Unobservable()  # KafkaJS has no poll timeout; a member without heartbeats is evicted before it expires
     # Clients before 2.1 send LeaveGroup on a poll timeout without a word at INFO, as static members do before 3.0.
     begin_and_end = ((away, away.at - HEARTBEAT_MS, away.at + HEARTBEAT_MS) for away in subject.absences)
     session = session_timeout_ms(timeline)

@@ -81,7 +81,7 @@ def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
         if heartbeat_loss.unassigned_when_lost(timeline, absence) or heartbeat_loss.log_starts_after_expulsion(
             timeline, absence
         ):
-            # Who does not sync in time is removed as well, who does not poll leaves; nothing says that it was silent.
+            # A member that does not sync in time is removed too; one that does not poll leaves: neither was silent.
             return Unobservable((coordinator_log(absence.at, absence.at),))
         if any(d.why not in UNANNOUNCED for d in absence.departures):
             return Absent(lines=own_lines)
@@ -107,7 +107,7 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
     if alive and not covering(timeline.coverage.of(participant), absence.at - 1, time_of(alive[0])):
         # A log that begins later, or holds warnings only, does not show whether the process was started anew, unless
         # it still goes by the member id that only the process before can know, or a client that sends its heartbeats
-        # between records is told that it is unknown.
+        # between records gets the answer that it is unknown.
         alive = events_with_former_id(timeline, absence)
         if not alive and clients.shared_loop_line(timeline, participant) is not None:
             alive = _heartbeats_refused(timeline, absence)
@@ -139,7 +139,7 @@ own_log_continues = of_each(
 @shown("it logged itself that its session was over, so it was running")
 def logged_its_own_loss(timeline: Timeline, subject: Subject) -> Sequence[Event]:
     """The member's own log has the loss of its session, or a request refused because the coordinator forgot it."""
-    # A process that starts anew has no member id yet with which it could be told that it is no member.
+    # A new process has no member id yet that a coordinator could refuse.
     answers = (ev.GenerationReset, ev.GroupHeartbeatFailed, ev.JoinFailed, ev.SyncFailed)
     lines = (e for a in subject.absences for e in a.departure_lines if a.start is None or time_of(e) < a.start.at)
     losses = (
@@ -157,7 +157,7 @@ def logged_its_own_loss(timeline: Timeline, subject: Subject) -> Sequence[Event]
 def learned_by_commit(timeline: Timeline, subject: Subject) -> Sequence[Event]:
     """The member learned of its expulsion from a failed commit."""
     # The heartbeat thread leaves when the poll timeout expires (KIP-62): the next commit is the first request that
-    # fails. Before, whoever polls again commits first, whether its loop was slow or its process stood still.
+    # fails. Before, a member that polls again commits first, whether its loop was slow or its process stood still.
     if any(clients.heartbeats_from_poll(timeline, participant) for participant in subject.participants):
         return ()
     first_losses = [e for a in subject.absences for e in a.departure_lines[:1]]
@@ -186,7 +186,7 @@ def events_with_former_id(timeline: Timeline, absence: Absence) -> tuple[Event, 
 
 
 def _heartbeats_refused(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """Only whoever joined sends heartbeats: the process that hears that it is unknown is the one that was a member."""
+    """Only a member sends heartbeats: the process that is answered that it is unknown is the one that had joined."""
     refused = [e for e in absence.departure_lines if isinstance(e, ev.HeartbeatFailed) and e.error in _NOT_A_MEMBER]
     return tuple([e for e in refused if timeline.participants.of_speaker(e) is absence.participant])
 
@@ -229,7 +229,7 @@ def shut_down(timeline: Timeline, absence: Absence) -> Answer:
 
 @of_first("it logged lines or joined while it should have been paused")
 def awake_while_away(timeline: Timeline, absence: Absence) -> Sequence[Event]:
-    """The member was active while it was said to be silent; asked where only the client logged its expulsion."""
+    """The member was active while it seemed silent; asked where only the client logged its expulsion."""
     if timeline.has_coordinator_log or not all(d.why == "expelled" for d in absence.departures):
         return ()
     session = timeouts.session_timeout_ms(timeline)
@@ -342,7 +342,7 @@ def expiry_logged(timeline: Timeline, subject: Subject) -> Iterable[Event]:
 def awake_without_a_leave(timeline: Timeline, subject: Subject) -> Answer:
     """The process ran, and may have sent a LeaveGroup that these logs do not show.
 
-    Before 0.10.1 a slow loop is silence: nobody sends a LeaveGroup for it.
+    Before 0.10.1 a slow loop is silence: no thread sends a LeaveGroup for it.
     """
     # A client before 2.1 logs no LeaveGroup; without its coordinator's log a slow loop looks like silence.
     if any(clients.heartbeats_from_poll(timeline, participant) for participant in subject.participants):

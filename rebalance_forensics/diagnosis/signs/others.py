@@ -28,7 +28,7 @@ def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
     until = again.at if again is not None else None
     listed = any(d.why == "vanished" and d.at == last for a in subject.absences for d in a.departures)
     if listed or with_members(timeline).any_between(last, until or timeline.last):
-        return Present()  # also where a list of those who were in afterwards is all that tells of it
+        return Present()  # also where only a list of the members afterwards shows it
     leaving = {a.participant for a in subject.absences}
     if any(_stayed(timeline, other, last) for other in _not_gone_by(timeline, last) if other not in leaving):
         return Present()
@@ -68,10 +68,10 @@ def _stayed(timeline: Timeline, other: Participant, last: int) -> bool:
 
 
 def _missed_at(timeline: Timeline, other: Participant, last: int) -> int:
-    """Until when the coordinator must be heard to say that a member stayed."""
-    # Who sends LeaveGroup is known to be in. Others (static members, KIP-345; Streams before KIP-1071) may have gone
-    # with them and are missed when their sessions are over; a coordinator that loads the group starts every session
-    # anew (GroupCoordinator.onGroupLoaded).
+    """Until when the coordinator's log must last to show that a member stayed."""
+    # A member that would send LeaveGroup and has not is in. Others (static members, KIP-345; Streams before KIP-1071)
+    # may have left as well and are missed when their sessions are over; a coordinator that loads the group starts every
+    # session anew (GroupCoordinator.onGroupLoaded).
     if not other.instance_ids and (other.kind != "instance" or not timeline.is_classic):
         return last
     load = timeline.of(GroupLoaded).last(timeline.last)

@@ -28,7 +28,7 @@ class Came(Struct, frozen=True, kw_only=True):
 
 
 class Went(Struct, frozen=True, kw_only=True):
-    """A process ended: it closed its consumer, or died without a word."""
+    """A process ended: it closed its consumer, or died without leaving."""
 
     member: str
     at: int
@@ -45,7 +45,7 @@ class StoodStill(Struct, frozen=True, kw_only=True):
     end: int
     how: Literal["frozen", "stuck"]
     heard: float | None = None
-    """When the group last heard from it, where its eviction tells that."""
+    """When the group last heard from it, where its eviction shows it."""
 
 
 Fault = Came | Went | StoodStill
@@ -96,7 +96,7 @@ MOST_WORK = 12_000
 def fault_sequence(
     timeline: Timeline, started: int, ended: int, rebalances: Sequence[Rebalance]
 ) -> FaultSequence | None:
-    """The faults between two times; None where the logs do not tell how a member went, or who was there before."""
+    """The faults between two times; None where the logs do not show how a member left, or who was in before."""
     window = (started - HEARTBEAT_MS, ended + ROUND_TRIP_MS)
     departures = timeline.departures.between(*window)
     faults: list[Fault] = []

@@ -57,7 +57,7 @@ class Consumer:
     def next_poll(self, now: float) -> float:
         """When it polls next: at once while it owns nothing, for poll() then waits and answers the coordinator."""
         if self._next < now:
-            # Nobody knows where in its batch it is.
+            # Where in its batch it is, is unknown.
             self._next = now + self.rest_of_batch()
         at = self._next if self.owned else now
         for standstill in self.still:
@@ -71,7 +71,7 @@ class Consumer:
         self._next = now + self._gap()
 
     def rest_of_batch(self) -> float:
-        """How long it takes to finish the batch that it is in the middle of, nobody knows where."""
+        """How long it takes to finish the batch that it is in the middle of, at an unknown place."""
         return self.chance.random() * self._gap()
 
     def _gap(self) -> float:

@@ -15,9 +15,9 @@ from rebalance_forensics.timeline.identity.participants import Participant, memb
 
 # A Streams instance has as many members as it has threads.
 KINDS = {("streams", "instance"): "instance", ("connect", "worker"): "worker"}
-# A sentence with more names than these is a list that nobody reads; the culprits themselves are all kept.
+# A sentence with more names is a list that is not read; all culprits are kept in the report.
 MOST_NAMES = 6
-# Whoever had more member ids than this goes by those that the evidence names: a storm makes thousands.
+# A member with more ids than this goes by those in the evidence: a storm makes thousands.
 MOST_IDS = 100
 
 
@@ -25,7 +25,7 @@ MOST_IDS = 100
 def culprit_of(participant: Participant, *, as_instance: bool = False) -> Culprit:
     """A member: its client id; a Streams instance, a worker, one of many with that client id: where it runs.
 
-    A static member: its instance id. Whoever has thousands of member ids in a long storm is blamed as often.
+    A static member: its instance id. Cached, as a member in a long storm is blamed thousands of times.
     """
     if participant.has_namesakes or (
         participant.kind == "instance" and participant.client_ids and not participant.instance_ids

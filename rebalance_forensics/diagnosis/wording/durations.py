@@ -29,9 +29,9 @@ def times(number: int) -> str:
 
 
 def how_often(events: Sequence[Event]) -> str:
-    """`once`, `5 times within 12.3 s`: how often it happened, where several lines may tell of the same occurrence.
+    """`once`, `5 times within 12.3 s`: how often it happened, where several lines may show the same occurrence.
 
-    A broker, the client and its application each log it in a line of their own kind; no kind tells of it twice.
+    A broker, the client and its application each log it in a line of their own kind; no kind shows it twice.
     """
     number = occurrences(events)
     return times(number) + (span(events) if number > 1 else "")

@@ -36,7 +36,7 @@ def interleaved(proofs: Sequence[Sequence[T]]) -> list[T]:
 
 def _of_each_kind(lines: Sequence[Event], most: int) -> list[Event]:
     """The first of every kind, then the second of every kind, and so on, in their order."""
-    # Twenty lines that say the same prove no more than ten; of another kind, ten show what it led to.
+    # Twenty lines of one kind prove no more than ten; ten of another kind show what it led to.
     if len(lines) <= most:
         return list(lines)
     seen: dict[str, int] = defaultdict(int)

@@ -173,7 +173,7 @@ _REMOVED = (ev.MemberLeft, ev.MemberFailed, ev.RebalanceStarted)
 _ANSWERS = (ev.HeartbeatFailed, ev.JoinStarted, ev.JoinFailed, ev.GenerationReset)
 
 
-# Before 2.7 no client logs its member id, and by default every process has the same client id. A client that is told of
+# Before 2.7 no client logs its member id, and by default every process has the same client id. A client that learns of
 # a rebalance in answer to a heartbeat is still a member: the coordinator began that rebalance to remove another one.
 def foreign_members(participants: ParticipantDrafts, lines: EventIndex) -> Iterator[tuple[str, str]]:
     """Client id and member id of each member that no log with this client id can belong to."""

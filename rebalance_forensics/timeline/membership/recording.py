@@ -337,7 +337,7 @@ class MembershipRecorder:
         reported = silent is None or departure.silent is None
         amend(departure, events=(*departure.events, event), silent=None if reported else rule)
         if logged_by_broker and departure.why in LEFT and why == "session-expired":
-            # A coordinator that dies before the next generation is written leaves who left to its successor to evict.
+            # The successor of a coordinator that died before it wrote the next generation evicts members that had left.
             return
         if _RANK.index(why) < _RANK.index(departure.why):
             amend(departure, why=why)

@@ -39,7 +39,7 @@ from rebalance_forensics.timeline.timeouts import shown_poll_ms
 
 _OF_A_BROKER = frozenset({"broker", "cluster", "confluent", "kafka", "kafkaserver", "server"})
 
-# What a client says of a connection that it could not make.
+# What a client logs of a connection that it could not make.
 NOT_CONNECTED = ("error connecting", "could not be established", "connection setup timeout")
 _MOST_LINES = 4
 
@@ -276,7 +276,7 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
     logs_again = _next_line(timeline, broker, last + windows.TICK_MS + 1)
     silent = logs_again is not None and _next_line(timeline, broker, down[0].at + 1, last - 1) is None
     how = _how([s.event for s in down], restarted=_restarted(broker, run), logs_again=silent)
-    # What the controller and the broker itself log tells more than what clients missed.
+    # What the controller and the broker itself log shows more than what clients missed.
     clearest = sorted(down, key=lambda s: (isinstance(s.event, ev.NodeDisconnected), s.at))
     lines = [s.event for s in (*clearest[:_MOST_LINES], *[s for s in run if s.is_back][-1:])]
     stops = [s.event for s in down if isinstance(s.event, ev.ThreadsStopped)]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.timeouts import number_of
 
-# offsets.topic.num.partitions unless a broker says otherwise.
+# offsets.topic.num.partitions unless a broker logs another number.
 OFFSETS_PARTITIONS = 50
 _LOWEST_INT = -(2**31)
 

@@ -383,7 +383,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
     if reached is not None and _leader_has_no_log(timeline, reached):
         return False
     listed = _listed_at_the_end(timeline, last)
-    # Whoever came last is the likeliest still to be in, and one member is enough: a group that lives for months has
+    # The member that came last is the likeliest still to be in, and one is enough: a group that lives for months has
     # thousands of members that left long ago.
     latest = (arrival.participant for arrival in timeline.arrivals.backwards(last))
     for participant in chain(latest, timeline.membership.members):
@@ -407,7 +407,7 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
 
 
 def _another_rejoins(timeline: Timeline, departed: Collection[Participant], last: int) -> bool:
-    # Who learns of a departure by its next heartbeat and rejoins is a member that stays.
+    # A member that learns of a departure by its next heartbeat and rejoins stays.
     joining = timeline.of(ev.JoinStarted).between(last - windows.ROUND_TRIP_MS, last + windows.NEXT_HEARTBEAT_MS)
     speakers = {timeline.participants.of_speaker(e) for e in joining} - {None, *departed}
     return any(p is not None and timeline.departures.of(p).first(last) is None for p in speakers)

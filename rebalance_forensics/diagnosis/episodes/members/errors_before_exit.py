@@ -94,7 +94,7 @@ def _exceptions_of_only_departure(timeline: Timeline, participant: Participant, 
 def _is_only_departure(
     timeline: Timeline, participant: Participant, neighbors: Sequence[Participant], since: int, until: int
 ) -> bool:
-    # KafkaJS names its group in a crash and neither client nor member: nobody is known at that place.
+    # KafkaJS names its group in a crash and neither client nor member: no participant is known at that place.
     if participant.kind != "client" or (neighbors and participant not in neighbors):
         return False
     departed = {d.participant for d in timeline.departures.between(since, until)}
