@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -171,19 +171,14 @@ def analyze(
         return replace(analysis, report=write_outputs(analysis, shown(analysis, outputs), outputs))
 
     verbosity = -1 if quiet else verbose
-    request = _Request(
-        paths=_to_read(paths, clipboard=clipboard),
-        options=options,
-        write=written,
-        rendered=None if outputs.fills_stdout else partial(_rendered, verbosity=verbosity, why=why, top=top),
-        fail_on=fail_on,
-        keep_events=events is not None or anonymize,
-    )
+    rendered = None if outputs.fills_stdout else partial(_rendered, verbosity=verbosity, why=why, top=top)
+    keep_events, read = events is not None or anonymize, _to_read(paths, clipboard=clipboard)
+    request = _Request(read, options, written, rendered, fail_on, keep_events=keep_events)
     report = partial(_follow, request) if follow else partial(_report_once, request, alone=not outputs.anything)
     leave(_timed(report, wanted=timings))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class _Request:
     """What to read and how; `write` writes all other outputs, `rendered` is None where one of them goes to stdout."""
 
@@ -192,7 +187,7 @@ class _Request:
     write: Callable[[Analysis], Analysis]
     rendered: Callable[[Report], str] | None
     fail_on: parameters.SeverityName | None
-    keep_events: bool
+    keep_events: bool = field(kw_only=True)
 
 
 def _to_read(paths: list[str], *, clipboard: bool) -> list[str]:
