@@ -126,7 +126,7 @@ class Told:
 
 
 def _comes_back(gone: Departure | Stop, came: Iterable[Arrival | StaticReturn]) -> bool:
-    """Whoever goes for good takes no step of a walk."""
+    """A member that goes for good takes no step of a walk."""
     return any(one.participant is gone.participant and one.at > gone.at for one in came)
 
 

@@ -55,7 +55,7 @@ def shown(label: Label, view: View) -> Iterator[Shown | None]:
 def with_log(there: Shown, label: Label, view: View, words: str, who: str | None) -> Shown:
     """The same logs and, uncut, the one that the words ask for: the same again where the incident has no such log.
 
-    Whoever asks for a member means the host that runs it; for the coordinator, the broker that is named or else all of
+    A request for a member means the host that runs it; for the coordinator, the broker that is named or else all of
     them; for earlier or later logs, more of those that are there.
     """
     longer = any(view in views and re.search(rf"\b{more}\b", words) for more, views in _CUT_SHORT.items())

@@ -45,7 +45,7 @@ def _read(path: Path) -> Case:
 
 
 def keep(find: Find, one: Input, seen: str, directory: Path = CASES) -> Path:
-    """Write a case; its sentence is to be written by whoever looks at it. Each byte of a file is one character."""
+    """Write a case; a person who looks at it writes its sentence. Each byte of a file is one character."""
     told: dict[str, object] = {
         "sentence": f"{find.law}: {find.sign}",
         "law": find.law,

@@ -296,7 +296,7 @@ class DisturbedGroup(Struct, frozen=True, kw_only=True, gc=False):
         tuple[str, ...],
         Meta(
             description="Its partitions that a broker led as it went out, where a member logged so: nobody could fetch "
-            "them until it was back or another broker led them, whoever owned them."
+            "them, whatever member owned them, until it was back or another broker led them."
         ),
     ] = ()
     parts: Annotated[

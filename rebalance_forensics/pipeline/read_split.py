@@ -322,7 +322,7 @@ class _Remembered:
             )
         whole = self._catalog.match(record.message, logger=record.logger, level=record.level)
         if self._pasted and (whole is None or (record.bare and not is_kafkas(whole))):
-            # Whoever copied the line may have stopped within it, and left no mark of that.
+            # A line may have been copied only in part, without a mark of that.
             found = self._catalog.match_inside(record.message)
             return (
                 found or whole or self._catalog.match_inside(record.message + LEFT_OUT, begun=True, since=self._since)

@@ -321,7 +321,7 @@ class EpochSlot(Slot):
         return [e for e in (self.bumped, self.targeted) if e is not None]
 
     def members(self, participants: Participants) -> tuple[Member, ...]:
-        """The members that it admitted, whoever they are; no count or leader lists them."""
+        """The members that it admitted; no count or leader lists them."""
         return _in_order(_member(m, known or participants.of_member(m)) for m, known in self.admitted.items())
 
     def outcome(self, *, is_last: bool) -> Outcome:

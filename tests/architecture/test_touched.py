@@ -34,7 +34,7 @@ def test_a_changed_test_is_touched_by_itself() -> None:
     assert touched(["tests/test_other.py"], SOURCES) == ["tests/test_other.py"]
 
 
-def test_a_file_that_is_no_module_touches_whoever_names_it_or_its_folder() -> None:
+def test_a_file_that_is_no_module_touches_the_tests_that_name_it_or_its_folder() -> None:
     assert touched(["README.md"], SOURCES) == ["tests/test_readme.py"]
     for asset in ("report.css", "incident.html.j2"):
         assert touched([f"rebalance_forensics/report/templates/{asset}"], SOURCES) == ["tests/report/test_html.py"]

@@ -183,7 +183,7 @@ def test_marks_of_the_overview_do_not_cover_one_another_on_a_phone(opened: Opene
             assert apart or box["bottom"] <= other["top"] or other["bottom"] <= box["top"]
 
 
-def test_the_lane_of_whoever_is_to_blame_stands_first(opened: Opener) -> None:
+def test_the_lane_of_the_culprit_stands_first(opened: Opener) -> None:
     one = opened(owned_report())
     assert row_named(one, "payments-2") == 2
 

@@ -31,7 +31,7 @@ def address(one: Opened, *, holding: str) -> dict[str, list[str]]:
 
 
 def followed(one: Opened) -> None:
-    """Open the page's own address anew, as whoever got the link does."""
+    """Open the page's own address anew, as a reader with the link does."""
     address = one.page.evaluate("location.href")
     one.page.goto("about:blank")
     one.page.goto(address)

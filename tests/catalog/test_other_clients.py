@@ -25,7 +25,7 @@ def catalog() -> Catalog:
         ("Adding newly assigned partitions: [orders-0, orders-1]", ("orders-0", "orders-1")),
     ],
 )
-def test_partitions_read_the_same_whoever_prints_them(
+def test_partitions_read_the_same_in_every_clients_print(
     catalog: Catalog, message: str, partitions: tuple[str, ...]
 ) -> None:
     match = catalog.match(message)

@@ -102,7 +102,7 @@ def test_the_only_output_that_cannot_be_written_ends_with_70(called: Called, mon
     )
 
 
-def test_whoever_looks_for_the_defect_gets_its_whole_trace(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_whole_trace_of_a_defect_is_printed_on_request(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stages, "investigate", broken)
     assert "Traceback" not in called("coverage")[2]
     monkeypatch.setenv("REBALANCE_FORENSICS_TRACE", "1")

@@ -46,7 +46,7 @@ def test_a_fork_does_what_a_process_of_its_own_does(
 
 
 @posix
-def test_a_fork_ends_with_whoever_asked_for_it(program: list[str], tmp_path: Path) -> None:
+def test_a_fork_ends_with_its_caller(program: list[str], tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.write(writing, SHORT_LOG.encode())
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

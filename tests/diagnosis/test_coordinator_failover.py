@@ -350,7 +350,7 @@ def test_members_that_wait_for_another_coordinator_keep_nobody_waiting() -> None
     assert "rebalance-straggler" not in causes
 
 
-def test_whoever_asks_a_broker_before_the_first_generation_of_the_group_moves_nothing() -> None:
+def test_a_client_that_asks_a_broker_before_the_first_generation_shows_no_move() -> None:
     story = Story()
     for client in ("c-1", "c-2"):
         story.client(client, "00:59:59.000", DENIED)

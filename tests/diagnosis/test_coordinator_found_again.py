@@ -35,7 +35,7 @@ def test_a_coordinator_that_answers_a_commit_and_is_found_again_was_never_lost(
 
 @pytest.mark.parametrize("number", [3, 2])
 def test_one_member_that_finds_another_coordinator_was_not_cut_off(number: int) -> None:
-    """A group has one coordinator at a time; whoever alone is cut off finds the same again."""
+    """A group has one coordinator at a time; a member that alone is cut off finds the same again."""
     story = Story(seen="clients", release=(4, 1)).formed("c-1")
     lost = LOST.replace("coordinator unavailable", "session timed out without receiving a heartbeat response")
     for at, found in (("01:10:00", 2), ("01:10:10", number)):

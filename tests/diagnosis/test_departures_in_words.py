@@ -1,4 +1,4 @@
-"""A member leaves by LeaveGroup; whoever else is out was removed, fenced, or is merely missing."""
+"""A member leaves by LeaveGroup; any other that is out was removed, fenced, or is merely missing."""
 
 from __future__ import annotations
 

@@ -54,13 +54,13 @@ def joined_again(generation: int, *between: str) -> Story:
     return story
 
 
-def test_whoever_joins_again_unasked_and_is_given_the_generation_it_had_enforced_a_rebalance_in_vain() -> None:
+def test_a_member_that_joins_again_unasked_and_is_given_the_generation_it_had_enforced_a_rebalance_in_vain() -> None:
     assert joined_again(1).causes() == ["enforced-rebalance"]
     assert joined_again(1).blamed() == ["c-2"]
     assert joined_again(1).the_incident().generations == ()
 
 
-def test_whoever_was_told_to_join_again_enforced_nothing() -> None:
+def test_a_member_that_was_asked_to_rejoin_enforced_nothing() -> None:
     assert joined_again(1, "Attempt to heartbeat failed since group is rebalancing").causes() == []
 
 

@@ -50,7 +50,7 @@ def test_an_autoscaler_that_swings_slowly_is_one_flap(seen: Side, minutes: int) 
 
 
 def crashing(seen: Side) -> Story:
-    """c-3 fails five seconds after every start; whoever starts it again waits twice as long each time."""
+    """c-3 fails five seconds after every start; its supervisor waits twice as long each time."""
     story, now = Story(seen=seen).formed(*THREE), 0.0
     for back_off in (10, 20, 40, 80, 160, 300):
         story.line("c-3/app.log", at(now - 0.002), FAILED, level="ERROR", logger="org.example.Main")

@@ -108,7 +108,7 @@ def returns_soon(allowed_ms: int) -> Story:
     return story
 
 
-def test_whoever_leaves_before_the_poll_interval_can_have_passed_was_not_slow() -> None:
+def test_a_member_that_leaves_before_the_poll_interval_can_have_passed_was_not_slow() -> None:
     assert "slow-processing" in returns_soon(15_000).causes()
     assert "slow-processing" not in returns_soon(60_000).causes()
 

@@ -49,7 +49,7 @@ def test_an_instance_that_expires_again_after_it_was_back_was_away_twice() -> No
 
 
 def test_a_process_that_joins_anew_a_moment_before_its_old_session_expires_was_started_anew() -> None:
-    """Whoever only stood still uses its member id again; only a new process asks for another meanwhile."""
+    """A process that only stood still uses its member id again; only a new process asks for another meanwhile."""
     story = three_processes()
     for number in (1, 2):
         story.broker(f"01:11:00.{number}00", story.words.introduced(member_id(story.consumer(2, number), 2)))

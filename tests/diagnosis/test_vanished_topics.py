@@ -30,7 +30,7 @@ def test_members_that_cannot_commit_what_they_read_of_a_deleted_topic_are_held_u
     assert "tried for 19.6 s" in cause.narrative
 
 
-def test_who_misses_the_poll_interval_while_it_repeats_a_commit_is_not_slow() -> None:
+def test_a_member_that_misses_the_poll_interval_while_it_repeats_a_commit_is_not_slow() -> None:
     story = refused(deleted(Story().formed("c-1", "c-2")), "c-2", 30)
     old = story.id_of("c-2")
     story.client("c-2", "01:10:30.000", EXPIRED, level="WARN")
@@ -78,7 +78,7 @@ def test_a_leader_that_notices_the_deletion_tells_of_nothing_else(seen: Side) ->
 
 
 @pytest.mark.parametrize("busy", [True, False])
-def test_whoever_repeats_a_commit_instead_of_rejoining_holds_nobody_up_by_itself(*, busy: bool) -> None:
+def test_a_member_that_repeats_a_commit_instead_of_rejoining_holds_nobody_up_by_itself(*, busy: bool) -> None:
     story = alone((3, 9), 30, rejoins=True)
     if busy:
         refused(story, "c-1", 31)

@@ -1,6 +1,6 @@
 """The program as a user runs it, loaded once: half of what a short run takes is to load it.
 
-Each run is a fork with the arguments, the directory, the environment and the three streams of whoever asked, and goes
+Each run is a fork with the arguments, the directory, the environment and the three streams of its caller, and goes
 through `python -m rebalance_forensics` from its first line. What the program keeps, such as the catalog and temporary
 files, is each run's own: the parent imports, and does nothing else.
 """

@@ -32,7 +32,7 @@ def test_the_document_shows_every_table_as_it_is() -> None:
 
 
 def test_schemas_are_frozen() -> None:
-    """Whoever changes a table on purpose raises SCHEMA_VERSION and writes the new digests here."""
+    """To change a table on purpose, raise SCHEMA_VERSION and write the new digests here."""
     digests = {t.name: hashlib.sha256(str(plain(t.schema)).encode()).hexdigest()[:8] for t in PUBLIC.values()}
     assert (SCHEMA_VERSION, digests) == (2, FROZEN)
 

@@ -234,7 +234,7 @@ def test_settings_of_another_client_do_not(tmp_path: Path) -> None:
 
 
 def test_an_application_that_fails_is_heard_in_a_file_that_holds_the_brokers_lines_too(tmp_path: Path) -> None:
-    """Whoever gathers logs by hand, or by time, has both sides in one file."""
+    """Logs gathered by hand, or by time, have both sides in one file."""
     failed = line(0.9, "Consumer loop failed", "com.acme.orders.Listener").replace("INFO", "ERROR")
     trace = "java.lang.IllegalStateException: 503\n\tat com.acme.orders.Listener.poll(Listener.java:8)"
     (first,) = first_causes([failed, trace, *CLOSED], tmp_path)

@@ -182,7 +182,7 @@ def test_random_ids_in_sentences_and_cells_are_told_by_their_beginning() -> None
     assert brief("my-shop-225712b8-b54d-4043-a7e1-c489ee4f8fd5", "shop") == "my-shop-225712b8…"
 
 
-def test_versions_are_told_once_with_whoever_runs_them() -> None:
+def test_versions_stand_once_with_the_hosts_that_run_them() -> None:
     history = replace(payments(), versions=running(("broker-1", "3.9.1"), ("node-1", "2.8.2"), ("node-2", "3.9.1")))
     text = to_html(replace(crash_report(), groups=(history,)))
     assert "<dt>Kafka 3.9.1</dt><dd>broker-1, node-2</dd>" in text

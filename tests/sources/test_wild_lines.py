@@ -13,7 +13,7 @@ WILD: list[dict[str, str]] = yaml.safe_load(Path(__file__).with_name("wild_lines
 
 
 @pytest.mark.parametrize("wild", WILD, ids=[wild["line"][:60] for wild in WILD])
-def test_a_line_is_taken_apart_whoever_wrote_it(wild: dict[str, str]) -> None:
+def test_a_line_of_any_writer_is_taken_apart(wild: dict[str, str]) -> None:
     record = parse_line(wild["line"])
     read = {
         "line": wild["line"],

@@ -16,7 +16,7 @@ def part(start: int, opening: int | None, closing: int | None) -> LogSpan:
 
 
 def test_a_clock_that_stands_at_the_beginning_of_time_tells_a_time() -> None:
-    """Whoever has no battery begins in 1970, until a time server is heard."""
+    """A machine without a battery begins in 1970, until a time server is heard."""
     read = logs_read([part(0, 0, 0), part(100, 5_000, 9_000)])
     assert read["app.log", None][:2] == (0, 9_000)
 

@@ -26,7 +26,7 @@ def owner(story: Story) -> str | None:
 
 
 @pytest.mark.parametrize("release", [(2, 0), (2, 3), (2, 5)])
-def test_whoever_is_told_of_the_rebalance_was_not_removed_by_it(release: Release) -> None:
+def test_a_member_that_learns_of_the_rebalance_was_not_removed_by_it(release: Release) -> None:
     story = evicted_namesake(release)
     story.rebalanced("01:10:00.001", f"removing member {OTHER} on heartbeat expiration", ["c-1"])
     assert owner(story) is None
@@ -34,14 +34,14 @@ def test_whoever_is_told_of_the_rebalance_was_not_removed_by_it(release: Release
     assert "c-1/app.log" not in crash.culprits[0].names
 
 
-def test_whoever_joins_first_may_have_been_removed() -> None:
+def test_the_member_that_joins_first_may_have_been_removed() -> None:
     story = evicted_namesake((2, 3))
     story.client("c-1", "01:10:01.000", "(Re-)joining group")
     story.client("c-1", "01:10:02.000", "Attempt to heartbeat failed since group is rebalancing")
     assert owner(story) == "c-1/app.log"
 
 
-def test_whoever_joins_in_the_millisecond_in_which_it_hears_of_the_rebalance_was_told_first() -> None:
+def test_a_member_that_joins_in_the_millisecond_of_the_notice_had_the_notice_first() -> None:
     story = evicted_namesake((2, 3))
     story.client("c-1", "01:10:01.000", "Attempt to heartbeat failed since group is rebalancing")
     story.client("c-1", "01:10:01.000", "(Re-)joining group")

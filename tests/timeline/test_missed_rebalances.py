@@ -14,7 +14,7 @@ def clients(story: Story) -> list[set[str | None]]:
 
 @pytest.mark.parametrize("release", [(1, 0), (1, 1), (2, 0), (2, 2)])
 @pytest.mark.parametrize("seen", ["both", "clients"])
-def test_whoever_does_not_rejoin_is_no_member_of_the_next_generation(release: Release, seen: Side) -> None:
+def test_a_member_that_does_not_rejoin_is_no_member_of_the_next_generation(release: Release, seen: Side) -> None:
     assert clients(evicted(release, seen)) == [{"c-1", "c-2", "c-3"}, {"c-1", "c-2"}]
 
 

@@ -1,6 +1,6 @@
 """A lease: the right to write for some time, held by one process at a time, whichever machine it runs on.
 
-The lease is one small text that is only ever swapped: whoever saw it in one state may put the next one in its place,
+The lease is one small text that is only ever swapped: a job that saw it in one state may put the next one in its place,
 and of several only the first succeeds. So two can neither take the same lease nor take over the same dead one.
 """
 
