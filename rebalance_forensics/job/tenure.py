@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Event, Thread
 from urllib.parse import quote
 
@@ -92,7 +92,9 @@ def following_up(options: JobOptions, say: Say = lambda _level, _sentence: None)
 
 def committing(options: JobOptions) -> AbstractContextManager[Tenure]:
     """The right to commit: a table has one log for all clusters, and runs without a turn would only retry."""
-    return _held(options, COMMITS, lambda _level, _sentence: None)
+    # They take a moment each. A run that has done its work waits at least until a dead holder's lease is over.
+    patient = replace(options, wait_ms=max(options.wait_ms, 2 * options.lease_ms))
+    return _held(patient, COMMITS, lambda _level, _sentence: None)
 
 
 @contextmanager

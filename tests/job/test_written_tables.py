@@ -10,24 +10,31 @@ from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable
+from deltalake.transaction import AddAction
 
 import rebalance_forensics as rf
 from rebalance_forensics.job import main
 from rebalance_forensics.job.fleet_tables import fleet_tables
-from rebalance_forensics.job.lake.delta import CHECKPOINT_EVERY, TableLog
-from rebalance_forensics.job.lake.editions import edition_of
+from rebalance_forensics.job.lake import editions
+from rebalance_forensics.job.lake.delta import TableLog
+from rebalance_forensics.job.lake.editions import Edition, Named, edition_of
+from rebalance_forensics.job.lake.intervals import date_text
+from rebalance_forensics.job.lake.layout import DataFile, partition_of
+from rebalance_forensics.job.written_tables import WrittenTable
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.tables.schemas import BY_NAME, PUBLIC
+from rebalance_forensics.pipeline.tables.schemas import BY_NAME, PUBLIC, Table, own
 from tests.job.conftest import Run, rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SINCE, UNTIL = "2026-03-01", "2026-03-04"
+CHECKPOINT_EVERY = 3
 
 
 def test_delta_and_the_job_name_the_same_rows(run: Run, tmp_path: Path) -> None:
@@ -89,12 +96,39 @@ def test_clusters_are_written_side_by_side(run: Run, tmp_path: Path) -> None:
     assert len(rows(tmp_path / "tables", ["runs"])["runs"]) == 3
 
 
+def written_by_somebody(place: Path, file: str) -> int:
+    """One more file in a table; the version that has it."""
+    table = DeltaTable(place)
+    known = partition_of(f"t/{file}")
+    values = {"date": date_text(known[1]), "cluster": known[2]} if known else {}
+    added = AddAction(file, (place / file).stat().st_size, values, 0, data_change=True, stats="{}")
+    table.create_write_transaction([added], "append", table.schema(), list(values))
+    return table.version() + 1
+
+
+@pytest.mark.parametrize("name", ["incidents", "runs"])
+def test_a_table_that_the_job_never_wrote_is_refused(run: Run, tmp_path: Path, name: str) -> None:
+    place = tmp_path / "tables" / name
+    DeltaTable.create(place, pa.schema([("note", pa.string())]))
+    place.joinpath("mine.parquet").write_bytes(b"")
+    written_by_somebody(place, "mine.parquet")
+    with pytest.raises(InputError, match=f"has a table {name} that is not the job's"):
+        run(SINCE, UNTIL)
+    assert len(DeltaTable(place).file_uris()) == 1
+
+
+def test_executors_need_no_deltalake() -> None:
+    program = "import sys, rebalance_forensics.job.steps.investigation; sys.exit('deltalake' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
 @pytest.mark.parametrize("name", ["incidents", "runs"])
 def test_rows_that_somebody_else_wrote_are_named_and_leave_the_table(run: Run, tmp_path: Path, name: str) -> None:
     run(SINCE, UNTIL)
     before, place = rows(tmp_path / "tables"), tmp_path / "tables" / name
-    write_deltalake(place, rf.tables(tmp_path / "tables")[name].to_arrow(), mode="append")
-    foreign = DeltaTable(place).version()
+    copied = Path(rf.tables(tmp_path / "tables")[name].files[0])
+    shutil.copy(copied, copied.with_name("mine.parquet"))
+    foreign = written_by_somebody(place, str(copied.with_name("mine.parquet").relative_to(place)))
     assert rows(tmp_path / "tables") == before
     (note,) = run(SINCE, UNTIL).notes
     assert f"the table {name} was changed by somebody else (WRITE, version {foreign})" in note
@@ -102,7 +136,8 @@ def test_rows_that_somebody_else_wrote_are_named_and_leave_the_table(run: Run, t
     assert run(SINCE, UNTIL).notes == []
 
 
-def test_logs_are_summed_up_and_old_files_go(run: Run, tmp_path: Path) -> None:
+def test_logs_are_summed_up_and_old_files_go(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(editions, "CHECKPOINT_EVERY", CHECKPOINT_EVERY)
     for _ in range(CHECKPOINT_EVERY):
         run(SINCE, "2026-03-02")
     output = tmp_path / "tables"
@@ -177,3 +212,24 @@ def test_a_half_done_run_of_an_earlier_release_is_left_to_it(run: Run, tmp_path:
     journal.write_text("{}")
     with pytest.raises(InputError, match="run that release once more, then this one"):
         run(SINCE, UNTIL)
+
+
+def test_a_release_with_more_columns_adds_them_and_one_with_fewer_goes_on(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    before, after = (
+        Table(
+            name="t", of="a row", dated_by="`at`", order=("id",), columns=tuple(own(n, pa.string(), n) for n in names)
+        )
+        for names in (("id",), ("id", "cause"))
+    )
+    for turn, table in enumerate((before, after, before), 1):
+        path = f"t/date=2026-03-01/cluster=blue/part-{turn}.parquet"
+        with store.create(path) as stream:
+            pq.write_table(pa.table({name: [str(turn)] for name in table.schema.names}), stream)
+        log = TableLog.to_write(store, table, "{}")
+        file = DataFile(path=path, size=store.stored(path).size, rows=1)
+        version = log.replace({**log.files, path: file}, turn=turn, note="{}")
+    edition = Edition(store=store, named=Named(run="", versions={"t": version}))
+    found = WrittenTable(edition, after).to_arrow(["id", "cause"]).sort_by("id").to_pylist()
+    assert [row["cause"] for row in found] == [None, "2", None]
+    assert [field.name for field in DeltaTable(tmp_path / "t").schema().fields] == ["id", "date", "cluster", "cause"]

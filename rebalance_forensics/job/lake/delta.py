@@ -6,24 +6,27 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Transaction
-from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
-from deltalake.transaction import AddAction, RemoveAction
 
 from rebalance_forensics.job.lake.intervals import date_text
 from rebalance_forensics.job.lake.layout import DataFile, partition_of, undamaged
 from rebalance_forensics.pipeline.inputs.stores import ALIASES, Store, StoreError, first_line, s3_settings
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.schemas import Table, with_partitions
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+    from deltalake.transaction import AddAction, RemoveAction
 
 PARTITIONS = ["date", "cluster"]
 CHECKPOINT_EVERY = 10
@@ -35,7 +38,6 @@ _PROPERTIES = {
     "delta.logRetentionDuration": "interval 7 days",
 }
 _APP = "rebalance-forensics"
-_HOOKS = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
 
 
 class Overtaken(Exception):  # noqa: N818 - two runs side by side are no error
@@ -54,13 +56,14 @@ class TableLog:
     def open(cls, store: Store, table: Table, version: int | None = None) -> TableLog | None:
         """The newest version, or an earlier one; None where it is not there."""
         with _one_sentence(store, table, "read"):
+            rs = _deltalake()
             try:
-                delta = DeltaTable(_address(store, table), version=version, storage_options=_options(store))
-            except TableNotFoundError:
+                delta = rs.DeltaTable(_address(store, table), version=version, storage_options=_options(store))
+            except rs.exceptions.TableNotFoundError:
                 return None
-            except DeltaError:
+            except rs.exceptions.DeltaError:
                 # What is wrong with a version that is not there has no class of its own.
-                if version is None or _newest(store, table) is None:
+                if version is None or cls.open(store, table) is None:
                     raise
                 return None
         return cls(store=store, table=table, delta=delta)
@@ -68,14 +71,14 @@ class TableLog:
     @classmethod
     def to_write(cls, store: Store, table: Table, note: str) -> TableLog:
         """The newest version, of a table with all columns of this release; `note` goes into the log."""
-        schema = with_partitions(table)
-        properties = CommitProperties({"userMetadata": note}, 0)
+        schema, rs = with_partitions(table), _deltalake()
+        properties = rs.CommitProperties({"userMetadata": note}, 0)
         log = cls.open(store, table)
         with _one_sentence(store, table, "written"):
             if log is None:
                 if directory := store.local_path(f"{table.name}/_delta_log"):
                     directory.mkdir(parents=True, exist_ok=True)
-                delta = DeltaTable.create(
+                delta = rs.DeltaTable.create(
                     _address(store, table), schema, mode="ignore", partition_by=PARTITIONS, configuration=_PROPERTIES,
                     storage_options=_options(store), commit_properties=properties,
                 )  # fmt: skip
@@ -84,10 +87,8 @@ class TableLog:
             known = {field.name for field in log.delta.schema().fields}
             added = pa.schema([field for field in schema if field.name not in known])
             if added:
-                from deltalake import Schema  # noqa: PLC0415 - only for the first run of a release with more columns
-
-                fields = Schema.from_arrow(added).fields
-                log.delta.alter.add_columns(fields, commit_properties=properties, post_commithook_properties=_HOOKS)
+                fields = rs.Schema.from_arrow(added).fields
+                log.delta.alter.add_columns(fields, commit_properties=properties)
                 log = cls.to_write(store, table, note)
         return log
 
@@ -135,20 +136,22 @@ class TableLog:
             return self.version
         if (self.delta.transaction_version(_APP) or 0) > turn:
             raise Overtaken
-        now, below = int(time.time() * 1000), len(self.table.name) + 1
+        now, below, rs = int(time.time() * 1000), len(self.table.name) + 1, _deltalake()
+        add, remove = rs.transaction.AddAction, rs.transaction.RemoveAction
         actions: list[AddAction | RemoveAction] = [
-            *(AddAction(f.path[below:], f.size, _values(f.path), now, True, f.stats) for f in arriving),  # noqa: FBT003
-            *(RemoveAction(f.path[below:], True, now, f.size, _values(f.path)) for f in leaving),  # noqa: FBT003
+            *(add(f.path[below:], f.size, _values(f.path), now, True, f.stats) for f in arriving),  # noqa: FBT003
+            *(remove(f.path[below:], True, now, f.size, _values(f.path)) for f in leaving),
         ]
         # Without retries: delta-rs would put the same actions on top of what another writer has committed since.
-        properties = CommitProperties({"userMetadata": note}, 0, [Transaction(_APP, turn)])
+        properties = rs.CommitProperties({"userMetadata": note}, 0, [rs.Transaction(_APP, turn)])
+        hooks = rs.PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
         with _one_sentence(self.store, self.table, "written"):
             try:
                 self.delta.create_write_transaction(
                     actions, "append", with_partitions(self.table), PARTITIONS,
-                    commit_properties=properties, post_commithook_properties=_HOOKS,
+                    commit_properties=properties, post_commithook_properties=hooks,
                 )  # fmt: skip
-            except CommitFailedError as conflict:
+            except rs.exceptions.CommitFailedError as conflict:
                 raise Overtaken from conflict
         self.own(f"{self.version + 1:020}.json")
         return self.version + 1
@@ -173,11 +176,14 @@ class TableLog:
                     path.chmod(self.store.mode)
 
 
-def _newest(store: Store, table: Table) -> DeltaTable | None:
+def _deltalake() -> ModuleType:
+    # Executors import this module too, with the steps of a run, and have no use for a library of 129 MB.
     try:
-        return DeltaTable(_address(store, table), storage_options=_options(store))
-    except DeltaError:
-        return None
+        import deltalake.exceptions  # noqa: PLC0415
+        import deltalake.transaction  # noqa: PLC0415
+    except ImportError as error:
+        raise InputError("the job's tables need the package deltalake; run pip install 'deltalake>=1.6,<2'.") from error
+    return deltalake
 
 
 def _values(path: str) -> dict[str, str | None]:
@@ -205,6 +211,11 @@ def _options(store: Store) -> dict[str, str]:
             options["aws_endpoint"] = f"{settings['scheme']}://{host}"
             options["aws_allow_http"] = str(settings["scheme"] == "http").lower()
         return options
+    if scheme in ("gs", "gcs"):
+        user, server = parts.netloc.rpartition("@")[0], os.environ.get("CLOUD_STORAGE_EMULATOR_ENDPOINT", "")
+        options = {"google_skip_signature": "true"} if user == "anonymous" else {}
+        emulated = {"google_base_url": server, "allow_http": str(server.startswith("http://")).lower()}
+        return options | emulated if server else options
     return {}
 
 
@@ -213,7 +224,7 @@ def _one_sentence(store: Store, table: Table, done: str) -> Iterator[None]:
     # What delta-rs raises says in many lines what its layers tried.
     try:
         yield
-    except (DeltaError, OSError, ValueError) as error:
+    except (_deltalake().exceptions.DeltaError, OSError, ValueError) as error:
         problem = first_line(error).partition(" -> ")[2] or first_line(error)
         sentence = f"--output {store.uri}: the log of the table {table.name} cannot be {done}: {problem}."
         raise StoreError.of(store.uri, error, "the next run makes up for it") or InputError(sentence) from error

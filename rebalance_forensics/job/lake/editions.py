@@ -134,7 +134,8 @@ def edition_of(store: Store, version: int | None = None) -> Edition:
             return Edition(store=store, named=named, version=committed)
     if log is not None and log.files:
         raise InputError(
-            f"--output {store.uri}: no commit in the log of the table runs is the job's; restore an earlier version."
+            f"--output {store.uri} has a table runs that is not the job's, or not any more; name another directory, or "
+            "restore the table."
         )
     return _plain_edition(store) if _marked_version(store) == _PLAIN_VERSION else Edition(store=store, named=_NONE)
 
@@ -225,6 +226,7 @@ def publish(draft: Draft, coverage: Coverage, listed_ms: int, untold: Sequence[s
 
 def _committed(draft: Draft, named: Named, confirm: Confirm) -> Edition:
     store, base = draft.base.store, draft.base
+    draft.notes.clear()
     note = msgspec.json.encode(Named(run=draft.run)).decode()
     runs = TableLog.to_write(store, RUNS, note)
     turn, versions = runs.version + 1, dict[str, int]()
@@ -233,6 +235,7 @@ def _committed(draft: Draft, named: Named, confirm: Confirm) -> Edition:
             continue
         confirm()
         log = TableLog.to_write(store, table, note)
+        _refuse_foreign(base, log)
         if log.version == base.version_of(table):
             base.known.setdefault(name, log.files)
         versions[name] = log.replace(draft.wanted(table), turn=turn, note=note)
@@ -245,6 +248,14 @@ def _committed(draft: Draft, named: Named, confirm: Confirm) -> Edition:
     version = runs.replace(draft.wanted(RUNS), turn=turn, note=whole, always=True)
     _note_others(draft, runs, version)
     return Edition(store=store, named=named, version=version)
+
+
+def _refuse_foreign(base: Edition, log: TableLog) -> None:
+    # A table of this name that the job never wrote is not its to empty.
+    if base.version_of(log.table) is None and log.files and None in (_named(commit) for _, commit in log.commits()):
+        raise InputError(
+            f"--output {base.store.uri} has a table {log.table.name} that is not the job's; name another directory."
+        )
 
 
 def _note_others(draft: Draft, log: TableLog, version: int) -> None:
