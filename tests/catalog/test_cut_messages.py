@@ -141,9 +141,9 @@ def test_of_a_message_of_many_lines_those_before_the_cut_are_read(catalog: Catal
 
 def test_of_an_id_that_was_cut_the_beginning_is_told_where_it_is_wanted(catalog: Catalog) -> None:
     line = "[GroupCoordinator id=1] [Group payments] Member c-1-77 \u2026 GroupMetadataManager)"
-    told = [catalog.match_inside(line, headed=True, begun=begun) for begun in (True, False)]
-    assert [each and each.event for each in told] == ["MemberLeft"] * 2
-    assert [each and each.fields.get("member") for each in told] == ["c-1-77\u2026", None]
+    lines = [catalog.match_inside(line, headed=True, begun=begun) for begun in (True, False)]
+    assert [each and each.event for each in lines] == ["MemberLeft"] * 2
+    assert [each and each.fields.get("member") for each in lines] == ["c-1-77\u2026", None]
 
 
 def test_a_word_of_a_few_is_known_by_its_beginning(catalog: Catalog) -> None:

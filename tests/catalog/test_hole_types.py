@@ -91,9 +91,9 @@ def test_settings_keep_what_matters_to_groups_and_no_secret() -> None:
     dump = (
         "\n\tgroup.id = payments\n\tsasl.jaas.config = [hidden]\n\tsession.timeout.ms = 45000\n\tssl.key.password = x\n"
     )
-    told = (("group.id", "payments"), ("session.timeout.ms", "45000"))
-    assert TYPES["settings"].read(dump) == told
-    assert TYPES["settings"].read(dump.replace("\n\t", " ")) == told
+    lines = (("group.id", "payments"), ("session.timeout.ms", "45000"))
+    assert TYPES["settings"].read(dump) == lines
+    assert TYPES["settings"].read(dump.replace("\n\t", " ")) == lines
 
 
 @pytest.mark.parametrize(

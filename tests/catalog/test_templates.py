@@ -55,9 +55,9 @@ def test_a_dotted_group_id_keeps_its_dots_before_a_final_one() -> None:
 
 def test_lines_may_have_been_joined_into_one() -> None:
     template = "Updating with\n\tAssigned partitions: {assigned:partitions}\n\tRevoked: {revoked:partitions}\n"
-    told = {"assigned": ("a-0", "a-1"), "revoked": ()}
-    assert _read(template, "Updating with\n\tAssigned partitions: [a-0, a-1]\n\tRevoked: []") == told
-    assert _read(template, "Updating with Assigned partitions: [a-0, a-1] Revoked: []") == told
+    expected = {"assigned": ("a-0", "a-1"), "revoked": ()}
+    assert _read(template, "Updating with\n\tAssigned partitions: [a-0, a-1]\n\tRevoked: []") == expected
+    assert _read(template, "Updating with Assigned partitions: [a-0, a-1] Revoked: []") == expected
 
 
 def test_blanks_at_the_end_of_a_line_may_have_been_cut() -> None:

@@ -194,10 +194,10 @@ def test_explain_guesses_what_was_meant(command: Command) -> None:
 
 
 def test_explain_reads_one_line_field_by_field(command: Command) -> None:
-    told = command("explain", "--line", FAILED).stdout
-    assert "MemberFailed" in told
-    assert "2026-03-01T10:05:00.000 (zone unknown)" in told
-    assert '["c-1-77aa"]' in told
+    output = command("explain", "--line", FAILED).stdout
+    assert "MemberFailed" in output
+    assert "2026-03-01T10:05:00.000 (zone unknown)" in output
+    assert '["c-1-77aa"]' in output
 
 
 def test_patterns_match_answers_each_line(command: Command) -> None:

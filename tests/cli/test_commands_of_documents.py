@@ -104,8 +104,8 @@ def test_a_command_of_the_docs_runs_as_it_stands(command: Command, tmp_path: Pat
         assert (here / written).stat().st_size > 0, written
     assert behind.split(" ")[0] in ("", "jq")
     if behind and shutil.which("jq"):
-        told = subprocess.run(shlex.split(behind), input=done.stdout, capture_output=True, text=True, check=True).stdout
-        assert told.strip()
+        text = subprocess.run(shlex.split(behind), input=done.stdout, capture_output=True, text=True, check=True).stdout
+        assert text.strip()
 
 
 def test_one_input_of_the_fuzzer_is_shown_as_the_docs_say() -> None:

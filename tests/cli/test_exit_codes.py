@@ -186,7 +186,7 @@ def test_a_job_with_a_defect_of_ours_leaves_its_tables_alone_and_ends_with_70(
         "2026-03-02",
     ]
     assert job([*given, "--engine", "local", "--fail-on", "info"]) == DEFECT
-    said = capsys.readouterr().err
-    assert said.startswith("rebalance-forensics: the run broke off: LookupError: nobody thought of it (")
-    assert len(said.splitlines()) == 1
+    errors = capsys.readouterr().err
+    assert errors.startswith("rebalance-forensics: the run broke off: LookupError: nobody thought of it (")
+    assert len(errors.splitlines()) == 1
     assert not list((tmp_path / "tables").rglob("*.parquet"))

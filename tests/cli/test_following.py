@@ -44,11 +44,11 @@ def wait_until(known: Callable[[], bool], process: subprocess.Popen[str]) -> Non
 
 
 def test_a_log_that_is_still_written(following: subprocess.Popen[str], tmp_path: Path, command: Command) -> None:
-    told, live = tmp_path / "out", tmp_path / "live" / "broker-1" / "server.log"
+    message, live = tmp_path / "out", tmp_path / "live" / "broker-1" / "server.log"
     wait_until((tmp_path / "live.json").is_file, following)
     with live.open("a") as log:
         log.write(SHORT_LOG[SHORT_LOG.index("[2026-03-01 10:05") :])
-    wait_until(lambda: "process-crash" in told.read_text(), following)
+    wait_until(lambda: "process-crash" in message.read_text(), following)
     following.send_signal(signal.SIGINT)
     assert following.wait(60) == 1
     command("analyze", tmp_path / "live", "--engine", "local", "--json", tmp_path / "at-once.json")
@@ -69,8 +69,8 @@ def test_standard_input_is_followed_to_its_end(tmp_path: Path) -> None:
         process.stdin.flush()
         assert process.stdout.readline().startswith("No fault found")
         process.stdin.write(SHORT_LOG[at:])
-        told, errors = process.communicate(timeout=PATIENCE_S)
-    assert "process-crash" in told
+        output, errors = process.communicate(timeout=PATIENCE_S)
+    assert "process-crash" in output
     assert errors == "rebalance-forensics: following; Ctrl-C ends.\n"
     assert process.returncode == 1
 

@@ -26,36 +26,36 @@ def stepped(folder: Path, **inputs: str) -> dict[str, str]:
     program = folder / "program"
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m rebalance_forensics "$@"\n')
     program.chmod(0o755)
-    told = folder / "output"
+    message = folder / "output"
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
         "PROGRAM": str(program),
         "RUNNER_TEMP": str(folder),
-        "GITHUB_OUTPUT": str(told),
+        "GITHUB_OUTPUT": str(message),
         "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
         **inputs,
     }
     done = subprocess.run(["bash", SCRIPT], env=environment, capture_output=True, text=True, check=False, cwd=folder)
     assert done.returncode == 0, done.stderr
-    return dict(line.split("=", 1) for line in told.read_text().splitlines())
+    return dict(line.split("=", 1) for line in message.read_text().splitlines())
 
 
 def test_findings_page_and_summary_are_written_also_where_something_is_found_that_fails_the_job(tmp_path: Path) -> None:
-    told = stepped(tmp_path, LOGS=f"{SLOW}\n{CRASH}\n", FAIL_ON="warning", OPTIONS="")
-    assert told["exit-code"] == "1"
-    results = json.loads(Path(told["sarif"]).read_text())["runs"][0]["results"]
+    done = stepped(tmp_path, LOGS=f"{SLOW}\n{CRASH}\n", FAIL_ON="warning", OPTIONS="")
+    assert done["exit-code"] == "1"
+    results = json.loads(Path(done["sarif"]).read_text())["runs"][0]["results"]
     assert {"slow-processing", "process-crash"} <= {one["ruleId"] for one in results}
-    assert Path(told["html"]).stat().st_size > 10_000
+    assert Path(done["html"]).stat().st_size > 10_000
     assert "### Timeline" in (tmp_path / "summary.md").read_text()
 
 
 def test_options_are_handed_on_one_a_line_and_nothing_in_an_input_is_a_command(tmp_path: Path) -> None:
     strange = tmp_path / "$(touch hacked) logs"
     strange.symlink_to(SLOW)
-    told = stepped(tmp_path, LOGS=str(strange), FAIL_ON="", OPTIONS="--anonymize\n--cluster=; touch hacked\n")
-    assert told["exit-code"] == "0"
-    assert "search-indexer" not in Path(told["sarif"]).read_text()
+    done = stepped(tmp_path, LOGS=str(strange), FAIL_ON="", OPTIONS="--anonymize\n--cluster=; touch hacked\n")
+    assert done["exit-code"] == "0"
+    assert "search-indexer" not in Path(done["sarif"]).read_text()
     assert not (tmp_path / "hacked").exists()
 
 

@@ -49,10 +49,10 @@ def test_nothing_of_them_moves_a_cursor_or_turns_a_line(
 
 
 def test_whois_and_explain_print_them_as_escapes(command: Command, hostile: Path) -> None:
-    told = command("whois", hostile, "pay", "--engine", "local").stdout
+    output = command("whois", hostile, "pay", "--engine", "local").stdout
     line = f"[2026-03-01 10:00:00,000] INFO [{HARM}] (kafka.{HARM}): Member c in group g has failed"
     explained = command("explain", "--line", line).stdout
-    assert not RAW.search(told + explained)
+    assert not RAW.search(output + explained)
 
 
 def test_patterns_match_answers_in_plain_ascii(command: Command) -> None:

@@ -63,5 +63,5 @@ def test_who_installs_as_the_readme_says_sees_the_incident_that_it_shows(
 
 @pytest.mark.parametrize("line", MAKING)
 def test_a_new_checkout_makes_what_the_docs_say(line: str, checkout: Path) -> None:
-    said = typed(line, checkout)
-    assert line != "make demo" or VERDICT in said
+    done = typed(line, checkout)
+    assert line != "make demo" or VERDICT in done

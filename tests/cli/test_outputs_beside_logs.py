@@ -19,8 +19,8 @@ def test_outputs_of_an_earlier_run_are_no_logs(command: Command, logs: Path, tmp
     first = command("analyze", case, *LOCAL, "--json", "-").stdout
     exports = [f"--export={name}={case / name}" for name in formats()]
     tables = ["--events", str(case / "ev"), "--tables", str(case)]
-    told = command("analyze", case, *LOCAL, "--json", case / "r.json", "--html", case / "r.html", *exports, *tables)
-    (case / "report.txt").write_text(told.stdout)
+    done = command("analyze", case, *LOCAL, "--json", case / "r.json", "--html", case / "r.html", *exports, *tables)
+    (case / "report.txt").write_text(done.stdout)
     (case / "events.jsonl").write_text(command("events", case, *LOCAL).stdout)
     again = command("analyze", case, *LOCAL, "--json", "-")
     assert again.returncode == 0

@@ -76,8 +76,8 @@ def test_a_device_that_is_named_is_refused(command: Command, target: str) -> Non
 def test_a_link_to_what_is_written_for_ever_is_named(tmp_path: Path) -> None:
     (tmp_path / "kmsg.log").symlink_to("/proc/kmsg")
     for given in (tmp_path, tmp_path / "kmsg.log", Path("/proc/kmsg")):
-        ((_, said),) = discover([str(given)]).errors
-        assert "cannot be read (it has no end: its reader waits for more to be written)" in said
+        ((_, errors),) = discover([str(given)]).errors
+        assert "cannot be read (it has no end: its reader waits for more to be written)" in errors
 
 
 class _Torn(io.RawIOBase):
@@ -95,15 +95,15 @@ class _Torn(io.RawIOBase):
 
 def test_an_input_that_breaks_off_is_not_blamed_on_the_temporary_directory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=_Torn()))
-    ((path, said),) = discover(["-"]).errors
-    assert (path, said) == ("-", "standard input cannot be read (input/output error); send it again")
+    ((path, errors),) = discover(["-"]).errors
+    assert (path, errors) == ("-", "standard input cannot be read (input/output error); send it again")
 
 
 def test_a_socket_that_is_named_is_refused(tmp_path: Path) -> None:
     with listening(tmp_path / "control"):
         found = discover([str(tmp_path / "control")])
-    ((_, said),) = found.errors
-    assert said.startswith(f"{tmp_path / 'control'} is a socket, not a log; name a file")
+    ((_, errors),) = found.errors
+    assert errors.startswith(f"{tmp_path / 'control'} is a socket, not a log; name a file")
 
 
 def with_odd_neighbours(logs: Path) -> list[str]:
@@ -120,10 +120,10 @@ def test_what_is_no_file_in_a_directory_is_named_and_the_rest_is_read(logs: Path
     with listening(logs / "socket"):
         found = discover([str(logs), str(logs / "broker-1")])
     assert [path for path, _ in found.errors] == sorted(f"logs/{name}" for name in [*odd, "socket"])
-    said = " ".join(sentence for _, sentence in found.errors)
+    errors = " ".join(sentence for _, sentence in found.errors)
     for sentence in ("zero.log is a device", "pipe is a pipe", "socket is a socket"):
-        assert f"{sentence}, not a file; it was left out" in said
-    assert "nowhere.log is a link that leads nowhere" in said
+        assert f"{sentence}, not a file; it was left out" in errors
+    assert "nowhere.log is a link that leads nowhere" in errors
     assert len(found.files) == 2
 
 
@@ -133,11 +133,11 @@ def test_the_job_names_what_is_no_file_and_reads_the_rest(
     with_odd_neighbours(logs)
     given = ["--input", str(logs), "--output", str(tmp_path / "tables"), "--engine", "local"]
     assert main([*given, "--since", "2026-03-01", "--until", "2026-03-02"]) == 3
-    told = capsys.readouterr()
-    assert "zero.log is a device, not a file; it was left out" in told.err
-    assert "pipe is a pipe, not a file; it was left out" in told.err
-    assert "nowhere.log cannot be read (no such file or directory)" in told.err
-    assert json.loads(told.out)["incidents"] > 0
+    errors = capsys.readouterr()
+    assert "zero.log is a device, not a file; it was left out" in errors.err
+    assert "pipe is a pipe, not a file; it was left out" in errors.err
+    assert "nowhere.log cannot be read (no such file or directory)" in errors.err
+    assert json.loads(errors.out)["incidents"] > 0
 
 
 def test_the_job_refuses_an_input_that_is_no_file(
@@ -187,11 +187,11 @@ def test_what_a_user_may_not_read_is_named_and_the_rest_is_read(as_nobody: Path)
         for name in ("closed", "unlisted", "open"):
             (as_nobody / name).chmod(0o700)
     assert [file.path for file in found.files] == ["open/server.log"]
-    said = dict(found.errors)
-    assert sorted(said) == ["closed/server.log", "secret.log", "unlisted"]
-    assert "closed/server.log cannot be looked at (permission denied); it was left out" in said["closed/server.log"]
-    assert "secret.log cannot be read: permission denied" in said["secret.log"]
-    assert "unlisted cannot be listed (Permission denied); check its permissions" in said["unlisted"]
+    errors = dict(found.errors)
+    assert sorted(errors) == ["closed/server.log", "secret.log", "unlisted"]
+    assert "closed/server.log cannot be looked at (permission denied); it was left out" in errors["closed/server.log"]
+    assert "secret.log cannot be read: permission denied" in errors["secret.log"]
+    assert "unlisted cannot be listed (Permission denied); check its permissions" in errors["unlisted"]
     assert "server.log cannot be read: permission denied" in direct.errors[0][1]
 
 

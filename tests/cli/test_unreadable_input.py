@@ -46,8 +46,8 @@ def generations(report: dict[str, Any], group: str) -> list[int]:
 
 def test_a_format_that_nobody_knows_is_counted_line_by_line(command: Command, logs: Path) -> None:
     (logs / "odd.log").write_text("~~ 17 ~~ odd stuff\n" * 50)
-    report, said, inputs = report_on(command, logs, code=0)
-    assert said == []
+    report, errors, inputs = report_on(command, logs, code=0)
+    assert errors == []
     assert (inputs["odd.log"]["lines"], inputs["odd.log"]["unparsed"]) == (50, 50)
     assert generations(report, "payments") == [1, 2]
 
@@ -64,8 +64,8 @@ def test_a_line_of_100_mb_and_nul_bytes_hide_nothing_behind_them(command: Comman
     with (logs / "long.log").open("w") as file:
         file.write("x" * LONG_LINE + "\n" + later)
     (logs / "nul.log").write_bytes(SHORT_LOG.replace("payments", "nul").encode().replace(b"\n", b"\n\0\0\0", 2))
-    report, said, _ = report_on(command, logs, code=3)
-    assert said == [
+    report, errors, _ = report_on(command, logs, code=3)
+    assert errors == [
         "rebalance-forensics: long.log: line 1 of its part is 100,000,001 bytes long; only its beginning was read"
     ]
     assert [generations(report, group) for group in ("orders", "nul", "payments")] == [[1, 2]] * 3
@@ -82,11 +82,11 @@ def test_archives_in_archives_are_read_and_what_cannot_be_read_of_them_is_named(
     for _ in range(9):
         bottomless = zipped("a.zip", bottomless)
     (logs / "bottomless.zip").write_bytes(bottomless)
-    report, said, _ = report_on(command, logs, code=3)
+    report, errors, _ = report_on(command, logs, code=3)
     assert generations(report, "deep") == [1, 2]
-    assert len(said) == 2
-    assert any("broken.zip!/a.log cannot be read" in line for line in said)
-    assert any("archives are nested more than 6 deep here" in line for line in said)
+    assert len(errors) == 2
+    assert any("broken.zip!/a.log cannot be read" in line for line in errors)
+    assert any("archives are nested more than 6 deep here" in line for line in errors)
 
 
 def test_a_bomb_is_stopped_by_a_limit_that_is_named_after_what_was_before_it(command: Command, logs: Path) -> None:
@@ -95,8 +95,8 @@ def test_a_bomb_is_stopped_by_a_limit_that_is_named_after_what_was_before_it(com
         bomb.write(log)
         for _ in range(300):
             bomb.write(bytes(1 << 20))
-    report, said, _ = report_on(command, logs, code=3)
-    assert "1000 times its packed size; it is taken for a decompression bomb and was read no further" in said[0]
+    report, errors, _ = report_on(command, logs, code=3)
+    assert "1000 times its packed size; it is taken for a decompression bomb and was read no further" in errors[0]
     assert generations(report, "before") == [1, 2]
     assert generations(report, "payments") == [1, 2]
 
@@ -106,8 +106,8 @@ def test_a_hole_in_a_log_hides_nothing_behind_it(command: Command, logs: Path) -
     with log.open("r+b") as file:
         file.seek(64 << 20)
         file.write(SHORT_LOG.replace("payments", "orders").encode())
-    report, said, inputs = report_on(command, logs, code=0)
-    assert said == []
+    report, errors, inputs = report_on(command, logs, code=0)
+    assert errors == []
     assert inputs["broker-1/server.log"]["lines"] == 12
     assert [generations(report, group) for group in ("orders", "payments")] == [[1, 2]] * 2
 

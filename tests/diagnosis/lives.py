@@ -160,8 +160,8 @@ class KafkaJs(Client):
     def is_told(self, second: int, number: int, life: int) -> list[str]:
         error = "The group is rebalancing, so a rejoin is needed"
         member = member_id(number, life)
-        told = "[Runner] The group is rebalancing, re-joining"
-        return [self._say(second, told, "WARN", groupId="payments", memberId=member, error=error)]
+        lines = "[Runner] The group is rebalancing, re-joining"
+        return [self._say(second, lines, "WARN", groupId="payments", memberId=member, error=error)]
 
     def leaves(self, second: int, number: int, life: int) -> list[str]:
         del number, life
@@ -218,9 +218,9 @@ class FranzGo(Client):
 
     def is_in(self, second: int, number: int, life: int, generation: int, *, leads: bool) -> list[str]:
         about = {"group": "payments", "member_id": member_id(number, life), "generation": generation, "leader": leads}
-        said = "joined, balancing group" if leads else "joined"
+        lines = "joined, balancing group" if leads else "joined"
         return [
-            self._say(second, said, **about),
+            self._say(second, lines, **about),
             self._say(second, "new group session begun", group="payments", added={"orders": [number]}, lost={}),
         ]
 
@@ -272,9 +272,9 @@ class Sarama(Client):
         return self._is_over(second, number, life)
 
     def leaves(self, second: int, number: int, life: int) -> list[str]:
-        told = [*self._is_over(second, number, life), self._say(second, "Closing Client")]
+        lines = [*self._is_over(second, number, life), self._say(second, "Closing Client")]
         del self.sessions[number]
-        return told
+        return lines
 
 
 CLIENTS: dict[str, Client] = {
@@ -329,8 +329,8 @@ class Group:
         self.generation += 1
         for number in self.inside:
             leads = number == self.inside[0]
-            told = self.client.is_in(second, number, self.lives[number], self.generation, leads=leads)
-            self._write(number, told)
+            lines = self.client.is_in(second, number, self.lives[number], self.generation, leads=leads)
+            self._write(number, lines)
         return self
 
     def _write(self, number: int, lines: list[str]) -> None:

@@ -115,9 +115,9 @@ def test_an_authorizer_alone_is_no_log_of_the_coordinator() -> None:
 
 def test_a_partition_that_may_not_be_read_is_one_of_its_topic() -> None:
     story = Story().formed("c-1", "c-2")
-    told = "Not authorized to read from partition orders-6."
+    message = "Not authorized to read from partition orders-6."
     fetcher = "org.apache.kafka.clients.consumer.internals.Fetcher"
-    story.client("c-2", "01:10:00.500", told, level="WARN", logger=fetcher)
+    story.client("c-2", "01:10:00.500", message, level="WARN", logger=fetcher)
     assert story.the_incident().root_causes[0].narrative == "c-2 is not authorized to access topic orders."
 
 
@@ -202,8 +202,8 @@ SELECTOR = "org.apache.kafka.common.network.Selector"
 def refused(story: Story, time: str, address: str, *, again: bool = True, listener: str = "BROKER") -> Story:
     """A broker does not accept a connection's credentials; `again`: it had before."""
     what = f"Failed {'re-' if again else ''}authentication with /{address} (channelId=10.0.0.1:9092-{address}:5-4-4)"
-    said = f"[SocketServer listenerType={listener}, nodeId=1] {what} (invalid credentials with SASL mechanism PLAIN)"
-    return story.broker(time, said, logger=SELECTOR, number=1)
+    message = f"[SocketServer listenerType={listener}, nodeId=1] {what} (invalid credentials with SASL mechanism PLAIN)"
+    return story.broker(time, message, logger=SELECTOR, number=1)
 
 
 def lost(story: Story, *members: tuple[str, str]) -> Story:

@@ -53,13 +53,13 @@ def test_a_member_that_is_closed_while_others_stay_was_removed(tmp_path: Path, c
 @EVERY
 def test_the_log_of_one_member_that_was_restarted_blames_no_poll_loop(tmp_path: Path, client: Client) -> None:
     group = Group(client).formed(60, 1, 2, 3).goes(LATER, 2).comes(LATER + 8, 2)
-    told = {
+    confidences = {
         cause.cause: cause.confidence
         for incident in group.incidents(tmp_path, 2, since=LATER - 1)
         for cause in incident.root_causes
     }
-    assert told.get("slow-processing", 0) < 0.5
-    assert not {"startup", "shutdown", "process-crash"} & {cause for cause, sure in told.items() if sure > 0.55}
+    assert confidences.get("slow-processing", 0) < 0.5
+    assert not {"startup", "shutdown", "process-crash"} & {cause for cause, sure in confidences.items() if sure > 0.55}
 
 
 @EVERY
@@ -76,8 +76,8 @@ def test_the_log_of_one_sarama_member_within_its_first_session_shows_nobody_else
 def test_sarama_members_are_in_the_generations_that_their_sessions_end(tmp_path: Path) -> None:
     group = Group(CLIENTS["Sarama"]).formed(60, 1, 2, 3).comes(LATER, 4).goes(2 * LATER, 2)
     group.incidents(tmp_path)
-    (told,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).groups
-    assert [(g.generation, len(g.members)) for g in told.generations] == [(1, 3), (2, 4)]
+    (only,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).groups
+    assert [(g.generation, len(g.members)) for g in only.generations] == [(1, 3), (2, 4)]
 
 
 def test_another_client_of_the_process_neither_starts_nor_stops_a_sarama_member(tmp_path: Path) -> None:

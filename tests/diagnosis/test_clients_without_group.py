@@ -255,5 +255,5 @@ def test_a_group_of_which_a_log_shows_nothing_but_the_name_is_named_all_the_same
 
 def test_a_group_whose_members_are_heard_is_not_mentioned_beside_them(tmp_path: Path) -> None:
     quiet = report_on(tmp_path, app=HEARTBEAT, other=REJOINS)
-    told = next(gap.what for gap in quiet.gaps if "Too little to judge" in gap.what)
-    assert "1 line tells of it" in told
+    sentences = next(gap.what for gap in quiet.gaps if "Too little to judge" in gap.what)
+    assert "1 line tells of it" in sentences

@@ -29,8 +29,8 @@ def joins(story: Story, worker: str, at: int, generation: int, *, leader: str, o
         f"Assignment{{error={error}, leader='{IDS[leader]}', leaderUrl='http://{leader}:8083/', offset={offset}, "
         "connectorIds=[], taskIds=[], revokedConnectorIds=[], revokedTaskIds=[], delay=0}"
     )
-    told = f"Joined group at generation {generation} with protocol version 2 and got assignment: {given}"
-    says(story, worker, at + 210, f"{told} with rebalance delay: 0")
+    message = f"Joined group at generation {generation} with protocol version 2 and got assignment: {given}"
+    says(story, worker, at + 210, f"{message} with rebalance delay: 0")
 
 
 def keeps_fetching(story: Story, worker: str, at: int, current: int, wanted: int) -> None:
@@ -173,12 +173,12 @@ def test_two_workers_in_one_file_that_are_told_of_one_failed_assignment_show_no_
     story = Story(group="kc-orders", seen="clients")
     given = "error=1, leader='x', leaderUrl='http://x:8083/', offset=7, connectorIds=[], taskIds=[]"
     for client in (LATE, STEADY):
-        told = (
+        message = (
             f"[Worker clientId={client}, groupId=kc-orders] Joined group at generation 4 with protocol version 2 and "
             f"got assignment: Assignment{{{given}, revokedConnectorIds=[], revokedTaskIds=[], delay=0}} with rebalance "
             "delay: 0"
         )
-        story.line("both/connect.log", "01:10:00.000", told, logger=f"{RUNTIME}.DistributedHerder")
+        story.line("both/connect.log", "01:10:00.000", message, logger=f"{RUNTIME}.DistributedHerder")
     assert {incident.severity for incident in story.incidents()} <= {"info"}
 
 

@@ -103,11 +103,11 @@ def seen_by_brokers(*rejoins: tuple[str, str], left: str | None = None, reason: 
     story = Story(group="kc", seen="brokers")
     for worker in WORKERS:
         story.broker("00:59:59.980", story.words.introduced(worker))
-    told = [("01:00:00.000", story.words.adding(WORKERS[0])), *rejoins]
+    lines = [("01:00:00.000", story.words.adding(WORKERS[0])), *rejoins]
     if left is not None:
         story.broker(left, story.words.left(WORKERS[1]))
-        told[1:1] = [(left, story.words.leaving(WORKERS[1]))]
-    for number, (at, what) in enumerate(told):
+        lines[1:1] = [(left, story.words.leaving(WORKERS[1]))]
+    for number, (at, what) in enumerate(lines):
         story.broker(at, story.words.preparing(number, what.replace("not provided", reason)))
         after = clock(ms(at) + 300)
         story.broker(after, story.words.stabilized(number + 1, 1 if left and number else 2))

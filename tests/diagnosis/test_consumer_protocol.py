@@ -145,8 +145,8 @@ def bumped_after(topic: str, metadata_hash: int | None) -> EpochStory:
     """A topic changes, a second later the group epoch rises and no reason was logged."""
     story = three_members("brokers")
     story.broker("01:10:00.000", CREATED.format(topic=topic), logger="kafka.log.LogManager")
-    told = "" if metadata_hash is None else f" with metadata hash {metadata_hash}"
-    story.group_says("01:10:01.000", f"Bumped group epoch to 4{told}.")
+    message = "" if metadata_hash is None else f" with metadata hash {metadata_hash}"
+    story.group_says("01:10:01.000", f"Bumped group epoch to 4{message}.")
     return story
 
 
@@ -216,5 +216,5 @@ def test_a_member_whose_first_epoch_is_a_later_one_does_not_tell_that_it_is_alon
     story = EpochStory(release=(4, 1), seen="clients", generation=before)
     story.started("c-1", "00:59:58.000")
     story.joins("c-1", "01:00:00.000").goes_on("01:10:00.000")
-    told = [i.root_causes[0] for i in story.case().incidents]
-    assert [(cause.cause, cause.confidence < 0.6) for cause in told] == [("startup", before > 0)]
+    causes = [i.root_causes[0] for i in story.case().incidents]
+    assert [(cause.cause, cause.confidence < 0.6) for cause in causes] == [("startup", before > 0)]

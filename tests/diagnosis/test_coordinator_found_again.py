@@ -29,8 +29,8 @@ def test_a_coordinator_that_answers_a_commit_and_is_found_again_was_never_lost(
             story.client(client, f"{at}{then}", lost + why)
             again = f"Discovered group coordinator b-{found}:9092 (id: {2147483647 - found} rack: null)"
             story.client(client, f"{at}{int(then) + 2:02}", again)
-    told = story.goes_on("01:20:00.000").causes()
-    assert told == ([] if found == 2 else ["coordinator-failover"])
+    causes = story.goes_on("01:20:00.000").causes()
+    assert causes == ([] if found == 2 else ["coordinator-failover"])
 
 
 @pytest.mark.parametrize("number", [3, 2])
@@ -42,8 +42,8 @@ def test_one_member_that_finds_another_coordinator_was_not_cut_off(number: int) 
         story.client("c-1", f"{at}.000", lost.replace("isDisconnected: true", "isDisconnected: false"))
         again = f"Discovered group coordinator broker-{found}:9092 (id: {2147483647 - found} rack: null)"
         story.client("c-1", f"{at}.200", again)
-    told = "Request joining group due to: encountered UNKNOWN_MEMBER_ID from HEARTBEAT response"
-    story.client("c-1", "01:10:11.000", told)
+    causes = "Request joining group due to: encountered UNKNOWN_MEMBER_ID from HEARTBEAT response"
+    story.client("c-1", "01:10:11.000", causes)
     story.generation += 1
     story.reborn("c-1").assigned(ms("01:10:14.000"), ["c-1"])
     assert (story.causes()[0] == "coordinator-failover") == (number == 3)

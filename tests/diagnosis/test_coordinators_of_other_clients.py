@@ -118,13 +118,13 @@ def test_a_kafkajs_consumer_that_stopped_for_want_of_a_broker_owes_it_to_the_coo
     (tmp_path / "pay-1" / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (tmp_path / "broker-1").mkdir()
     minute = json.loads(lines[0])["timestamp"][:16].replace("T", " ")
-    said = (
+    messages = (
         (0, "[GroupCoordinator 1]: Stabilized group payments generation 1 (__consumer_offsets-5) with 1 members"),
         (18, "[GroupCoordinator 1]: Resigned as the group coordinator for partition 5 in epoch 7"),
         (18, "[GroupCoordinator 1]: Unloading group metadata for payments with generation 1"),
     )
-    told = (f"[{minute}:{at:02},000] INFO {line} (kafka.coordinator.group.GroupCoordinator)" for at, line in said)
-    (tmp_path / "broker-1" / "server.log").write_text("\n".join(told) + "\n", encoding="utf-8")
+    rows = (f"[{minute}:{at:02},000] INFO {line} (kafka.coordinator.group.GroupCoordinator)" for at, line in messages)
+    (tmp_path / "broker-1" / "server.log").write_text("\n".join(rows) + "\n", encoding="utf-8")
     found = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
     assert [i.root_causes[0].cause for i in found] == ["coordinator-failover"]
 

@@ -24,11 +24,11 @@ class _Coordinator:
 
     def joins(self, seconds: float, member: str, node: int, thread: int) -> None:
         process = PROCESSES[node]
-        told = f"[GroupId ledger][MemberId {self.id(member)}] "
-        self.says(seconds, told + "Member joins the streams group.")
+        head = f"[GroupId ledger][MemberId {self.id(member)}] "
+        self.says(seconds, head + "Member joins the streams group.")
         self.says(
             seconds,
-            f"{told}Member updated its member metdata to StreamsGroupMember[memberId={self.id(member)}, memberEpoch=0, "
+            f"{head}Member updated its member metdata to StreamsGroupMember[memberId={self.id(member)}, memberEpoch=0, "
             "previousMemberEpoch=0, state=STABLE, instanceId=Optional.empty, rackId=Optional.empty, "
             f"clientId=ledger-{process}-StreamThread-{thread}-consumer, clientHost=/10.0.0.{node}, "
             f"rebalanceTimeoutMs=300000, topologyEpoch=0, processId={process}, userEndpoint=Optional.empty, "
@@ -44,8 +44,8 @@ class _Coordinator:
 
     def bumps(self, seconds: float, member: str) -> None:
         self.epoch += 1
-        told = f"[GroupId ledger][MemberId {self.id(member)}] Bumped streams group epoch to {self.epoch} with "
-        self.says(seconds, told + "metadata hash 77 and validated topic epoch 0.")
+        head = f"[GroupId ledger][MemberId {self.id(member)}] Bumped streams group epoch to {self.epoch} with "
+        self.says(seconds, head + "metadata hash 77 and validated topic epoch 0.")
 
     @staticmethod
     def id(member: str) -> str:

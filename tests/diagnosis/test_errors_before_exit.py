@@ -12,15 +12,15 @@ def two_consumers_in_one_file(thrower: str) -> Story:
     """Each consumer is polled on a thread of its own, and both write to one log."""
     story = closes(Story().formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
     story.line("c-3/app.log", "01:09:59.500", THROWN, level="ERROR", logger="com.example.Shop")
-    told = []
+    lines = []
     for event in story.events:
         speaker = event.speaker
         if speaker.client_id in ("c-2", "c-3"):
             speaker = replace(speaker, file="shop/app.log", host="shop", thread=f"poll-{speaker.client_id}")
         elif type(event).__name__ == "ExceptionLogged":
             speaker = replace(speaker, file="shop/app.log", host="shop", thread=f"poll-{thrower}")
-        told.append(replace(event, speaker=speaker))
-    story.events = told
+        lines.append(replace(event, speaker=speaker))
+    story.events = lines
     return story
 
 

@@ -30,8 +30,8 @@ def test_before_kip_62_a_slow_loop_sends_no_heartbeat() -> None:
 
 def test_nobody_is_told_to_set_what_that_release_does_not_have() -> None:
     cause = slow_in_0_10_0().the_incident().root_causes[0]
-    said = [cause.narrative, *(f"{a.action} {a.why}" for a in cause.advice)]
-    assert not [sentence for sentence in said if "max.poll.interval.ms" in sentence]
+    sentences = [cause.narrative, *(f"{a.action} {a.why}" for a in cause.advice)]
+    assert not [sentence for sentence in sentences if "max.poll.interval.ms" in sentence]
 
 
 def test_a_client_that_joins_at_debug_is_not_blamed_for_not_joining() -> None:

@@ -45,9 +45,9 @@ def test_what_franz_go_and_sarama_say_by_themselves_is_no_wish_of_the_applicatio
         COORDINATOR.format(20, REBALANCE.format(4, rejoins)),
         COORDINATOR.format(21, STABLE.format(5)),
     )
-    told = {each.cause for incident in found for each in incident.root_causes}
-    assert "enforced-rebalance" not in told
-    assert cause is None or cause in told
+    found_causes = {each.cause for incident in found for each in incident.root_causes}
+    assert "enforced-rebalance" not in found_causes
+    assert cause is None or cause in found_causes
 
 
 def test_the_name_that_an_application_gives_kafka_gos_logger_is_no_host(tmp_path: Path) -> None:
@@ -72,8 +72,8 @@ def test_kafka_go_says_that_it_leaves_when_it_gives_up_after_an_error(tmp_path: 
         kafka_go(9, f"Leaving group payments, member {FIRST_ID}"),
         kafka_go(12, f"Joined group payments as member {SECOND_ID} in generation 3"),
     )
-    told = {cause.cause for incident in found for cause in incident.root_causes}
-    assert not {"member-left", "scale-in", "shutdown"} & told
+    found_causes = {cause.cause for incident in found for cause in incident.root_causes}
+    assert not {"member-left", "scale-in", "shutdown"} & found_causes
 
 
 def test_a_newcomer_that_has_left_again_takes_nobodys_place(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ LATER = "01:05:00.000"
 @pytest.mark.parametrize("release", [(2, 8), (3, 9)])
 def test_a_member_that_is_told_it_is_none_was_one_before_the_logs_began(release: Release) -> None:
     story = evicted(release, "clients")
-    told = f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"
-    story.client("c-3", "01:10:20.000", UNKNOWN.format(told))
+    message = f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"
+    story.client("c-3", "01:10:20.000", UNKNOWN.format(message))
     story.reborn("c-3").rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
     assert begun_at(story, LATER).causes()[-1] == "process-pause"
 

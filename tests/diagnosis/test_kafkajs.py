@@ -21,9 +21,9 @@ def said(minute: int, level: str, message: str, member: str, **more: object) -> 
 
 
 def joined(minute: int, member: str) -> str:
-    told = {"leaderId": member, "isLeader": True, "memberAssignment": {"orders": [0]}, "duration": 3012}
+    fields = {"leaderId": member, "isLeader": True, "memberAssignment": {"orders": [0]}, "duration": 3012}
     message = "[ConsumerGroup] Consumer has joined the group"
-    return said(minute, "INFO", message, member, groupProtocol="RoundRobinAssigner", **told)
+    return said(minute, "INFO", message, member, groupProtocol="RoundRobinAssigner", **fields)
 
 
 def told_again(minute: int, message: str, error: str) -> str:

@@ -120,8 +120,8 @@ def test_a_refused_join_of_a_newcomer_does_not_say_that_it_was_a_member(tmp_path
 def test_a_commit_that_the_coordinator_could_not_replicate_is_not_put_down_to_the_network(
     tmp_path: Path, line: str, answered: list[bool]
 ) -> None:
-    said = f"[Consumer clientId=orders-1, groupId=payments] {line}"
-    found = incidents(tmp_path, CLIENT.format("2026-03-01 01:10:43,600 ", "main", said))
+    message = f"[Consumer clientId=orders-1, groupId=payments] {line}"
+    found = incidents(tmp_path, CLIENT.format("2026-03-01 01:10:43,600 ", "main", message))
     assert ["__consumer_offsets" in i.summary for i in found] == answered
 
 

@@ -77,8 +77,8 @@ def syncs_expire(refused: Callable[[Story, str, int], None], api: str, slow: tup
 def test_who_was_not_given_its_assignment_when_it_was_removed_stood_not_still_and_nobody_removed_it_by_hand(
     refused: Callable[[Story, str, int], None], api: str, slow: tuple[str, ...], since: str
 ) -> None:
-    told = sure(begun(as_seen_by(syncs_expire(refused, api, slow), *slow), since))
-    assert max(told.get("process-pause", 0.0), told.get("member-removed", 0.0)) < 0.6
+    verdicts = sure(begun(as_seen_by(syncs_expire(refused, api, slow), *slow), since))
+    assert max(verdicts.get("process-pause", 0.0), verdicts.get("member-removed", 0.0)) < 0.6
 
 
 @pytest.mark.parametrize("since", ["00:00:00.000", "01:10:03.000", "01:10:05.500"])

@@ -147,17 +147,17 @@ def test_a_consumer_that_was_stopped_once_and_then_failed_is_told_by_its_failure
 
 
 def test_picked_lists_of_a_consumer_group_show_who_went_but_not_how(tmp_path: Path) -> None:
-    said = (
+    message = (
         "[2024-11-11 09:3{}] INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=33] [GroupId payments] {}"
     )
     state = "Member {} new assignment state: epoch=4, previousEpoch=3, state=STABLE, assignedPartitions=[] and {}"
     target = "{gjWzAEmmRlOfypB2_GB_9Q=MemberAssignment(partitions={7l8rBsX6TMqbHE6QgWshdw=[0, 1]})}"
     lines = [
-        said.format("7:20,961", state.format("c-1-b8f7c567-6711-4cc6-8720-29ce8dee2034", "revokedPartitions=[].")),
-        said.format("7:25,723", state.format("gjWzAEmmRlOfypB2_GB_9Q", "revokedPartitions=[].")),
+        message.format("7:20,961", state.format("c-1-b8f7c567-6711-4cc6-8720-29ce8dee2034", "revokedPartitions=[].")),
+        message.format("7:25,723", state.format("gjWzAEmmRlOfypB2_GB_9Q", "revokedPartitions=[].")),
         "",
         "and a minute later:",
-        said.format(
+        message.format(
             "8:25,810", f"Computed a new target assignment for epoch 5 with 'uniform' assignor in 1ms: {target}."
         ),
     ]

@@ -17,8 +17,8 @@ def incidents(directory: Path, logs: dict[str, list[str]], pattern: str = "[2026
     for name, lines in logs.items():
         path = directory / name / "app.log"
         path.parent.mkdir()
-        told = [pattern.format(*line.split(" ", 1)) for line in lines]
-        path.write_text("\n".join(told) + "\n", encoding="utf-8")
+        text = [pattern.format(*line.split(" ", 1)) for line in lines]
+        path.write_text("\n".join(text) + "\n", encoding="utf-8")
     return list(analyze([str(directory)], AnalyzeOptions(engine="local")).incidents)
 
 
@@ -46,9 +46,9 @@ def static(pod: str, *lines: str) -> list[str]:
         f"06:11:11,600 {joined(1, member)}",
         f"06:11:11,680 Adding newly assigned partitions: orders-{pod}",
     )
-    told = [line.split(" ", 1) for line in (*first, *lines)]
+    text = [line.split(" ", 1) for line in (*first, *lines)]
     return [
-        f"{time} {message if message.startswith('Kafka version') else f'{speaker} {message}'}" for time, message in told
+        f"{time} {message if message.startswith('Kafka version') else f'{speaker} {message}'}" for time, message in text
     ]
 
 
@@ -105,8 +105,8 @@ def test_a_member_whose_heartbeats_were_answered_until_it_was_removed_did_not_st
             "06:13:16,900 Successfully joined group with generation 1",
             f"06:13:16,901 Setting newly assigned partitions: orders-{client[-1]}",
         )
-        told = (line.split(" ", 1) for line in (*first, *lines))
-        return [f"{time} [Consumer clientId={client}, groupId=revoker] {message}" for time, message in told]
+        text = (line.split(" ", 1) for line in (*first, *lines))
+        return [f"{time} [Consumer clientId={client}, groupId=revoker] {message}" for time, message in text]
 
     rebalancing = "Attempt to heartbeat failed since group is rebalancing"
     slow = said(
@@ -143,9 +143,9 @@ def test_the_log_of_a_consumer_before_2_1_may_end_because_it_was_closed(tmp_path
             "06:13:08,900 Successfully joined group with generation 1",
             f"06:13:08,901 Setting newly assigned partitions [orders-{number}]",
         )
-        told = (line.split(" ", 1) for line in (*first, *lines))
+        text = (line.split(" ", 1) for line in (*first, *lines))
         version = "06:13:04,000 Kafka version : 2.0.1 (org.apache.kafka.common.utils.AppInfoParser)"
-        return [version, *(f"{at} [Consumer clientId=c-{number}, groupId=audit] {message}" for at, message in told)]
+        return [version, *(f"{at} [Consumer clientId=c-{number}, groupId=audit] {message}" for at, message in text)]
 
     def goes_on(number: int) -> list[str]:
         return said(
@@ -200,13 +200,13 @@ def test_a_member_that_is_left_out_before_its_session_can_have_expired_left_thou
             f"06:16:02,936 {joined(1, ID.format(client))}",
             f"06:16:03,040 Adding newly assigned partitions: orders-{client[-1]}",
         )
-        told = (line.split(" ", 1) for line in (*first, *lines))
+        text = (line.split(" ", 1) for line in (*first, *lines))
         speaker = f"[Consumer clientId={client}, groupId=auto]"
         begin = [
             f"06:15:55,000 {config} (org.apache.kafka.clients.consumer.ConsumerConfig)",
             "06:15:56,000 Kafka version: 4.1.2 (org.apache.kafka.common.utils.AppInfoParser)",
         ]
-        return [*begin, *(f"{time} {speaker} {message}" for time, message in told)]
+        return [*begin, *(f"{time} {speaker} {message}" for time, message in text)]
 
     logs = {
         client: said(

@@ -53,8 +53,8 @@ def looked_for_in_vain(seen: Side, found: str) -> Story:
     story = evicted((2, 8), seen)
     story.client("c-3", "01:09:31.000", LOST.replace(" isDisconnected", "isDisconnected"))
     story.client("c-3", found, "Discovered group coordinator broker-2:9092 (id: 2147483645 rack: null)")
-    told = f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"
-    story.client("c-3", "01:10:20.020", UNKNOWN.format(told))
+    message = f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"
+    story.client("c-3", "01:10:20.020", UNKNOWN.format(message))
     story.reborn("c-3")
     return story.rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
 

@@ -53,6 +53,6 @@ def grown(directory: Path, comes: tuple[str, ...], is_in: tuple[str, ...]) -> tu
 def test_members_that_are_given_their_first_ids_while_others_are_in_were_added(
     tmp_path: Path, comes: tuple[str, ...], is_in: tuple[str, ...]
 ) -> None:
-    told = {c.cause: c for incident in grown(tmp_path, comes, is_in) for c in incident.root_causes[:1]}
-    assert "unexplained" not in told
-    assert sorted(culprit.name[-1] for culprit in told["scale-out"].culprits) == ["4", "5"]
+    causes = {c.cause: c for incident in grown(tmp_path, comes, is_in) for c in incident.root_causes[:1]}
+    assert "unexplained" not in causes
+    assert sorted(culprit.name[-1] for culprit in causes["scale-out"].culprits) == ["4", "5"]

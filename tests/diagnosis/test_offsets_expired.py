@@ -41,9 +41,9 @@ def test_a_cleanup_that_removes_nothing_is_quiet() -> None:
 def test_no_line_says_that_a_kip_848_group_is_empty_before_its_offsets_expire(partition: int, *, expired: bool) -> None:
     story = EpochStory(release=(4, 1)).joins("c-1", "01:00:00.000").joins("c-2", "01:00:01.000")
     story.closes("c-2", "01:10:00.000", "c-1").closes("c-1", "01:10:02.000")
-    told = "Generated 9 tombstone records while cleaning up group metadata in 2 milliseconds."
+    message = "Generated 9 tombstone records while cleaning up group metadata in 2 milliseconds."
     place = f"[GroupCoordinator id=2 topic=__consumer_offsets partition={partition}]"
-    story.broker("01:20:00.000", f"{place} {told}", 2, "org.apache.kafka.coordinator.group.GroupCoordinatorShard")
+    story.broker("01:20:00.000", f"{place} {message}", 2, "org.apache.kafka.coordinator.group.GroupCoordinatorShard")
     assert ("offsets-expired" in story.causes()) is expired
 
 

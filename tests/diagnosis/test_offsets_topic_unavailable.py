@@ -139,8 +139,8 @@ def refused_in(partition: int, seconds: int = 60) -> Story:
     story = Story(release=(2, 7), seen="brokers").formed("c-1", "c-2")
     story.broker("01:09:00.000", story.words.preparing(1, story.words.adding(story.id_of("c-3"))))
     for second in range(0, seconds, 5):
-        told = INSUFFICIENT.replace("__consumer_offsets-13", f"__consumer_offsets-{partition}")
-        story.broker(f"01:09:{second:02}.100", told, logger="kafka.server.ReplicaManager")
+        line = INSUFFICIENT.replace("__consumer_offsets-13", f"__consumer_offsets-{partition}")
+        story.broker(f"01:09:{second:02}.100", line, logger="kafka.server.ReplicaManager")
     return story
 
 

@@ -164,9 +164,9 @@ def test_a_client_that_heartbeats_from_its_handlers_loop_was_paused_or_handled_a
     tmp_path: Path, lines: list[str]
 ) -> None:
     incident = incidents(tmp_path, *lines)[-1]
-    told = {cause.cause: cause.confidence for cause in incident.root_causes}
-    assert {"process-pause", "slow-processing"} <= told.keys()
-    assert max(told.values()) <= 0.55
+    messages = {cause.cause: cause.confidence for cause in incident.root_causes}
+    assert {"process-pause", "slow-processing"} <= messages.keys()
+    assert max(messages.values()) <= 0.55
 
 
 def test_a_kafkajs_member_that_fell_silent_and_goes_on_waited_for_its_handler_first(tmp_path: Path) -> None:
@@ -178,8 +178,8 @@ def test_a_kafkajs_member_that_fell_silent_and_goes_on_waited_for_its_handler_fi
         memberId=KAFKAJS,
         error=FORGOTTEN,
     )
-    told = incidents(tmp_path, rejoined(0), rejoined(4), forgotten, rejoined(46))[-1].root_causes
-    assert [cause.cause for cause in told][:2] == ["slow-processing", "process-pause"]
+    messages = incidents(tmp_path, rejoined(0), rejoined(4), forgotten, rejoined(46))[-1].root_causes
+    assert [cause.cause for cause in messages][:2] == ["slow-processing", "process-pause"]
 
 
 def test_kafka_python_names_the_broker_that_denies_to_be_its_coordinator(tmp_path: Path) -> None:
@@ -224,8 +224,8 @@ def test_lines_without_times_do_not_show_for_how_long_a_connection_was_lost(tmp_
         expelled + "Broker: Unknown member",
     ]
     found = incidents(tmp_path, *(f"FAC [rdkafka#consumer-1] [thrd:main]: {line}" for line in lines))
-    told = {cause.cause: cause.confidence for incident in found for cause in incident.root_causes}
-    assert told.get("network-partition", 0) < 0.5
+    messages = {cause.cause: cause.confidence for incident in found for cause in incident.root_causes}
+    assert messages.get("network-partition", 0) < 0.5
 
 
 def test_an_application_may_log_kafkajs_place_as_nests_context(tmp_path: Path) -> None:
@@ -276,14 +276,14 @@ def test_a_client_that_its_own_session_timeout_keeps_out_is_told_which_settings_
 
 @pytest.mark.parametrize("task", ["before 1.0", "since 1.0"])
 def test_a_sink_task_whose_commit_came_too_late_was_out_of_its_group(tmp_path: Path, task: str) -> None:
-    said = {
+    messages = {
         "before 1.0": "Commit of WorkerSinkTask{id=sink-3} offsets threw an unexpected exception: ",
         "since 1.0": "WorkerSinkTask{id=sink-3} Commit of offsets threw an unexpected exception for sequence number 7: "
         "{orders-0=OffsetAndMetadata{offset=42, metadata=''}}",
     }[task]
     (incident,) = incidents(
         tmp_path,
-        f"[2026-11-20 10:15:30,123] ERROR {said} (org.apache.kafka.connect.runtime.WorkerSinkTask:204)",
+        f"[2026-11-20 10:15:30,123] ERROR {messages} (org.apache.kafka.connect.runtime.WorkerSinkTask:204)",
         "org.apache.kafka.clients.consumer.CommitFailedException: Commit cannot be completed since the group has "
         "already rebalanced and assigned the partitions to another member.",
         "\tat org.apache.kafka.clients.consumer.internals.ConsumerCoordinator.sendOffsetCommitRequest(X.java:698)",

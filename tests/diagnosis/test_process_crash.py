@@ -122,9 +122,9 @@ def test_a_member_that_joins_anew_before_its_old_session_expires_did_not_join_ag
     story.reborn("c-2").rebalanced("01:10:00.000", story.words.adding(story.id_of("c-2")), ["c-1", "c-2"])
     story.broker("01:10:30.000", story.words.failed(old))
     story.rebalanced("01:10:30.001", f"removing member {old} on heartbeat expiration", ["c-1", "c-2"])
-    told = [cause.narrative for incident in story.incidents() for cause in incident.root_causes]
-    assert not any("joined again later" in one for one in told), told
-    assert any("it had already joined anew" in one for one in told), told
+    sentences = [cause.narrative for incident in story.incidents() for cause in incident.root_causes]
+    assert not any("joined again later" in one for one in sentences), sentences
+    assert any("it had already joined anew" in one for one in sentences), sentences
 
 
 def test_the_only_member_that_dies_and_comes_back_to_an_empty_group_has_crashed_and_not_just_started() -> None:
@@ -170,8 +170,8 @@ def test_a_thread_that_dies_is_no_process_that_dies() -> None:
 def collected_early(*, others: str) -> Story:
     """c-3 is evicted; its own log ends minutes before, and that of c-2 at `others`."""
     story = evicted(seen="clients")
-    said = "Discovered group coordinator b-2:9092 (id: 2147483645 rack: null)"
-    story.client("c-1", "01:15:00.000", said)
+    message = "Discovered group coordinator b-2:9092 (id: 2147483645 rack: null)"
+    story.client("c-1", "01:15:00.000", message)
     until = {"c-2": ms(others), "c-3": ms("01:05:00.000")}
     story.events = [e for e in story.events if (e.at or 0) <= until.get(e.origin.path.partition("/")[0], 2**60)]
     return story

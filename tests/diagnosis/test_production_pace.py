@@ -170,5 +170,5 @@ def stopped_and_started(seen: Side, names: list[str], minutes: float) -> Story:
 def test_an_application_that_is_stopped_and_started_as_a_whole_shuts_down_and_starts(
     seen: Side, names: list[str], minutes: float
 ) -> None:
-    told = [i.root_causes[0].cause for i in stopped_and_started(seen, names, minutes).case().incidents]
-    assert told == ["startup", "shutdown", "startup"]
+    causes = [i.root_causes[0].cause for i in stopped_and_started(seen, names, minutes).case().incidents]
+    assert causes == ["startup", "shutdown", "startup"]

@@ -77,12 +77,12 @@ def unended(release: Release, seen: Side, until: int) -> Story:
     story.started("c-3", "01:09:58.000")
     story.broker("01:10:00.000", story.words.preparing(1, story.words.adding(story.id_of("c-3"))))
     story.client("c-3", "01:10:00.010", "(Re-)joining group")
-    told = story.of("c-2").interrupted()
+    after = story.of("c-2").interrupted()
     story.line("c-1/app.log", "01:10:01.000", story.of("c-1").interrupted())
     story.line("c-1/app.log", "01:10:01.010", story.of("c-1").revoking(story.holds["c-1"]))
     story.client("c-1", "01:10:01.020", "(Re-)joining group")
     for second in range(2, until, 3):
-        story.line("c-2/app.log", f"01:10:{second:02}.000", told)
+        story.line("c-2/app.log", f"01:10:{second:02}.000", after)
     return story
 
 
@@ -343,9 +343,9 @@ def test_a_member_removed_once_after_a_short_timeout_is_a_straggler_but_less_sur
 )
 def test_a_member_of_a_consumer_group_fenced_at_the_rebalance_timeout_is_a_straggler(sentence: str, late: str) -> None:
     story = Story(release=(4, 1), seen="brokers")
-    said = f"[GroupId payments] Member JiW-hibaTJK2E-R66rvwXA fenced from the group because {sentence}"
+    line = f"[GroupId payments] Member JiW-hibaTJK2E-R66rvwXA fenced from the group because {sentence}"
     logger = "org.apache.kafka.coordinator.group.GroupMetadataManager"
-    story.broker("01:10:00.000", f"[GroupCoordinator id=2 topic=__consumer_offsets partition=13] {said}", logger=logger)
+    story.broker("01:10:00.000", f"[GroupCoordinator id=2 topic=__consumer_offsets partition=13] {line}", logger=logger)
     incident = story.the_incident()
     assert incident.root_causes[0].cause == "rebalance-straggler"
     assert f"for not {late} before the rebalance timeout" in incident.summary

@@ -208,5 +208,5 @@ def test_a_member_that_one_list_leaves_out_was_not_surely_restarted_because_anot
     closes(story, "c-1", "01:12:00.000", ["c-2"])
     comes(story, "c-1", "01:12:08.000", ["c-1", "c-2"])
     story.events = [e for e in story.events if e.origin.path.startswith("c-1/")]
-    told = [c for i in story.incidents() for c in i.root_causes if c.cause == "rolling-restart"]
-    assert all(c.confidence < 0.6 for c in told)
+    causes = [c for i in story.incidents() for c in i.root_causes if c.cause == "rolling-restart"]
+    assert all(c.confidence < 0.6 for c in causes)

@@ -32,9 +32,9 @@ def forgotten() -> list[str]:
 def test_a_consumer_that_the_coordinator_forgot_lost_its_membership_and_nobody_knows_why(tmp_path: Path) -> None:
     (incident,) = incidents(tmp_path, *forgotten())
     assert incident.group == "payments"
-    told = {cause.cause: cause.confidence for cause in incident.root_causes}
-    assert {"process-pause", "slow-processing"} <= told.keys()
-    assert max(told.values()) <= 0.55
+    confidences = {cause.cause: cause.confidence for cause in incident.root_causes}
+    assert {"process-pause", "slow-processing"} <= confidences.keys()
+    assert max(confidences.values()) <= 0.55
 
 
 def test_its_tag_names_the_group_of_lines_that_do_not(tmp_path: Path) -> None:
@@ -45,13 +45,13 @@ def test_its_tag_names_the_group_of_lines_that_do_not(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tag", [TAG, ""])
 def test_as_json_it_says_the_same(tmp_path: Path, tag: str) -> None:
-    told = [
+    messages = [
         ("ERROR", f"{tag}Error sending heartbeat: Kafka::UnknownMemberId"),
         ("INFO", f"{tag}Joining group `payments`"),
     ]
     lines = [
         json.dumps({"level": level, "message": message, "timestamp": f"2026-03-01T01:10:0{second}+00:00"})
-        for second, (level, message) in enumerate(told)
+        for second, (level, message) in enumerate(messages)
     ]
     (incident,) = incidents(tmp_path, *lines)
     assert incident.group == "payments"

@@ -102,15 +102,15 @@ def test_members_that_leave_for_a_reason_of_their_own_are_not_said_to_have_close
     story = Story(release=(3, 9), seen="brokers").formed("c-1", "c-2")
     closes(story, "c-2", "01:10:00.000", ["c-1"], "done for today")
     closes(story, "c-1", "01:10:02.000", [], "done for today")
-    told = "The last 2 members left; the group is empty; only their own logs would show why."
-    assert story.case().incidents[-1].summary == told
+    message = "The last 2 members left; the group is empty; only their own logs would show why."
+    assert story.case().incidents[-1].summary == message
 
 
 def test_one_member_that_closes_is_no_sure_shutdown_while_nothing_tells_of_the_others() -> None:
     story = Story(seen="clients", release=(2, 2), generation=7).formed("c-1").goes_on("01:10:00.000")
     closes(story, "c-1", "01:10:00.000", [])
-    told = [i.root_causes[0] for i in story.case().incidents if i.root_causes[0].cause == "shutdown"]
-    assert [cause.confidence for cause in told] == [0.55]
+    causes = [i.root_causes[0] for i in story.case().incidents if i.root_causes[0].cause == "shutdown"]
+    assert [cause.confidence for cause in causes] == [0.55]
 
 
 @pytest.mark.parametrize("release", [(2, 2), (2, 3)])

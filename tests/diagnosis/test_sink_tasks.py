@@ -18,8 +18,8 @@ def moved(client: str = TASK) -> Story:
         at = "01:05:00" if path[2] == "3" else "01:09:48"
         name = TASK if path[2] == "3" else client
         member = story.reborn(name).id_of(name) if path[2] == "1" else lost
-        told = f"ConsumerConfig values: \n\tclient.id = {name}\n\tgroup.id = connect-jdbc\n"
-        story.line(path, f"{at}.000", told, logger=CONFIG)
+        message = f"ConsumerConfig values: \n\tclient.id = {name}\n\tgroup.id = connect-jdbc\n"
+        story.line(path, f"{at}.000", message, logger=CONFIG)
         story.line(path, f"{at}.100", story.of(name).joining())
         story.broker(f"{at}.100", story.words.introduced(member))
         story.line(path, f"{at}.110", story.of(name).introduced(member))

@@ -209,6 +209,6 @@ def test_a_member_that_expires_after_the_next_rebalance_began_did_not_space_it()
 
 def test_the_tips_are_plain_data_and_do_not_depend_on_the_order_of_lines() -> None:
     logs = otters()
-    told = tips(logs.timeline())
+    patterns = tips(logs.timeline())
     logs.events.reverse()
-    assert msgspec.json.encode(tips(logs.timeline())) == msgspec.json.encode(told)
+    assert msgspec.json.encode(tips(logs.timeline())) == msgspec.json.encode(patterns)

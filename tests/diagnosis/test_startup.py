@@ -44,8 +44,8 @@ def test_an_old_generation_alone_does_not_tell_that_the_group_was_empty(old: int
     story.broker("01:00:00.000", story.words.preparing(old, story.words.adding(story.id_of("c-1"))))
     if counted is not None:
         story.broker("01:00:03.000", story.words.stabilized(old + 1, counted))
-    told = [i.root_causes[0] for i in story.case().incidents if i.root_causes[0].cause == "startup"]
-    assert all(cause.confidence < 0.6 for cause in told) == bool(old and counted != 1)
+    causes = [i.root_causes[0] for i in story.case().incidents if i.root_causes[0].cause == "startup"]
+    assert all(cause.confidence < 0.6 for cause in causes) == bool(old and counted != 1)
 
 
 def test_a_coordinator_that_counts_nobody_does_not_tell_that_the_newcomers_are_alone() -> None:
@@ -53,8 +53,8 @@ def test_a_coordinator_that_counts_nobody_does_not_tell_that_the_newcomers_are_a
     for old, client, at in ((1689, "c-1", "01:00:00.000"), (1690, "c-2", "01:00:10.000")):
         story.broker(at, story.words.preparing(old, story.words.adding(story.id_of(client))))
         story.broker(at, f"Stabilized group {story.group} generation {old + 1} (__consumer_offsets-38)")
-    told = [i.root_causes[0] for i in story.case().incidents if i.root_causes[0].cause == "startup"]
-    assert all(cause.confidence < 0.6 for cause in told)
+    causes = [i.root_causes[0] for i in story.case().incidents if i.root_causes[0].cause == "startup"]
+    assert all(cause.confidence < 0.6 for cause in causes)
 
 
 def test_a_generation_of_which_one_line_is_left_was_not_there_before_the_group_formed() -> None:
@@ -88,8 +88,8 @@ def test_who_expires_sooner_than_a_session_lasts_was_in_the_group_before_those_w
 @pytest.mark.parametrize("old", [0, 5])
 def test_an_old_client_in_a_later_generation_does_not_tell_that_it_is_alone(old: int) -> None:
     story = Story(seen="clients", release=(2, 2), generation=old).started("c-1", "00:59:58.000")
-    told = [i.root_causes[0] for i in story.formed("c-1").case().incidents]
-    assert [(cause.cause, cause.confidence < 0.6) for cause in told] == [("startup", old > 0)]
+    causes = [i.root_causes[0] for i in story.formed("c-1").case().incidents]
+    assert [(cause.cause, cause.confidence < 0.6) for cause in causes] == [("startup", old > 0)]
 
 
 COORDINATOR_CLASS = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
@@ -162,8 +162,8 @@ def test_each_client_that_joins_generation_1_shows_that_the_group_had_been_empty
 def test_no_client_that_joins_a_later_generation_shows_that_the_group_had_been_empty(
     tmp_path: Path, client: str
 ) -> None:
-    told = startups(tmp_path, *(line.format(41) for line in JOINS_OF_EACH_CLIENT[client]))
-    assert all("no line shows that the group was empty" in started.narrative for started in told)
+    verdicts = startups(tmp_path, *(line.format(41) for line in JOINS_OF_EACH_CLIENT[client]))
+    assert all("no line shows that the group was empty" in started.narrative for started in verdicts)
 
 
 @pytest.mark.parametrize(("members", "startups_found"), [(1, 1), (3, 0)])
@@ -171,7 +171,7 @@ def test_a_new_leader_shows_an_empty_group_only_if_it_is_the_only_member(
     tmp_path: Path, members: int, startups_found: int
 ) -> None:
     refused = "Rejoining group without an assignment: JoinGroup error: Broker: Group member needs a valid member ID"
-    told = startups(
+    verdicts = startups(
         tmp_path,
         RDKAFKA_DEBUG.format(
             0,
@@ -182,7 +182,7 @@ def test_a_new_leader_shows_an_empty_group_only_if_it_is_the_only_member(
         RDKAFKA_DEBUG.format(0, "REJOIN", f'Group "payments": {refused}'),
         RDKAFKA_DEBUG.format(3, "JOINGROUP", RDKAFKA_JOINED.format(41, " (me)", members)),
     )
-    assert len(told) == startups_found
+    assert len(verdicts) == startups_found
 
 
 def test_a_static_member_that_restarts_in_generation_1_does_not_start_the_group(tmp_path: Path) -> None:

@@ -83,12 +83,12 @@ def turned_away(seen: Side) -> EpochStory:
     story = three_members(seen)
     no = "cannot join the group because the instance id is owned by"
     story.group_says("01:10:00.999", f"Static member 1zF6bZ with instance id pod-3 {no} member woqDiIxwQne7mo1TkppoLQ.")
-    told = f"Static member 1zF6bZ with instance id pod-3 {no} woqDiIxwQne7mo1TkppoLQ member."
+    message = f"Static member 1zF6bZ with instance id pod-3 {no} woqDiIxwQne7mo1TkppoLQ member."
     story.line(
         "node-9/app.log",
         "01:10:01.000",
         "[Consumer instanceId=pod-3, clientId=c-9, groupId=payments] ConsumerGroupHeartbeatRequest failed due to "
-        f"unreleased instance id pod-3: {told}",
+        f"unreleased instance id pod-3: {message}",
         level="ERROR",
         logger=HEARTBEAT,
     )
@@ -138,8 +138,8 @@ def client_says(message: str, *, instance: str = "", level: str = "ERROR", logge
     """The last line of a client's log, the only one at hand."""
     story = Story(seen="clients")
     story.line("node-2/app.log", "01:00:00.000", "[Consumer clientId=c-2, groupId=payments] (Re-)joining group")
-    said = f"[Consumer {instance}clientId=c-2, groupId=payments] {message}"
-    return story.line("node-2/app.log", "01:10:01.000", said, level=level, logger=logger)
+    line = f"[Consumer {instance}clientId=c-2, groupId=payments] {message}"
+    return story.line("node-2/app.log", "01:10:01.000", line, level=level, logger=logger)
 
 
 @pytest.mark.parametrize(

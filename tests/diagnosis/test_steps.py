@@ -13,10 +13,10 @@ def told(logs: Logs) -> str:
 
 def test_a_client_speaks_in_its_own_name_and_its_member_id_is_not_repeated() -> None:
     coordinator = "b:9092 (id: 2147483646 rack: null)"
-    said = (
+    message = (
         f"Member {MEMBER} sending LeaveGroup request to coordinator {coordinator} due to the consumer is being closed"
     )
-    logs = Logs().consumer(1, said)
+    logs = Logs().consumer(1, message)
     assert told(logs) == "c-1: leave sent, the consumer is being closed"
 
 
@@ -42,8 +42,8 @@ def test_a_controller_that_fences_a_broker_is_not_the_one_that_stopped() -> None
 
 
 def test_a_cause_that_java_prints_as_null_is_none() -> None:
-    said = (
+    message = (
         "Group coordinator b:9092 (id: 2147483646 rack: null) is unavailable or invalid due to cause: null. "
         "isDisconnected: true. Rediscovery will be attempted."
     )
-    assert told(Logs().consumer(1, said)) == "c-1: coordinator lost"
+    assert told(Logs().consumer(1, message)) == "c-1: coordinator lost"

@@ -48,5 +48,5 @@ def test_brokers_alone_show_a_return_that_asks_for_a_rebalance_at_once() -> None
 
 
 def test_a_probing_rebalance_after_a_return_tells_of_no_endpoint() -> None:
-    told = followed("triggered followup rebalance scheduled for 1772327400000").incidents()
-    assert "streams-endpoint-change" not in {c.cause for incident in told for c in incident.root_causes}
+    incidents = followed("triggered followup rebalance scheduled for 1772327400000").incidents()
+    assert "streams-endpoint-change" not in {c.cause for incident in incidents for c in incident.root_causes}

@@ -21,9 +21,9 @@ def subscribes_to_more(release: Release = (3, 9), seen: Side = "both") -> Story:
             "Request joining group due to: subscription has changed from [orders] at the "
             "beginning of the rebalance to [orders, refunds]",
         )
-    told = "; client reason: subscription has changed" if release >= (3, 2) else ""
+    message = "; client reason: subscription has changed" if release >= (3, 2) else ""
     return story.rebalanced(
-        "01:10:00.010", f"Updating metadata for member {member_id('c-2')} during Stable{told}", ["c-1", "c-2"]
+        "01:10:00.010", f"Updating metadata for member {member_id('c-2')} during Stable{message}", ["c-1", "c-2"]
     )
 
 

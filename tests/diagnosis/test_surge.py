@@ -34,11 +34,11 @@ def test_a_rollout_of_which_the_logs_show_a_part_is_no_scaling(seen: Side, begin
     story = rolled_out(seen)
     end = max(ms(f"{begin}.000"), ms("01:10:00.000")) + 2 * STEP_MS
     story.events = [e for e in story.events if ms(f"{begin}.000") <= (e.at or 0) <= end]
-    told = sure(story)
-    assert max(told.get("scale-out", 0.0), told.get("scale-in", 0.0)) < 0.6
-    assert told.get("rolling-restart", 0.0) < 0.9
+    verdicts = sure(story)
+    assert max(verdicts.get("scale-out", 0.0), verdicts.get("scale-in", 0.0)) < 0.6
+    assert verdicts.get("rolling-restart", 0.0) < 0.9
     if seen != "brokers":
-        assert "rolling-restart" in told
+        assert "rolling-restart" in verdicts
 
 
 def test_members_that_were_replaced_while_most_stayed_are_no_rollout_where_the_logs_go_on() -> None:

@@ -71,9 +71,9 @@ def loaded_by_a_broker_heard_since(begin: str) -> list[str]:
 
 
 def test_a_group_that_a_broker_loads_while_it_runs_came_from_a_broker_that_no_line_names() -> None:
-    (told,) = loaded_by_a_broker_heard_since("00:10:00.000")
+    (move,) = loaded_by_a_broker_heard_since("00:10:00.000")
     moved = "coordinator-failover: Another broker stopped coordinating the group; broker-2 took over"
-    assert told.startswith(moved)
+    assert move.startswith(moved)
 
 
 def test_a_broker_whose_log_begins_as_it_loads_a_group_may_have_had_it_before() -> None:

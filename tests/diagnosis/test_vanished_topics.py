@@ -98,7 +98,7 @@ def test_partitions_that_another_topic_got_meanwhile_are_told_by_themselves(seen
     story.client("c-1", "01:09:59.990", gone)
     refused(story, "c-2", 20)
     story.client("c-1", at, grown)
-    told = {i.root_causes[0].culprits[0].name: i for i in story.goes_on("01:12:00.000").incidents()}
-    assert sorted(told) == ["orders", "refunds"]
-    assert "did not rejoin meanwhile" in told["orders"].root_causes[0].narrative
-    assert [culprit.name for culprit in told["refunds"].root_causes[0].culprits] == ["refunds"]
+    causes = {i.root_causes[0].culprits[0].name: i for i in story.goes_on("01:12:00.000").incidents()}
+    assert sorted(causes) == ["orders", "refunds"]
+    assert "did not rejoin meanwhile" in causes["orders"].root_causes[0].narrative
+    assert [culprit.name for culprit in causes["refunds"].root_causes[0].culprits] == ["refunds"]

@@ -114,10 +114,10 @@ def test_a_member_whose_sync_fails_each_time_has_joined_in_vain() -> None:
     story = Story(release=(3, 4), seen="clients").started("c-1", "01:00:00.000")
     for number in range(10):
         joined_in_vain(story, ms("01:00:10.000") + 10_000 * number, number + 3)
-    told = [i.summary for i in story.goes_on("01:05:00.000").incidents() if i.severity == "warning"]
-    assert len(told) == 1
-    assert told[0].startswith("c-1 asked to join 10 times but never got in")
-    assert told[0].endswith("SyncGroup failed 10 times (REBALANCE_IN_PROGRESS).")
+    sentences = [i.summary for i in story.goes_on("01:05:00.000").incidents() if i.severity == "warning"]
+    assert len(sentences) == 1
+    assert sentences[0].startswith("c-1 asked to join 10 times but never got in")
+    assert sentences[0].endswith("SyncGroup failed 10 times (REBALANCE_IN_PROGRESS).")
 
 
 def test_a_member_that_gets_in_after_a_rebalance_too_many_waits_no_more() -> None:
@@ -131,12 +131,12 @@ def test_a_member_that_gets_in_after_a_rebalance_too_many_waits_no_more() -> Non
 
 @pytest.mark.parametrize(("attempts", "found"), [(10, True), (2, False)])
 def test_picked_lines_may_leave_out_that_it_got_in(attempts: int, found: bool, tmp_path: Path) -> None:  # noqa: FBT001
-    said = f"INFO [main] {CONSUMER} - [Consumer clientId=c-1, groupId=payments] (Re-)joining group"
-    lines = [f"2026-03-01 01:{minute:02}:00,000 {said}" for minute in range(attempts)]
+    message = f"INFO [main] {CONSUMER} - [Consumer clientId=c-1, groupId=payments] (Re-)joining group"
+    lines = [f"2026-03-01 01:{minute:02}:00,000 {message}" for minute in range(attempts)]
     (tmp_path / "ticket.md").write_text("\n".join(["It never gets in:", "", "```", *lines, "```", ""]))
-    told = [i.summary for i in analyze([str(tmp_path)], LOCAL).incidents]
-    assert bool(told) == found
-    assert all("these lines do not show that it got in" in summary for summary in told)
+    sentences = [i.summary for i in analyze([str(tmp_path)], LOCAL).incidents]
+    assert bool(sentences) == found
+    assert all("these lines do not show that it got in" in summary for summary in sentences)
 
 
 GENERATION_CLEARED = """\

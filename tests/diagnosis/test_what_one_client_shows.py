@@ -145,11 +145,11 @@ def test_evidence_of_a_refused_commit_shows_the_exception_and_not_only_that_some
 
 
 def test_a_java_client_that_is_told_of_a_rebalance_again_and_again_tells_of_one(tmp_path: Path) -> None:
-    said = "[Consumer clientId=orders-1, groupId=payments] Request joining group due to: group is already rebalancing"
+    text = "[Consumer clientId=orders-1, groupId=payments] Request joining group due to: group is already rebalancing"
     line = (
         "2026-03-01 01:10:{:02},112 INFO [kafka-coordinator-heartbeat-thread | payments] o.a.k.c.ConsumerCoordinator - "
     )
-    incident = the_incident(tmp_path, *(line.format(second) + said for second in (2, 5)))
+    incident = the_incident(tmp_path, *(line.format(second) + text for second in (2, 5)))
     assert incident.root_causes[0].cause == "unexplained"
     assert "no reason was logged" in told(incident)
     assert "times" not in told(incident)
@@ -165,9 +165,11 @@ def test_the_name_of_a_library_and_its_facilities_are_no_hosts(tmp_path: Path) -
 
 
 def test_a_session_that_only_the_client_takes_for_over_is_no_eviction(tmp_path: Path) -> None:
-    said = "Consumer group session timed out (in join-state steady) after 30089 ms without a successful response from "
+    message = (
+        "Consumer group session timed out (in join-state steady) after 30089 ms without a successful response from "
+    )
     last = "the group coordinator (broker 0, last error was Local: Broker transport failure): revoking assignment and "
-    line = f"%4|1612579319.971|SESSTMOUT|orders#consumer-1| [thrd:main]: {said}{last}rejoining group"
+    line = f"%4|1612579319.971|SESSTMOUT|orders#consumer-1| [thrd:main]: {message}{last}rejoining group"
     (tmp_path / "app.log").write_text(line + "\n", encoding="utf-8")
     (incident,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
     assert incident.root_causes[0].cause == "network-partition"
@@ -216,9 +218,9 @@ ADDING = (
 
 
 def test_a_newcomer_whose_id_is_cut_off_is_the_one_that_was_just_given_an_id(tmp_path: Path) -> None:
-    said = "[2026-11-20 19:08:{}] INFO [GroupCoordinator 1]: {} (kafka.coordinator.group.GroupCoordinator)"
-    lines = [said.format("22,974", LEFT), said.format("23,100", LED), said.format("24,989", GIVEN)]
-    lines.append(said.partition("{}")[0] + f"24,989] INFO [GroupCoordinator 1]: {ADDING}")
+    line = "[2026-11-20 19:08:{}] INFO [GroupCoordinator 1]: {} (kafka.coordinator.group.GroupCoordinator)"
+    lines = [line.format("22,974", LEFT), line.format("23,100", LED), line.format("24,989", GIVEN)]
+    lines.append(line.partition("{}")[0] + f"24,989] INFO [GroupCoordinator 1]: {ADDING}")
     (tmp_path / "paste.md").write_text("```\n" + "\n".join(lines) + "\n```\n", encoding="utf-8")
     found = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
     came = [i.root_causes[0] for i in found if i.root_causes[0].cause == "scale-out"]

@@ -94,11 +94,11 @@ def test_calls_beyond_the_bound_are_a_find(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_neighbour_that_changes_what_is_said_is_a_find(monkeypatch: pytest.MonkeyPatch) -> None:
-    told = json.loads(to_json(analysis := _report_of_two()))
+    report = json.loads(to_json(analysis := _report_of_two()))
     assert analysis.groups
-    one = laws.part_of(told, "i0")
+    one = laws.part_of(report, "i0")
     assert one["groups"]
-    assert one != laws.part_of(told, "i1")
+    assert one != laws.part_of(report, "i1")
     monkeypatch.setattr(batches, "kept_alone", lambda: "something else")
     shared = replace(input_of(SEED, 0, ("neighbours",)), kept="shared log")
     assert "another group's lines change nothing" in {find.law for find in batches.finds({0: shared})[0]}

@@ -57,10 +57,10 @@ class Sample:
 
 def read_sample(folder: Path) -> Sample:
     """A folder with its incident.yaml; an unknown or missing key is refused."""
-    told = yaml.safe_load((folder / "incident.yaml").read_text())
-    expected: dict[str, Any] = {"generations": None, "brokers": None, "clients": None} | told.pop("expected")
+    declared = yaml.safe_load((folder / "incident.yaml").read_text())
+    expected: dict[str, Any] = {"generations": None, "brokers": None, "clients": None} | declared.pop("expected")
     lists: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in expected.items()}
-    return Sample(folder=folder, expected=Expected(**lists), **told)
+    return Sample(folder=folder, expected=Expected(**lists), **declared)
 
 
 def all_samples() -> list[Sample]:

@@ -17,9 +17,9 @@ each_sample = pytest.mark.parametrize("sample", all_samples(), ids=lambda s: s.f
 def test_every_fault_is_followed_by_advice_with_a_number_of_its_own(sample: Sample) -> None:
     for incident in report_of(sample.folder).incidents:
         for cause in incident.root_causes:
-            told = " ".join(f"{one.action} {one.why}" for one in cause.advice)
+            sentences = " ".join(f"{one.action} {one.why}" for one in cause.advice)
             known = incident.severity == "info" or cause.cause == "unexplained"
-            assert known or re.search(r"\d|\bonce\b|\btwice\b|\bone\b", told), (cause.cause, told)
+            assert known or re.search(r"\d|\bonce\b|\btwice\b|\bone\b", sentences), (cause.cause, sentences)
 
 
 @each_sample

@@ -100,9 +100,9 @@ def test_nothing_stands_in_a_trace(found: AnalyzedLogs) -> None:
 def test_a_comparison_says_that_lengths_are_unknown(found: AnalyzedLogs) -> None:
     incident = found.report.incidents[0]
     other = SAMPLES["slow-processing"].found()[0]
-    told = render_compare(incident, other, width=120)
-    assert re.search(r"began +the lines have no times +2", told)
-    assert re.search(r"length +not in the logs", told)
+    outcome = render_compare(incident, other, width=120)
+    assert re.search(r"began +the lines have no times +2", outcome)
+    assert re.search(r"length +not in the logs", outcome)
     groups = render_compare(found.report, analyze([str(SAMPLES["slow-processing"].folder)], LOCAL), width=120)
     assert re.search(r"pauses +\d, of unknown length", groups)
     assert re.search(r"longest pause +not in the logs", groups)
@@ -119,8 +119,8 @@ def test_no_sentence_tells_a_length_that_no_line_gives(name: str, tmp_path: Path
     file = tmp_path / "paste.txt"
     file.write_text(bare(SAMPLES[name]))
     report = analyze([str(file)], LOCAL)
-    told = {length for text in sentences(report) for length in A_LENGTH.findall(text)}
-    assert told <= OF_KAFKA | lengths_in(bare(SAMPLES[name]))
+    outcome = {length for text in sentences(report) for length in A_LENGTH.findall(text)}
+    assert outcome <= OF_KAFKA | lengths_in(bare(SAMPLES[name]))
     for incident in report.incidents:
         assert incident.lasted_ms is None
         assert incident.impact.pause_ms is incident.impact.unread_partition_ms is incident.impact.stopped_ms is None
@@ -154,10 +154,10 @@ def lengths_in(text: str) -> frozenset[str]:
 
 def sentences(report: Report) -> list[str]:
     """Everything that a report says of incidents and gaps."""
-    told = [gap.what + gap.consequence for gap in report.gaps]
+    texts = [gap.what + gap.consequence for gap in report.gaps]
     for incident in report.incidents:
-        told += [incident.summary, *(other.why for other in incident.ruled_out), *_of_causes(incident)]
-    return told
+        texts += [incident.summary, *(other.why for other in incident.ruled_out), *_of_causes(incident)]
+    return texts
 
 
 def _of_causes(incident: Incident) -> list[str]:

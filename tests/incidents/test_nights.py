@@ -62,10 +62,10 @@ def truth_of(folder: Path) -> dict[str, Any]:
 
 def incidents_of(report: Report) -> list[tuple[str, str, tuple[str, ...]]]:
     """Group or "cluster", cause and culprits of everything that is no start-up."""
-    told = ((i, i.root_causes[0]) for i in report.incidents)
+    causes = ((i, i.root_causes[0]) for i in report.incidents)
     return sorted(
         (incident.group or "cluster", cause.cause, tuple(culprit.name for culprit in cause.culprits))
-        for incident, cause in told
+        for incident, cause in causes
         if cause.cause != "startup"
     )
 

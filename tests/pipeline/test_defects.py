@@ -70,10 +70,10 @@ def owed(report: Report) -> list[str]:
 def test_a_file_whose_layout_cannot_be_told_is_named_and_the_others_are_read(two_logs: Path, breaks: Break) -> None:
     breaks(profile, "sample_of", "bad.log")
     report = analyze([str(two_logs)], LOCAL)
-    ((path, (told,)),) = errors(report).items()
+    ((path, (error,)),) = errors(report).items()
     assert path == "bad.log"
     assert re.fullmatch(
-        rf"its layout could not be told: LookupError: nobody thought of it {FRAME}; {re.escape(ASK)}", told
+        rf"its layout could not be told: LookupError: nobody thought of it {FRAME}; {re.escape(ASK)}", error
     )
     assert groups(report) == ["orders"]
 
@@ -92,9 +92,9 @@ def test_a_member_of_an_archive_that_cannot_be_opened_is_named_by_its_path(
         tar.add(two_logs, "logs")
     breaks(contents, "is_own_output", "logs/bad.log", TypeError("no such kind"))
     report = analyze([str(bundle)], LOCAL)
-    ((path, (told,)),) = errors(report).items()
+    ((path, (error,)),) = errors(report).items()
     assert path == "bundle.tgz!/logs/bad.log"
-    assert "TypeError: no such kind" in told
+    assert "TypeError: no such kind" in error
     assert groups(report) == ["orders"]
 
 
@@ -104,17 +104,17 @@ def test_a_record_that_cannot_be_read_is_named_by_its_byte_and_the_others_are_re
 ) -> None:
     breaks(*place, "c-1-77aa in group payments has failed")
     report = analyze([str(two_logs)], LOCAL)
-    ((path, (told,)),) = errors(report).items()
+    ((path, (error,)),) = errors(report).items()
     byte = SHORT_LOG.index("[2026-03-01 10:05:00,000]")
-    assert (path, told.startswith(f"the record at byte {byte:,} could not be read: LookupError")) == ("bad.log", True)
+    assert (path, error.startswith(f"the record at byte {byte:,} could not be read: LookupError")) == ("bad.log", True)
     assert groups(report) == ["orders", "payments"]
     assert {one.group for one in report.incidents} == {"orders", "payments"}
 
 
 def test_many_records_that_one_defect_spoils_are_one_sentence(two_logs: Path, breaks: Break) -> None:
     breaks(Catalog, "match", "payments")
-    ((told,),) = errors(analyze([str(two_logs)], LOCAL)).values()
-    assert told.startswith("the record at byte 0 and 5 more could not be read: ")
+    ((error,),) = errors(analyze([str(two_logs)], LOCAL)).values()
+    assert error.startswith("the record at byte 0 and 5 more could not be read: ")
 
 
 def test_a_file_whose_reading_breaks_off_keeps_what_came_before(
@@ -130,9 +130,9 @@ def test_a_file_whose_reading_breaks_off_keeps_what_came_before(
 
     monkeypatch.setattr(BulkFramer, "_hit_records", hit_records)
     report = analyze([str(two_logs)], LOCAL)
-    ((told,),) = errors(report).values()
+    ((error,),) = errors(report).values()
     byte = SHORT_LOG.index("[2026-03-01 10:00:03,050]")
-    assert told.startswith(f"reading stopped behind the record at byte {byte:,}: AssertionError (")
+    assert error.startswith(f"reading stopped behind the record at byte {byte:,}: AssertionError (")
     assert [one.matched for one in report.inputs] == [3, 6]
 
 
@@ -145,9 +145,9 @@ def test_a_group_that_cannot_be_investigated_is_a_gap_beside_the_others(two_logs
     breaks(stages, "investigate", "'payments'")
     analysis, report = analyzed(two_logs)
     assert groups(report) == ["orders"]
-    (told,) = owed(report)
+    (error,) = owed(report)
     assert re.fullmatch(
-        rf"group payments \(default\) could not be investigated: LookupError: nobody thought of it {FRAME}", told
+        rf"group payments \(default\) could not be investigated: LookupError: nobody thought of it {FRAME}", error
     )
     assert [failure.group for failure in analysis.failures] == ["payments"]
 

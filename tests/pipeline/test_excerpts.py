@@ -190,10 +190,10 @@ def test_a_whole_log_in_which_nobody_comes_back_tells_a_crash_and_its_cost(tmp_p
 
 
 def test_a_client_that_hears_of_a_rebalance_again_much_later_may_have_rejoined_in_between(tmp_path: Path) -> None:
-    told = "[Consumer clientId=c-1, groupId=payments] Request joining group due to: group is already rebalancing"
-    lines = [line(at, told, _CLIENT) for at in (0, 3)]
-    (sure,) = report_of([_PROSE, *(line(at, told, _CLIENT) for at in range(0, 60, 3)), "```"], tmp_path).incidents
-    (guess,) = report_of([_PROSE, *lines, "... 5 minutes of this ...", line(300, told, _CLIENT), "```"],
+    message = "[Consumer clientId=c-1, groupId=payments] Request joining group due to: group is already rebalancing"
+    lines = [line(at, message, _CLIENT) for at in (0, 3)]
+    (sure,) = report_of([_PROSE, *(line(at, message, _CLIENT) for at in range(0, 60, 3)), "```"], tmp_path).incidents
+    (guess,) = report_of([_PROSE, *lines, "... 5 minutes of this ...", line(300, message, _CLIENT), "```"],
                          tmp_path).incidents  # fmt: skip
     assert sure.root_causes[0].cause == guess.root_causes[0].cause == "rebalance-straggler"
     assert "picked lines may leave out that it did" not in sure.summary

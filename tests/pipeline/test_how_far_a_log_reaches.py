@@ -55,8 +55,8 @@ def _payments(folder: Path, lines: list[str]) -> list[object]:
     (folder / "broker-1").mkdir(parents=True)
     (folder / "broker-1" / "server.log").write_text("".join(lines))
     report = json.loads(rf.analyze(folder / "broker-1", engine="local").to_json())
-    told = [one for one in report["incidents"] if one["group"] == "payments"]
-    return [(one["severity"], _ruled_out(one), [cause["confidence"] for cause in one["root_causes"]]) for one in told]
+    rows = [one for one in report["incidents"] if one["group"] == "payments"]
+    return [(one["severity"], _ruled_out(one), [cause["confidence"] for cause in one["root_causes"]]) for one in rows]
 
 
 def _ruled_out(incident: dict[str, Any]) -> list[object]:

@@ -31,12 +31,12 @@ def test_lines_that_rule_a_cause_out_are_numbered_as_in_the_file_however_it_is_c
     options = AnalyzeOptions(engine="local", split_bytes=3_000)
     sample = SAMPLES / "process-pause"
     report = analyze_with_events([str(sample)], options, keep_events=False).report
-    told = [line for incident in report.incidents for other in incident.ruled_out for line in other.evidence]
-    assert {line.path for line in told} >= {"node-3/app.log"}
-    told += [line for incident in report.incidents for row in incident.signs for line in row.evidence]
-    assert {line.path for line in told} >= {"node-3/app.log", "broker-2/server.log"}
-    assert any((sample / line.path).stat().st_size > 2 * options.split_bytes for line in told)
-    for line in told:
+    messages = [line for incident in report.incidents for other in incident.ruled_out for line in other.evidence]
+    assert {line.path for line in messages} >= {"node-3/app.log"}
+    messages += [line for incident in report.incidents for row in incident.signs for line in row.evidence]
+    assert {line.path for line in messages} >= {"node-3/app.log", "broker-2/server.log"}
+    assert any((sample / line.path).stat().st_size > 2 * options.split_bytes for line in messages)
+    for line in messages:
         whole = (sample / line.path).read_bytes()
         first = line.text.splitlines()[0].encode()
         assert whole[line.byte_offset :].startswith(first)

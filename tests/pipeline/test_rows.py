@@ -74,14 +74,14 @@ def test_what_a_report_is_made_of_is_not_looked_through_for_garbage() -> None:
     @SLOWEST_DATA
     @given(st.from_type(GroupCase))
     def is_left_alone(case: GroupCase) -> None:
-        told = object_of(GroupCase, payload_of(case))
-        assert not [one for one in (told, told.history, *told.incidents, *told.gaps) if gc.is_tracked(one)]
+        rows = object_of(GroupCase, payload_of(case))
+        assert not [one for one in (rows, rows.history, *rows.incidents, *rows.gaps) if gc.is_tracked(one)]
 
     is_left_alone()
 
 
 def test_rows_are_told_apart_without_pandas() -> None:
-    told = (
+    rows = (
         "import sys; from rebalance_forensics.pipeline.schemas import *;"
         "batch = batch_of([Row(shard=7, kind=Kind.EVENT), Row(shard=9, kind=Kind.EVENT)]);"
         "from rebalance_forensics.pipeline.results import results_of;"
@@ -89,7 +89,7 @@ def test_rows_are_told_apart_without_pandas() -> None:
         "print('pandas' in sys.modules)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", told], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
+        [sys.executable, "-c", rows], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2]
     )
     assert done.stdout == "[False, True] 2\nFalse\n"
 
@@ -106,6 +106,6 @@ ANY_ROW = st.tuples(st.integers(0, 2), st.integers(1, 4), st.sampled_from("ab"),
 @SLOW_DATA
 @given(st.lists(st.lists(ANY_ROW)))
 def test_rows_of_many_batches_come_in_one_order_and_none_is_lost(batches: list[list[Row]]) -> None:
-    told = [row for batch in in_order(map(batch_of, batches)) for row in rows_of(batch)]
-    assert sorted(told, key=str) == sorted(chain.from_iterable(batches), key=str)
-    assert told == sorted(told, key=attrgetter("shard", "kind", "group", "ts"))
+    rows = [row for batch in in_order(map(batch_of, batches)) for row in rows_of(batch)]
+    assert sorted(rows, key=str) == sorted(chain.from_iterable(batches), key=str)
+    assert rows == sorted(rows, key=attrgetter("shard", "kind", "group", "ts"))

@@ -41,13 +41,13 @@ def splits_of(
     path = Path(directory, "server.log")
     path.write_bytes(b"".join(envelope + line for line in data.splitlines(keepends=True)) if envelope else data)
     file = discover([str(path)]).files[0]
-    told = profile(file)
+    log_profile = profile(file)
     edges = sorted({0, *(cut % (file.size + 1) for cut in cuts)})
     ends = [*edges[1:], None]
     return [
-        Split(file=file, profile=told, index=i, start=s, end=e)
+        Split(file=file, profile=log_profile, index=i, start=s, end=e)
         for i, (s, e) in enumerate(zip(edges, ends, strict=True))
-    ], told
+    ], log_profile
 
 
 def read(splits: Sequence[Split], *, bulk: bool) -> tuple[list[LogRecord], SplitCounts]:

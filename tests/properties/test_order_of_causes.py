@@ -41,10 +41,10 @@ def verdict(one: Incident) -> object:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_causes_asked_in_the_opposite_order_reach_the_same_verdicts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    (told, *others) = told_in(SAMPLES / name)
+    (in_order, *others) = told_in(SAMPLES / name)
     assert not others
-    as_it_is = [verdict(one) for group in told.cases() for one in group.incidents]
+    as_it_is = [verdict(one) for group in in_order.cases() for one in group.incidents]
     opposite = turned_round(discovery.all_causes())
     monkeypatch.setattr(discovery, "all_causes", lambda: opposite)
     monkeypatch.setattr(case, "all_causes", lambda: opposite)
-    assert [verdict(one) for group in told.cases() for one in group.incidents] == as_it_is
+    assert [verdict(one) for group in in_order.cases() for one in group.incidents] == as_it_is

@@ -173,8 +173,8 @@ def test_no_kind_of_name_is_left_in_any_output(text: str, secrets: Sequence[str]
 
 
 def test_settings_times_and_classes_look_like_no_host() -> None:
-    said = "at 10:00:00 max.poll.interval.ms and group.id of org.apache.kafka.clients.consumer were read by java.io"
-    assert in_log_lines(said) == [said]
+    message = "at 10:00:00 max.poll.interval.ms and group.id of org.apache.kafka.clients.consumer were read by java.io"
+    assert in_log_lines(message) == [message]
 
 
 def test_a_log_line_still_says_what_it_said() -> None:

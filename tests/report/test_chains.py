@@ -8,10 +8,10 @@ from tests.report.building import a_crash, a_line, at
 
 
 def test_steps_that_say_the_same_in_a_row_are_told_once_with_their_number_and_end() -> None:
-    said = ["c-1: join requested"] * 3 + ["broker-1: rebalance started"] + ["c-1: join requested"]
+    steps = ["c-1: join requested"] * 3 + ["broker-1: rebalance started"] + ["c-1: join requested"]
     chain = tuple(
         ChainLink(at=at(second), what=what, evidence=a_line("app.log", second + 1, second, what))
-        for second, what in enumerate(said)
+        for second, what in enumerate(steps)
     )
     first, second, third = steps_of(replace(a_crash().root_causes[0], chain=chain))
     assert (first.times, first.at, first.last_at) == (3, at(0), at(2))

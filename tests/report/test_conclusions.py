@@ -58,13 +58,13 @@ def test_an_unexplained_rebalance_is_not_benign() -> None:
     report = replace(wholly_read(), incidents=(a_startup(), an_unexplained()))
     assert str(conclusion(report)).startswith("1 rebalance unexplained, no fault found: 1 group with 1 generation, ")
     assert not conclusion(report).calm
-    told = outputs(report)
-    for name, text in told.items():
+    texts = outputs(report)
+    for name, text in texts.items():
         assert "1 rebalance unexplained" in text
         assert "everything planned or benign" not in text, name
-    assert "Unexplained: 1\n  info  unexplained  payments on prod\n" in told["terminal"]
-    assert "Planned or benign: 1\n  startup" in told["terminal"]
-    assert '<h2 id="unexplained">Unexplained</h2>' in told["page"]
+    assert "Unexplained: 1\n  info  unexplained  payments on prod\n" in texts["terminal"]
+    assert "Planned or benign: 1\n  startup" in texts["terminal"]
+    assert '<h2 id="unexplained">Unexplained</h2>' in texts["page"]
     faulty = replace(crash_report(), incidents=(*crash_report().incidents, an_unexplained()))
     assert "## Unexplained\n\n- payments on prod, 2026-03-01" in formats()["markdown"](faulty)
 

@@ -77,8 +77,8 @@ def test_logs_that_would_confirm_the_only_cause_name_no_choice_between_causes() 
 def test_causes_that_the_same_lines_rule_out_are_named_together() -> None:
     first, second = a_weighed_crash().ruled_out[:2]
     case = replace(an_open_case(), ruled_out=(first, replace(first, cause="slow-processing"), second))
-    told = [(one.causes, one.example.why) for one in exclusions(case)]
-    assert told == [((first.cause, "slow-processing"), first.why), ((second.cause,), second.why)]
+    text = [(one.causes, one.example.why) for one in exclusions(case)]
+    assert text == [((first.cause, "slow-processing"), first.why), ((second.cause,), second.why)]
     report = replace(crash_report(), incidents=(case,))
     assert f"{first.cause}, {first.why}" in flat(terminal.render(report))
     assert f"<dt>{first.cause},<br>slow-processing</dt>" in to_html(report)
@@ -159,10 +159,10 @@ def test_a_hostile_log_does_no_harm_in_a_table_of_signs() -> None:
     (enemy,) = hostile_report().incidents
     lines = enemy.root_causes[0].evidence
     rows = tuple(SignRow(sign="s", says=e.text, answer="present", weighs=(("a", 1),), evidence=(e,)) for e in lines)
-    told = terminal.render_incident(replace(enemy, signs=rows), width=80)
-    assert "\x1b" not in told
-    assert "\u202e" not in told
-    assert max(map(cell_len, told.splitlines())) <= 80
+    text = terminal.render_incident(replace(enemy, signs=rows), width=80)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert max(map(cell_len, text.splitlines())) <= 80
 
 
 def test_json_holds_the_fields_of_the_contract() -> None:

@@ -94,10 +94,10 @@ def test_without_known_owners_there_is_no_switch() -> None:
 
 
 def test_the_legend_of_partitions_says_why_in_words() -> None:
-    told = [meaning for _, meaning in legend(picture_of(owned_report()), "partitions")]
-    assert "dead: its process was gone" in told
-    assert "perhaps unread" in told
-    assert "leads" not in told
+    lines = [meaning for _, meaning in legend(picture_of(owned_report()), "partitions")]
+    assert "dead: its process was gone" in lines
+    assert "perhaps unread" in lines
+    assert "leads" not in lines
 
 
 @pytest.mark.parametrize(

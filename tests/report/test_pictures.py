@@ -134,8 +134,8 @@ def a_generation(number: int, start: float, done: float, followup: str | None = 
 def test_a_follow_up_is_drawn_otherwise_than_the_rebalance_that_asked_for_it() -> None:
     report = with_generations(a_generation(7, 60, 62), a_generation(8, 62.5, 63, "cooperative"))
     bars = row_of(history_picture(report), "generations").bars
-    told = {bar.label for bar in bars if bar.kind == "follow-up"}
-    assert told == {"generation 8, rebalancing, took 500 ms, cooperative follow-up"}
+    labels = {bar.label for bar in bars if bar.kind == "follow-up"}
+    assert labels == {"generation 8, rebalancing, took 500 ms, cooperative follow-up"}
     assert [bar.label.split(",")[0] for bar in bars if bar.kind == "rebalancing"] == ["generation 7"]
     assert '<g class="bar follow-up">' in to_html(report)
 
@@ -151,9 +151,9 @@ def test_the_legend_holds_what_is_drawn_and_nothing_else() -> None:
     assert [meaning for _, meaning in legend(history_picture(quiet), "members")] == [
         *("rebalancing", "generation stable", "broker coordinates")
     ]
-    told = [meaning for _, meaning in legend(first_picture(crash_report()), "members")]
-    assert {"member", "leads", "paused", "away", "fault"} <= set(told)
-    assert "follow-up rebalance" not in told
+    labels = [meaning for _, meaning in legend(first_picture(crash_report()), "members")]
+    assert {"member", "leads", "paused", "away", "fault"} <= set(labels)
+    assert "follow-up rebalance" not in labels
 
 
 def test_a_crowd_of_marks_is_drawn_small_and_many_at_one_moment_are_not() -> None:

@@ -63,13 +63,13 @@ def test_the_first_screen_answers_what_who_how_bad_since_when_and_what_to_do() -
 
 def test_a_verdict_about_several_is_told_once() -> None:
     crash = a_crash()
-    told = f"{crash.summary} 2 other members were affected as well."
+    message = f"{crash.summary} 2 other members were affected as well."
     culprit = Culprit(kind="group", name="payments", names=("payments-1", "payments-2", "payments-3"))
     others = ("payments-1", "payments-3")
     cause = replace(
         crash.root_causes[0], narrative=crash.summary, culprits=(culprit,), occurrences=3, affected=others
     )  # fmt: skip
-    report = replace(crash_report(), incidents=(replace(crash, summary=told, root_causes=(cause,), occurrences=3),))
+    report = replace(crash_report(), incidents=(replace(crash, summary=message, root_causes=(cause,), occurrences=3),))
     text = terminal.render(report, width=120)
     assert "What happened" not in text
     assert "Happened     once to each of 3 members\n" in text
@@ -320,9 +320,9 @@ def test_lines_without_times_are_given_no_time_and_no_duration() -> None:
     assert "took" not in text
     assert "pause" not in text
     incident = replace(a_crash(), started_at=started, ended_at=EpochMs(started + 7_000), would_decide=())
-    told = terminal.render(replace(crash_report(), incidents=(incident,), groups=(history,)))
-    assert "When         the lines have no times\n" in told
-    assert "unknown UTC" not in told
+    incidents = terminal.render(replace(crash_report(), incidents=(incident,), groups=(history,)))
+    assert "When         the lines have no times\n" in incidents
+    assert "unknown UTC" not in incidents
 
 
 def test_an_exception_stands_below_the_line_that_logged_it_and_moves_no_cursor() -> None:

@@ -27,11 +27,11 @@ def test_partitions_that_one_member_left_unread_at_once_are_one_row() -> None:
 
 
 def test_the_page_says_it_in_words_and_from_when_on_it_may_have_been() -> None:
-    told = table_of(owned_report())
-    assert "orders-4, orders-5, orders-6, orders-7" in told
-    assert "46 s" in told
-    assert re.search(r"or earlier,\s+\S+\s+at the earliest", told)
-    assert "dead: its process was gone" in told
+    outcome = table_of(owned_report())
+    assert "orders-4, orders-5, orders-6, orders-7" in outcome
+    assert "46 s" in outcome
+    assert re.search(r"or earlier,\s+\S+\s+at the earliest", outcome)
+    assert "dead: its process was gone" in outcome
 
 
 def test_what_is_not_read_again_is_said_to_be_so() -> None:

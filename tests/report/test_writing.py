@@ -79,5 +79,5 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
 
 def test_the_systems_own_words_say_why() -> None:
     arrow = OSError(errno.ENOSPC, "Error writing bytes to file. Detail: [errno 28] No space left on device")
-    told = str(OutputError.of(Path("x"), arrow))
-    assert told.startswith("cannot write x: no space left on device; free some space there or choose")
+    sentence = str(OutputError.of(Path("x"), arrow))
+    assert sentence.startswith("cannot write x: no space left on device; free some space there or choose")

@@ -44,9 +44,9 @@ def test_an_archive_in_an_archive_has_no_more_than_the_file_that_it_came_in(tmp_
         assert read_all(found)[0] == 200
     assert 1 < len(found.files) < 10
     assert work.unpacked <= 3 * (1 << 20) + PIECE
-    ((path, said),) = found.errors
+    ((path, reports),) = found.errors
     assert path == "bomb.zip"
-    assert "bomb.zip: unpacks to more than 1 MiB, at least 20 times its packed size; it is taken for a" in said
+    assert "bomb.zip: unpacks to more than 1 MiB, at least 20 times its packed size; it is taken for a" in reports
 
 
 def test_a_log_before_the_bomb_is_read(tmp_path: Path) -> None:
@@ -132,8 +132,8 @@ def test_analyze_names_the_bomb_and_reports_on_the_rest(logs: Path) -> None:
 def test_spark_stops_the_same_bomb_at_the_same_place(logs: Path, spark: SparkSession) -> None:
     here = AnalyzeOptions(engine="local", limits=Limits.of(4), split_bytes=500)
     there = replace(here, engine="spark")
-    told = [analyze_with_events([str(logs)], options, keep_events=False, session=spark) for options in (here, there)]
-    assert to_json(told[0].report) == to_json(told[1].report)
+    reports = [analyze_with_events([str(logs)], options, keep_events=False, session=spark) for options in (here, there)]
+    assert to_json(reports[0].report) == to_json(reports[1].report)
 
 
 def test_the_job_names_the_bomb_and_writes_the_rest(

@@ -25,9 +25,9 @@ def every_line(block: bytes) -> list[int]:
 
 def read(path: Path, relevant: Relevant | None = None) -> tuple[list[LogRecord], FileProfile, SplitCounts]:
     file = discover([str(path)]).files[0]
-    told, counts = profile(file), SplitCounts()
-    batches = (batch for split in plan([file], [told]) for batch in read_records(split, relevant, counts))
-    return list(chain.from_iterable(batches)), told, counts
+    log_profile, counts = profile(file), SplitCounts()
+    batches = (batch for split in plan([file], [log_profile]) for batch in read_records(split, relevant, counts))
+    return list(chain.from_iterable(batches)), log_profile, counts
 
 
 def plain(tmp_path: Path, host: str) -> list[tuple[str | None, int | None, str, str | None]]:
@@ -74,26 +74,26 @@ def test_reading_only_what_a_prefilter_hits_gives_the_same_records(
 def test_an_export_that_is_newest_first_gives_the_same_records(name: str, tmp_path: Path) -> None:
     path = tmp_path / "export"
     path.write_text(WRAPPINGS[name](reversed(entries())))
-    records, told, counts = read(path)
-    assert told.newest_first
+    records, log_profile, counts = read(path)
+    assert log_profile.newest_first
     assert known(records) == [*plain(tmp_path, "broker-1"), *plain(tmp_path, "broker-2")]
     assert counts.unparsed == 0
 
 
 def test_the_lines_of_an_entry_stay_in_order_where_only_the_entries_are_newest_first(tmp_path: Path) -> None:
     entries = [
-        f"2026-11-20 10:15:{30 + n}.123\t[2026-11-20 10:15:{30 + n},123] INFO {said} (kafka.server.KafkaServer)"
-        for n, said in enumerate(
+        f"2026-11-20 10:15:{30 + n}.123\t[2026-11-20 10:15:{30 + n},123] INFO {lines} (kafka.server.KafkaServer)"
+        for n, lines in enumerate(
             ("up", "down\njava.lang.IllegalStateException: x\n\tat kafka.Kafka.main", "gone", "away")
         )
     ]
     path = tmp_path / "Explore-logs.txt"
     path.write_text("".join(f"{entry}\n" for entry in reversed(entries)))
-    records, told, _ = read(path)
-    assert told.newest_first
-    said = [record.message for record in records]
-    assert said[2] == "down\njava.lang.IllegalStateException: x\n\tat kafka.Kafka.main"
-    assert said[3] == "up"
+    records, log_profile, _ = read(path)
+    assert log_profile.newest_first
+    lines = [record.message for record in records]
+    assert lines[2] == "down\njava.lang.IllegalStateException: x\n\tat kafka.Kafka.main"
+    assert lines[3] == "up"
 
 
 @pytest.mark.parametrize("name", sorted(WRAPPINGS))
@@ -104,9 +104,9 @@ def test_a_host_far_down_in_an_export_is_not_taken_for_what_the_first_host_is(na
     says.append(("node-1", START + 4_000_000, joining))
     path = tmp_path / "export"
     path.write_text(WRAPPINGS[name]((host, at, f"[{time_of(at)}] INFO {text}") for host, at, text in says))
-    told = read(path)[1]
-    assert told.component_of("broker-1") == "broker"
-    assert told.component_of("node-1") != "broker"
+    log_profile = read(path)[1]
+    assert log_profile.component_of("broker-1") == "broker"
+    assert log_profile.component_of("node-1") != "broker"
 
 
 WITHOUT_TIMES = {"compose", "kubectl-prefix", "stern", "stern json", "syslog-3164", "tail of two files"}
@@ -116,8 +116,8 @@ WITHOUT_TIMES = {"compose", "kubectl-prefix", "stern", "stern json", "syslog-316
 def test_an_envelope_in_utc_tells_the_zone_of_the_local_times_inside(name: str, tmp_path: Path) -> None:
     path = tmp_path / "export"
     path.write_text(WRAPPINGS[name](entries(offset_ms=-19_800_000 + 3_600_000)))
-    records, told, _ = read(path)
-    assert told.zone == "-04:30"
+    records, log_profile, _ = read(path)
+    assert log_profile.zone == "-04:30"
     assert all(record.zoned for record in records)
     assert known(records) == [*plain(tmp_path, "broker-1"), *plain(tmp_path, "broker-2")]
 
@@ -155,8 +155,8 @@ def test_entries_that_are_lines_of_a_config_dump_do_not_hide_the_log_that_an_exp
     lines = [begun, *(f"\tsetting.{number} = {number}" for number in range(20)), "", joined]
     path = tmp_path / "export.jsonl"
     path.write_text("".join(json.dumps({"_host": "node-1", "_line": line, "level": "INFO"}) + "\n" for line in lines))
-    records, told, _ = read(path)
-    assert told.envelopes == ("json-text",)
+    records, log_profile, _ = read(path)
+    assert log_profile.envelopes == ("json-text",)
     assert [record.message.partition("\n")[0] for record in records] == [
         "ConsumerConfig values: ",
         "(Re-)joining group",
@@ -166,8 +166,8 @@ def test_entries_that_are_lines_of_a_config_dump_do_not_hide_the_log_that_an_exp
 def test_a_service_that_colours_its_levels_is_read_in_a_stream_of_plain_ones(tmp_path: Path) -> None:
     path = tmp_path / "compose.log"
     plain_line = "broker-1 | [2026-11-20 10:15:30,123] INFO [GroupCoordinator 1]: Stabilized group g (kafka.X)\n"
-    said = "[\x1b[34mmain\x1b[0m] \x1b[36mo.a.k.ConsumerCoordinator\x1b[0m - [Consumer clientId=c, groupId=g] joined"
-    coloured = f"node-1   | 2026-11-20 10:15:30.200 \x1b[32mINFO \x1b[0m {said}\n"
+    message = "[\x1b[34mmain\x1b[0m] \x1b[36mo.a.k.ConsumerCoordinator\x1b[0m - [Consumer clientId=c, groupId=g] joined"
+    coloured = f"node-1   | 2026-11-20 10:15:30.200 \x1b[32mINFO \x1b[0m {message}\n"
     path.write_text(plain_line * 20 + coloured)
     records, _, _ = read(path)
     assert (records[-1].host, records[-1].level) == ("node-1", "INFO")
@@ -203,19 +203,19 @@ def test_a_layout_that_no_sample_showed_is_known_by_the_records_of_its_host(tmp_
     left = client.format(100, "ConsumerCoord", "[Consumer clientId=c, groupId=g] Request joining group due to: closed")
     path.write_text(broker * 2000 + left + client.format(200, "Metrics", "Metrics scheduler closed"))
     records, _, _ = read(path)
-    said = [each.message for each in records if each.host == "node-1"]
-    assert said[0] == "[Consumer clientId=c, groupId=g] Request joining group due to: closed"
-    assert said[1].endswith("Metrics scheduler closed")
+    lines = [each.message for each in records if each.host == "node-1"]
+    assert lines[0] == "[Consumer clientId=c, groupId=g] Request joining group due to: closed"
+    assert lines[1].endswith("Metrics scheduler closed")
 
 
 def test_a_record_of_an_array_keeps_its_place_behind_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
-    told = [line for _, _, line in entries()][:2]
-    array = b'[{"log": "\x90\xa5 and \xbf"}, %s]' % b", ".join(json.dumps({"log": line}).encode() for line in told)
+    outcome = [line for _, _, line in entries()][:2]
+    array = b'[{"log": "\x90\xa5 and \xbf"}, %s]' % b", ".join(json.dumps({"log": line}).encode() for line in outcome)
     path = tmp_path / "export.json"
     path.write_bytes(array)
     records, _, _ = read(path)
     assert [array[each.origin.byte_offset :].partition(b"}")[0] for each in records[-2:]] == [
-        json.dumps({"log": line}).encode().rstrip(b"}") for line in told
+        json.dumps({"log": line}).encode().rstrip(b"}") for line in outcome
     ]
 
 
@@ -263,8 +263,8 @@ def test_the_host_that_all_records_of_a_file_name_is_that_of_its_plain_lines_too
 ) -> None:
     path = tmp_path / "app.log"
     path.write_text(structured(shape, ("node-a", "node-a")) + "java.lang.OutOfMemoryError: Java heap space\n")
-    records, told, _ = read(path)
-    assert told.host == "node-a"
+    records, log_profile, _ = read(path)
+    assert log_profile.host == "node-a"
     assert {record.host for record in records} == {None}
 
 
@@ -274,6 +274,6 @@ def test_a_field_that_only_some_records_have_is_no_host_of_theirs(tmp_path: Path
     shape = STRUCTURED["logfmt"]
     plain = "time=2026-11-20T10:15:00.500Z level=info msg=waiting\n" * 3
     path.write_text(structured(shape, ("kafka-1", "kafka-2")) + plain)
-    records, told, _ = read(tmp_path)
-    assert told.host == "worker-7"
+    records, log_profile, _ = read(tmp_path)
+    assert log_profile.host == "worker-7"
     assert {record.host for record in records} == {None}

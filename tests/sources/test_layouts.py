@@ -57,15 +57,15 @@ def test_a_reject_is_left_to_other_layouts(name: str, line: str) -> None:
 
 
 def test_a_message_is_over_at_its_logger_and_takes_no_torn_line_behind_it_for_its_own() -> None:
-    said = "[2026-11-20 10:15:30,123] INFO Left (reason: closed) (kafka.coordinator.group.GroupCoordinator)"
-    torn = f"{said}\n[2026-11-2 10:15:31] INFO Stopped (reason: torn) (kafka.server.KafkaServer)"
+    message = "[2026-11-20 10:15:30,123] INFO Left (reason: closed) (kafka.coordinator.group.GroupCoordinator)"
+    torn = f"{message}\n[2026-11-2 10:15:31] INFO Stopped (reason: torn) (kafka.server.KafkaServer)"
     found = layouts.parse(torn)
     assert found is not None
     assert found[1].message == "Left (reason: closed)"
 
 
 def test_the_trace_behind_a_logger_belongs_to_the_message() -> None:
-    said = "[2026-11-20 10:15:30,123] ERROR Failed (kafka.server.KafkaServer)"
-    found = layouts.parse(f"{said}\ncom.acme.Trouble: of two\nlines\n\tat com.acme.Main.main(Main.java:1)")
+    message = "[2026-11-20 10:15:30,123] ERROR Failed (kafka.server.KafkaServer)"
+    found = layouts.parse(f"{message}\ncom.acme.Trouble: of two\nlines\n\tat com.acme.Main.main(Main.java:1)")
     assert found is not None
     assert found[1].message == "Failed\ncom.acme.Trouble: of two\nlines\n\tat com.acme.Main.main(Main.java:1)"

@@ -65,8 +65,8 @@ def test_every_message_is_read_whole_however_it_was_pasted(shape: str, tmp_path:
 def test_lines_broken_at_any_column_are_joined_again(columns: int, inside: bool, indent: str) -> None:  # noqa: FBT001
     lines = [each.text for each in TOLD]
     text = cut(lines, columns, indent) if inside else wrapped(lines, max(columns, 60), indent)
-    told = [entry[2].text for entry in pastes.entries(iter([text.encode()]))]
-    assert told == lines
+    sentences = [entry[2].text for entry in pastes.entries(iter([text.encode()]))]
+    assert sentences == lines
 
 
 def test_each_record_says_on_which_line_of_the_paste_it_begins(tmp_path: Path) -> None:
@@ -169,14 +169,14 @@ def test_records_without_a_date_are_parted_and_a_header_that_stands_twice_is_one
 
 
 def test_lines_that_go_on_with_small_words_were_broken_between_words() -> None:
-    told = (
+    lines = (
         "[2026-11-21 02:10:29,340] INFO [GroupCoordinator 3]: Group ledger with generation 2 is now empty",
         "[2026-11-21 02:11:32,255] INFO [GroupMetadataManager brokerId=3] Group ledger transitioned to Dead",
         "[2026-11-21 02:11:32,257] INFO [GroupMetadataManager brokerId=3] Removed 6 expired offsets in 7 milliseconds.",
     )
-    text = wrapped(told, 90)
+    text = wrapped(lines, 90)
     assert {len(line) for line in text.splitlines()[::2]} == {90}, "as if they were broken at a column"
-    assert tuple(entry[2].text for entry in pastes.entries(iter([text.encode()]))) == told
+    assert tuple(entry[2].text for entry in pastes.entries(iter([text.encode()]))) == lines
 
 
 def test_a_word_before_a_bracket_within_a_cell_is_kafkas(tmp_path: Path) -> None:

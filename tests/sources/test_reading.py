@@ -331,8 +331,8 @@ def test_dates_without_a_year_are_of_the_last_one_before_the_file_was_written(
     """A log that is read half a year later lies as near to the next year's date as to its own."""
     lines = [f"{day} 10:15:30 node-1 app[81]: {kafka('10:15:30,123', 'started')[25:]}" for day in days]
     read = Read(tmp_path, {"messages": "".join(lines)})
-    told = [datetime.fromtimestamp((record.at or 0) / 1000, UTC).year for record in read.records["messages"]]
-    assert told == years
+    messages = [datetime.fromtimestamp((record.at or 0) / 1000, UTC).year for record in read.records["messages"]]
+    assert messages == years
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,8 @@ class OtterApp:
     def joined(self, number: int, time: str, leader: Thread, members: Sequence[Thread] = THREADS) -> None:
         """Everybody's JoinGroup is answered; the leader lists who takes part."""
         for thread in members:
-            told = generation(number, member_of(thread, self.lives[thread]))
-            self.consumer_says(thread, time, f"Successfully joined group with generation {told}")
+            identity = generation(number, member_of(thread, self.lives[thread]))
+            self.consumer_says(thread, time, f"Successfully joined group with generation {identity}")
         who = "".join(
             f"\n{NODES[node].removeprefix('otter-app-')}: ["
             + ", ".join(member_of(t, self.lives[t]) for t in members if t[0] == node)
@@ -71,24 +71,24 @@ class OtterApp:
 
     def sync_failed(self, number: int, time: str, thread: Thread, why: str) -> None:
         """A SyncGroup is refused."""
-        told = generation(number, member_of(thread, self.lives[thread]))
+        identity = generation(number, member_of(thread, self.lives[thread]))
         self.consumer_says(
-            thread, time, f"SyncGroup failed: {why} Need to re-join the group. Sent generation was {told}"
+            thread, time, f"SyncGroup failed: {why} Need to re-join the group. Sent generation was {identity}"
         )
 
     def expelled(self, number: int, time: str, thread: Thread) -> None:
         """A member learns that the coordinator does not know it any more, and comes back under a new id."""
         self.sync_failed(number, time, thread, "The coordinator is not aware of this member.")
-        told = "encountered UNKNOWN_MEMBER_ID from SYNC_GROUP response"
-        self.consumer_says(thread, time, f"Resetting generation and member id due to: {told}")
-        self.consumer_says(thread, time, f"Request joining group due to: {told}")
+        message = "encountered UNKNOWN_MEMBER_ID from SYNC_GROUP response"
+        self.consumer_says(thread, time, f"Resetting generation and member id due to: {message}")
+        self.consumer_says(thread, time, f"Request joining group due to: {message}")
         self.lives[thread] += 1
 
     def synced(self, number: int, time: str) -> None:
         """Everybody is given its tasks."""
         for thread in THREADS:
-            told = generation(number, member_of(thread, self.lives[thread]))
-            self.consumer_says(thread, time, f"Successfully synced group in generation {told}")
+            identity = generation(number, member_of(thread, self.lives[thread]))
+            self.consumer_says(thread, time, f"Successfully synced group in generation {identity}")
 
     def probes(self, time: str, due: str, thread: Thread) -> None:
         """The leader is not content and asks for a probing rebalance."""

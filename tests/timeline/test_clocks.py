@@ -84,8 +84,10 @@ def test_logs_of_several_processes_in_one_directory_have_a_clock_each() -> None:
         else e
         for e in story.events
     ]
-    told = {path: round((skew or 0) / 100) for path, skew in skews(story.timeline()).items() if path.startswith("apps")}
-    assert told == {"apps/c-1.log": 25, "apps/c-2.log": 0, "apps/c-3.log": 0}
+    skewed = {
+        path: round((skew or 0) / 100) for path, skew in skews(story.timeline()).items() if path.startswith("apps")
+    }
+    assert skewed == {"apps/c-1.log": 25, "apps/c-2.log": 0, "apps/c-3.log": 0}
 
 
 def restarted_static_member() -> Story:

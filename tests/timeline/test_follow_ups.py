@@ -11,12 +11,12 @@ def handed_over(release: Release = (3, 9), seen: Side = "both") -> Story:
     story.started("c-3", "01:09:58.000")
     story.rebalanced("01:10:00.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
     why = "need to revoke partitions [orders-1] as indicated by the current assignment and re-join"
-    told = (
+    message = (
         f"Request joining group due to: {why}"
         if release >= (3, 0)
         else "Need to revoke partitions [orders-1] and re-join the group"
     )
-    story.client("c-1", "01:10:00.520", told)
+    story.client("c-1", "01:10:00.520", message)
     reason = f"Leader {member_id('c-1')} re-joining group during Stable"
     return story.rebalanced(
         "01:10:00.530", reason + (f"; client reason: {why}" if release >= (3, 2) else ""), ["c-1", "c-2", "c-3"]

@@ -73,9 +73,9 @@ def librdkafka_stalls() -> Story:
             "delegating assign of 2 partition(s) to application on queue rd_kafka_cgrp_new: new assignment",
         ),
     ):
-        said = "CGRPJOINSTATE" if message.startswith("changed") else "ASSIGN"
-        colon = ":" if said == "ASSIGN" else ""
-        line = f'{said} [py-1#consumer-1] [thrd:main]: Group "payments"{colon} {message}'
+        text = "CGRPJOINSTATE" if message.startswith("changed") else "ASSIGN"
+        colon = ":" if text == "ASSIGN" else ""
+        line = f'{text} [py-1#consumer-1] [thrd:main]: Group "payments"{colon} {message}'
         story.line("py-1/app.log", time, line, level="DEBUG", logger="org.example.Rdkafka")
     return story
 

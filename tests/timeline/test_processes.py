@@ -28,10 +28,10 @@ def test_one_more_client_in_a_running_process_is_no_start_of_it() -> None:
     """A producer that an application creates on first use says its version, as every client does."""
     story = Story(seen="clients", generation=4)
     for generation, minute in ((4, "00"), (5, "10")):
-        told = story.of("c-1").joined(generation, story.id_of("c-1"))
+        after = story.of("c-1").joined(generation, story.id_of("c-1"))
         story.line("c-1/app.log", f"01:{minute}:00.000", story.of("c-1").joining())
-        assert told is not None
-        story.line("c-1/app.log", f"01:{minute}:03.000", told)
+        assert after is not None
+        story.line("c-1/app.log", f"01:{minute}:03.000", after)
         story.line("c-1/app.log", f"01:{minute}:30.000", "Kafka version: 3.9.0", logger=APP_INFO)
     assert [start.at for start in story.timeline().starts] == [ms("01:10:30.000")]
 

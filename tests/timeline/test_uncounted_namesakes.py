@@ -18,8 +18,8 @@ def worker(number: int) -> str:
 
 
 def comes(logs: Logs, seconds: float, number: int, generation: int, took: float) -> None:
-    told = f" (reason: Adding new member {worker(number)} with group instance id None)"
-    logs.coordinator(seconds, OPENED.format(generation - 1) + told)
+    message = f" (reason: Adding new member {worker(number)} with group instance id None)"
+    logs.coordinator(seconds, OPENED.format(generation - 1) + message)
     logs.coordinator(seconds + took, STABLE.format(generation))
 
 

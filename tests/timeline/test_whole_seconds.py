@@ -66,8 +66,8 @@ def test_a_clock_that_is_minutes_behind_is_set_right_all_the_same() -> None:
 
 
 def test_the_coordinators_lines_keep_the_milliseconds_that_they_have() -> None:
-    told = [((e.at or 0) - NOON) / 1000 for e in evicted_and_back().own if e.speaker.role == "broker"]
-    assert told == [8.991, 8.992, 10.199, 17.098, 17.754]
+    lines = [((e.at or 0) - NOON) / 1000 for e in evicted_and_back().own if e.speaker.role == "broker"]
+    assert lines == [8.991, 8.992, 10.199, 17.098, 17.754]
 
 
 def test_a_few_lines_that_happen_to_end_in_zeros_prove_no_layout() -> None:
