@@ -159,20 +159,19 @@ def test_logs_are_summed_up_and_old_files_go(run: Run, tmp_path: Path, monkeypat
         rf.tables(output, version=99)
 
 
-def test_who_may_not_delete_is_told_that_the_tables_grow(logs: Path, tmp_path: Path) -> None:
-    program = """
-import sys
-from rebalance_forensics.job import main
-from rebalance_forensics.pipeline.inputs.stores import Store
-def forbidden(store, path):
-    raise PermissionError(13, "Permission denied", path)
-Store.delete = Store.delete_tree = forbidden
-sys.exit(max(main(sys.argv[1:]) for _ in range(2)))
-"""
-    given = ["--engine", "local", "--input", str(logs), "--output", str(tmp_path / "tables"), "--since", SINCE]
-    done = subprocess.run([sys.executable, "-c", program, *given], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "cannot be deleted: Permission denied; let this user delete there." in done.stderr
+def test_who_may_not_delete_is_told_that_the_tables_grow(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def forbidden(_store: Store, path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    run(SINCE, UNTIL, output=tmp_path / "undisturbed")
+    monkeypatch.setattr(Store, "delete", forbidden)
+    monkeypatch.setattr(Store, "delete_tree", forbidden)
+    for until in ("2026-03-02", UNTIL):
+        (note,) = run(SINCE, until).notes
+        assert "cannot be deleted: Permission denied; let this user delete there." in note
+    assert rows(tmp_path / "tables") == rows(tmp_path / "undisturbed")
 
 
 def as_an_earlier_release_left_them(output: Path, cluster: str = "default") -> None:
@@ -193,10 +192,13 @@ def test_tables_of_an_earlier_release_are_taken_over_as_they_lie(run: Run, tmp_p
     run(SINCE, "2026-03-03")
     before, files = rows(output), {path: path.stat().st_mtime_ns for path in output.glob("[!_]*/date=*/*/*.parquet")}
     as_an_earlier_release_left_them(output)
+    (output / "_alerts" / "cafe").mkdir(parents=True)
+    (output / "_alerts" / "cafe" / "messages.json").write_text("[]")
     assert len(fleet_tables(str(output), None).incidents) == len(before["incidents"])
     assert rows(output) == before
     outcome = run(SINCE, "2026-03-03")
     assert (outcome.summary["scanned"], outcome.summary["days"]) == (0, 0)
+    assert edition_of(Store(str(output))).named.untold == ["cafe"]
     assert rows(output) == before
     assert all(path.stat().st_mtime_ns == at for path, at in files.items() if path.is_file())
     run(SINCE, UNTIL)

@@ -198,7 +198,8 @@ def _address(store: Store, table: Table) -> str:
     scheme, _, rest = store.uri.partition("://")
     scheme = {"gcs": "gs"}.get(scheme, ALIASES.get(scheme, scheme))
     # pyarrow's URIs may hold users, servers and regions, which delta-rs takes as options.
-    return f"{scheme}://{store.place(table.name)[1] if scheme in ('s3', 'gs') else f'{rest}/{table.name}'}"
+    place = store.place(table.name)[1] if scheme in ("s3", "gs") else f"{rest.rstrip('/')}/{table.name}"
+    return f"{scheme}://{place}"
 
 
 def _options(store: Store) -> dict[str, str]:

@@ -308,7 +308,8 @@ def _plain_edition(store: Store) -> Edition:
     for file in store.files(_COVERAGE):
         with undamaged(store.uri, file.path):
             covered.setdefault(unquote(file.path.split("/")[1]), []).extend(json.loads(store.read(file.path)))
-    return Edition(store=store, named=replace(_NONE, covered=covered), known=known)
+    untold = tuple(run for run in store.directories(OUTBOX) if run != "sent")
+    return Edition(store=store, named=replace(_NONE, covered=covered, untold=untold), known=known)
 
 
 def forget_unfinished(edition: Edition, scope: str) -> None:
