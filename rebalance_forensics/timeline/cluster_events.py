@@ -18,7 +18,7 @@ from rebalance_forensics.timeline.coverage import LogsRead
 from rebalance_forensics.timeline.event_index import EventIndex, distinct
 from rebalance_forensics.timeline.group_attribution import is_of_a_process, names_in, streams_client_of
 from rebalance_forensics.timeline.identity.copied_logs import without_copies
-from rebalance_forensics.timeline.identity.log_writers import instance_of, with_brokers, with_roles
+from rebalance_forensics.timeline.identity.log_writers import instance_of, with_brokers, with_homes, with_roles
 from rebalance_forensics.timeline.identity.names import application_of, has_unique_suffix, streams_client
 from rebalance_forensics.timeline.identity.participants import Participants, home_of, member_ids_in, place_name
 from rebalance_forensics.timeline.orchestration import Orchestration
@@ -39,7 +39,7 @@ class UngroupedEvents:
     def __init__(self, events: Iterable[Event] = (), logs: LogsRead = MappingProxyType({})) -> None:
         self.logs = logs
         """The extent of each log of the cluster, on its own clock."""
-        all_events = tuple(_dated_by_start(events))
+        all_events = with_homes(tuple(_dated_by_start(events)), logs)
         reported = [event for event in all_events if isinstance(event, ev.OF_THE_ORCHESTRATOR)]
         self.orchestration = Orchestration(reported)
         """What orchestrators report of pods, whichever cluster their members are connected to."""

@@ -206,12 +206,13 @@ def test_a_brokers_container_at_its_memory_limit_is_behind_its_death(unpacked: U
     assert [link.what for link in cause.behind] == ["oom-kill"]
 
 
-def test_the_kernel_that_killed_a_broker_is_behind_its_death(unpacked: Unpacked, tmp_path: Path) -> None:
+def test_the_kernel_that_killed_a_broker_is_behind_its_death_whatever_its_machine_is_called(
+    unpacked: Unpacked, tmp_path: Path
+) -> None:
     def killed(at: int, _: int) -> str:
         when = datetime.fromtimestamp(at / 1000, UTC)
-        return (
-            f"{when:%b %d %H:%M:%S} broker-1 kernel: [ 42.1] Out of memory: Killed process 4242 (java) total-vm:83886kB"
-        )
+        how = "Out of memory: Killed process 4242 (java) total-vm:83886kB"
+        return f"{when:%b %d %H:%M:%S} ip-10-0-3-7 kernel: [ 42.1] {how}"
 
     cause = of_broker(unpacked, "broker-killed-4.1.1", tmp_path, "kern.log", killed)
     assert [link.what for link in cause.behind] == ["oom-kill"]

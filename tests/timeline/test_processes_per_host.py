@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
+from rebalance_forensics.timeline.clocks.file_clocks import Place
+from rebalance_forensics.timeline.identity.log_writers import with_homes
 from tests.kafka_words import member_id
 from tests.story import Story, clock, ms
 from tests.streams_group import two_nodes
@@ -76,3 +80,34 @@ def test_an_exception_in_the_log_of_another_application_is_nobodys_here() -> Non
         if "c-2" in event.speaker.file:
             story.events[place] = replace(event, speaker=replace(event.speaker, host="us"))
     assert story.causes() == []
+
+
+BROKERS: list[Place] = [(f"broker-{n}/server.log", f"broker-{n}") for n in (1, 2)]
+
+
+def homes(files: Sequence[str], logs: Sequence[Place], host: str = "ip-10-0-3-7") -> list[str | None]:
+    """The hosts to which kernel lines of one machine are tied, file by file."""
+    story = Story()
+    for file in files:
+        story.line(file, "01:00:00.000", "Out of memory: Killed process 42 (java)", logger="kernel")
+    kills = [replace(e, speaker=replace(e.speaker, host=host)) for e in story.events]
+    return [event.speaker.host for event in with_homes(kills, [*logs, *((file, host) for file in files)])]
+
+
+def test_a_kernel_log_is_of_the_host_whose_logs_lie_beside_it_whatever_the_machine_is_called() -> None:
+    assert homes(["broker-2/kern.log"], BROKERS) == ["broker-2"]
+    assert homes(["broker-2/var/log/kern.log"], BROKERS) == ["broker-2"]
+
+
+def test_a_kernel_log_beside_the_logs_of_several_hosts_or_of_the_only_one_keeps_the_name_of_its_machine() -> None:
+    unknown = ["ip-10-0-3-7"]
+    assert homes(["kern.log"], BROKERS) == unknown
+    assert homes(["case-7/kern.log"], [("case-7/server.log", "case-7")]) == unknown
+
+
+def test_a_machine_whose_kernel_logs_lie_in_two_folders_is_neither_host() -> None:
+    assert homes(["broker-1/kern.log", "broker-2/kern.log"], BROKERS) == ["ip-10-0-3-7"] * 2
+
+
+def test_a_kernel_log_of_a_host_that_has_other_logs_elsewhere_is_of_that_host() -> None:
+    assert homes(["broker-2/kern.log"], [*BROKERS, ("web/app.log", "ip-10-0-3-7")]) == ["ip-10-0-3-7"]

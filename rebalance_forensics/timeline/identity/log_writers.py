@@ -332,6 +332,39 @@ class _MemberId(_Extent):
         return overlap is not None and overlap > margin
 
 
+def with_homes(events: Sequence[Event], logs: Iterable[Place]) -> Sequence[Event]:
+    """The events, those of a kernel, a supervisor or a JVM under the name of the host whose logs lie beside them.
+
+    A machine may call itself otherwise than its folder is called (`ip-10-0-3-7` in `broker-2/kern.log`). It is that
+    host where the logs nearest to it are of one host, others of another one, and no line elsewhere is of that name.
+    """
+    written = {place_of(event) for event in events if isinstance(event, ev.OF_THE_HOST)}
+    files = sets_by_key((host, file) for file, host in (*written, *logs) if host is not None)
+    beside = {file for file, _ in written}
+    named = {(tuple(file.split("/")[:-1]), host) for host in files for file in files[host] - beside}
+    if len({host for _, host in named}) < 2:
+        return events
+    strangers = {host for _, host in written if host is not None} - {host for _, host in named}
+    homes = {host: set().union(*(_nearest(file, named) for file in files[host])) for host in strangers}
+    whose = Counter(chain.from_iterable(homes.values()))
+    known = {host: min(of_host) for host, of_host in homes.items() if len(of_host) == 1 and whose[min(of_host)] == 1}
+    return [_at_home(event, known) for event in events] if known else events
+
+
+def _at_home(event: Event, homes: Mapping[str, str]) -> Event:
+    home = homes.get(event.speaker.host or "") if isinstance(event, ev.OF_THE_HOST) else None
+    return event if home is None else replace(event, speaker=replace(event.speaker, host=home))
+
+
+def _nearest(file: str, named: Iterable[tuple[tuple[str, ...], str]]) -> set[str]:
+    """The hosts of the logs that share the most folders with a file; none where they share none."""
+    folders = tuple(file.split("/")[:-1])
+    for depth in range(len(folders), 0, -1):
+        if hosts := {host for parts, host in named if parts[:depth] == folders[:depth]}:
+            return hosts
+    return set()
+
+
 def with_roles(events: Sequence[Event], others: Sequence[Event]) -> Sequence[Event]:
     """The events, those of unknown role with the one that most lines of their log show, in `events` and `others`."""
     if all(event.speaker.role != "unknown" for event in events):
