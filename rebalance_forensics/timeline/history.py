@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from heapq import merge
 from itertools import chain, islice
 from operator import attrgetter
@@ -20,14 +20,23 @@ from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.names import streams_client, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import late_joins
-from rebalance_forensics.timeline.model import GroupHistory, Identity, Lane, Mark, RunningVersion, Span, SpanKind
+from rebalance_forensics.timeline.model import (
+    Generation,
+    GroupHistory,
+    Identity,
+    Lane,
+    Mark,
+    RunningVersion,
+    Span,
+    SpanKind,
+)
 from rebalance_forensics.timeline.orchestration import application_names
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
 from rebalance_forensics.timeline.ownership.owners import ownership_of
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by_key
 from rebalance_forensics.timeline.timeouts import owner_of
 from rebalance_forensics.timeline.unnamed_groups import is_named
-from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, SESSION_MS
 
 SHOWN_SETTINGS = (
     "group.protocol", "session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms", "max.poll.records",
@@ -190,14 +199,16 @@ def _lanes_of_participant(timeline: Timeline, participant: Participant, marks: M
     yield Lane(
         name=participant.name, kind=participant.kind, spans=tuple(spans), marks=tuple(marks.get(participant.name, ()))
     )
-    ids = grouped(participant.member_ids if participant.threads else (), streams_thread)
+    ids = grouped(participant.member_ids if participant.threads else (), partial(_thread_of, timeline))
     for thread in sorted(participant.threads):
-        generations = tuple(_generation_spans(timeline, ids.get(thread, ())))
-        if generations or marks.get(thread):
+        generations = [*_generation_spans(timeline, ids.get(thread, ()))]
+        away = [d for d in timeline.departures.of(participant) if _thread_of(timeline, d.member) == thread]
+        lost = [span for d in away for span in (*_until_departure(timeline, d), _away(d, generations))]
+        if generations or lost or marks.get(thread):
             yield Lane(
                 name=thread,
                 kind="thread",
-                spans=generations,
+                spans=tuple(sorted([*generations, *lost], key=lambda s: (s.started_at, s.kind))),
                 marks=tuple(marks.get(thread, ())),
                 owner=participant.name,
             )
@@ -212,8 +223,36 @@ def _spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
         yield Span(started_at=pause.started_at, ended_at=pause.ended_at, kind="paused", label=label)
     yield from _unavailable_spans(timeline, participant)
     for departure in timeline.departures.of(participant):
-        back = departure.returned.at if departure.returned else None
-        yield Span(started_at=departure.at, ended_at=back, kind="away", label=f"gone: {departure.why}")
+        if not _is_of_one_thread(timeline, departure):
+            yield _away(departure)
+
+
+def _away(departure: Departure, generations: Sequence[Span] = ()) -> Span:
+    """The span after a departure, until the next of these generations; without any, until the participant is back."""
+    joined = (span.started_at for span in generations if span.started_at > departure.at)
+    back = min(joined, default=None) if generations else departure.returned.at if departure.returned else None
+    return Span(started_at=departure.at, ended_at=back, kind="away", label=f"gone: {departure.why}")
+
+
+def _is_of_one_thread(timeline: Timeline, departure: Departure) -> bool:
+    """True where other threads of the instance stayed in the group, so that its process ran on."""
+    participant = departure.participant
+    if _thread_of(timeline, departure.member) not in participant.threads:
+        return False
+    near = timeline.departures.of(participant).between(departure.at - SESSION_MS, departure.at + SESSION_MS)
+    last = _listed_generations(timeline).last(departure.at)
+    present = {_thread_of(timeline, m.member_id) for m in (last.members if last else ())} & participant.threads
+    return not present <= {_thread_of(timeline, d.member) for d in near}
+
+
+def _thread_of(timeline: Timeline, member_id: str | None) -> str | None:
+    # Member ids of KIP-1071 are random: the thread's own log shows whose it is.
+    return streams_thread(timeline.participants.client_of(member_id) or member_id) if member_id else None
+
+
+@answered_once
+def _listed_generations(timeline: Timeline) -> TimeIndex[Generation]:
+    return TimeIndex([g for g in timeline.generations if g.members], lambda g: g.completed_at or g.started_at or 0)
 
 
 def _generation_spans(timeline: Timeline, member_ids: Collection[str]) -> Iterator[Span]:
@@ -253,7 +292,8 @@ def _pauses_by_name(timeline: Timeline) -> dict[str | None, list[int]]:
 def _unavailable_spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
     """The spans in which a member could not read before the group removed it, or held up a join barrier."""
     for departure in timeline.departures.of(participant):
-        yield from _until_departure(timeline, departure)
+        if not _is_of_one_thread(timeline, departure):
+            yield from _until_departure(timeline, departure)
     for join in late_joins(timeline).get(participant, ()):
         begin = join.rebalance.started_at
         yield Span(

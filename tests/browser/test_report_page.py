@@ -57,6 +57,19 @@ def test_a_click_on_a_fault_shows_its_line_and_lights_its_chain(opened: Opener) 
     assert one.page.locator(".lit").count() == 0
 
 
+def test_the_lines_of_a_mark_go_when_a_reader_scrolls_on(opened: Opener) -> None:
+    one = opened(crash_report())
+    one.page.mouse.click(*on_mark(one, "fault"))
+    panel = one.page.locator("#panel")
+    lane = one.page.locator(f"{FIRST_PICTURE} .dot.fault").first.bounding_box()
+    box = panel.bounding_box()
+    assert lane
+    assert box
+    assert lane["y"] + lane["height"] <= box["y"]
+    one.page.evaluate("scrollBy(0, innerHeight)")
+    one.page.wait_for_function("document.getElementById('panel').hidden")
+
+
 def test_a_click_on_a_generation_shows_the_lines_of_its_time(opened: Opener) -> None:
     one = opened(crash_report())
     one.page.locator(f"{FIRST_PICTURE} .bar.rebalancing").last.scroll_into_view_if_needed()

@@ -149,11 +149,20 @@ def test_a_follow_up_whose_begin_no_line_tells_is_drawn_where_it_ends() -> None:
 def test_the_legend_holds_what_is_drawn_and_nothing_else() -> None:
     quiet = with_generations(a_generation(7, 60, 62), lanes=(replace(payments().lanes[0], marks=()),))
     assert [meaning for _, meaning in legend(history_picture(quiet), "members")] == [
-        *("rebalancing", "generation stable", "broker coordinates")
+        *("rebalancing", "stable; of a broker: coordinates")
     ]
     labels = [meaning for _, meaning in legend(first_picture(crash_report()), "members")]
-    assert {"member", "leads", "paused", "away", "fault"} <= set(labels)
+    assert {"member", "leads", "partitions unread (height = count)", "not in the group", "fault"} <= set(labels)
     assert "follow-up rebalance" not in labels
+
+
+def test_a_lane_says_so_where_its_member_is_not_in_the_group() -> None:
+    span = Span(started_at=at(62), ended_at=at(63), kind="member", label="generation 7", generation=7)
+    lane = replace(next(lane for lane in payments().lanes if lane.kind == "client"), spans=(span,), marks=())
+    bars = row_of(history_picture(with_generations(a_generation(7, 60, 70), lanes=(lane,))), lane.name).bars
+    assert [bar.label for bar in bars if bar.kind == "absent"] == [
+        *("not in the group yet", "not in the group, as far as the logs show")
+    ]
 
 
 def test_a_crowd_of_marks_is_drawn_small_and_many_at_one_moment_are_not() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from tests.conftest import SAMPLES
 from tests.diagnosis.expiries import evicted
-from tests.diagnosis.threads import shop
+from tests.diagnosis.threads import PROCESS, Application, shop
 from tests.incidents.sample import report_of
 from tests.kafka_words import member_id
 from tests.story import Story
@@ -97,3 +97,22 @@ def test_a_member_is_unable_for_as_long_as_its_own_session_lasts(session_ms: int
     assert unable.ended_at is not None
     # Half an interval later than the earliest time of its last heartbeat: the middle of what is possible.
     assert unable.ended_at - unable.started_at == session_ms - 3_000 // 2
+
+
+def lanes_after_losing(*lost: int) -> dict[str, list[str]]:
+    """An instance with two threads loses some of them: what its lanes show, by their names, without generations."""
+    app = Application(group="shop", seen="brokers")
+    threads = [app.consumer(1, 1), app.consumer(1, 2), app.consumer(2, 1)]
+    app.formed(*threads)
+    for number in lost:
+        app.broker("01:05:00.000", app.words.failed(app.id_of(app.consumer(1, number))))
+    app.goes_on("01:06:00.000")
+    lanes = (lane for lane in app.history().lanes if lane.kind != "broker" and PROCESS[2] not in lane.name)
+    return {lane.name: sorted({s.kind for s in lane.spans} - {"joining", "member"}) for lane in lanes}
+
+
+def test_a_lost_thread_stands_in_its_own_lane_and_a_lost_instance_in_all_of_its_lanes() -> None:
+    app = Application(group="shop")
+    instance, first, second = PROCESS[1], app.thread(1, 1), app.thread(1, 2)
+    assert lanes_after_losing(2) == {instance: [], first: [], second: ["away"]}
+    assert all("away" in kinds for kinds in lanes_after_losing(1, 2).values())

@@ -77,7 +77,7 @@ def draw(
         [
             list(_generation_bars(history, window, links)),
             list(share_bars(history, window, links)),
-            *(list(_bars(lane, window, links)) for lane in lanes),
+            *([*_blanks(lane, window), *_bars(lane, window, links)] for lane in lanes),
             *(partition_bars for _, _, partition_bars in partitions),
         ],
         budget,
@@ -184,6 +184,21 @@ def _bars(ready: ReadyLane, window: shapes.Window, links: Links) -> Iterator[sha
         yield _bar(links.shown_as(span.kind, incident), span, window, incident)
         if span.kind == "member" and span.generation in ready.led:
             yield _bar("leading", span, window, None)
+
+
+def _blanks(ready: ReadyLane, window: shapes.Window) -> Iterator[shapes.Bar]:
+    """What a lane shows where nothing is known to have taken place: a thin line with a word."""
+    broker = ready.lane.kind == "broker"
+    at, words = window.start, "does not coordinate the group" if broker else "not in the group yet"
+    for span in ready.spans.touching(window.start, window.end):
+        if span.kind in ("paused", "restoring"):
+            continue
+        if span.started_at > at and ready.lane.spans:
+            yield window.bar("absent", at, span.started_at, words)
+        words = words if broker else "not in the group, as far as the logs show"
+        at = window.end if span.ended_at is None else max(at, span.ended_at)
+    if at < window.end:
+        yield window.bar("absent", at, window.end, words if ready.lane.spans else "no line shows it in the group")
 
 
 def _bar(kind: str, span: Span, window: shapes.Window, incident: int | None) -> shapes.Bar:

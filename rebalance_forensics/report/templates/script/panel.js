@@ -1,4 +1,4 @@
-let opener = null, panelLines = [];
+let opener = null, panelLines = [], panelAt = 0;
 
 const marked = (parent, text, wanted) => {
   const low = text.toLowerCase();
@@ -42,6 +42,7 @@ const showPanel = (title, note, numbers) => {
   listLines();
   if ($("panel").hidden) opener = document.activeElement;
   $("panel").hidden = false;
+  panelAt = scrollY;
   tip("");
   $("says").textContent = `${title}. ${note}`;
 };
@@ -51,6 +52,8 @@ const hidePanel = () => {
   for (const picture of pictures.values()) picture.light(null);
   if (opener) opener.focus({ preventScroll: true });
 };
+// It belongs to what was clicked: once a reader has scrolled on from that, it would cover something else.
+const leavePanel = () => { if (Math.abs(scrollY - panelAt) > innerHeight / 6) hidePanel(); };
 const tip = (text, x, y) => {
   const box = $("tip");
   box.hidden = !text;

@@ -140,7 +140,9 @@ class Picture {
   uncover(row) {
     const lane = this.chart.getBoundingClientRect().top + (this.shown.indexOf(row) + 1) * LANE;
     const covered = lane + 8 - $("panel").getBoundingClientRect().top;
-    if (covered > 0 && !$("panel").hidden) scrollBy({ top: covered });
+    if (covered <= 0 || $("panel").hidden) return;
+    panelAt = scrollY + covered;
+    scrollBy({ top: covered, behavior: "instant" });
   }
   light(incident, found) {
     for (const node of all(".hit, .cursor", this.chart)) node.classList.remove("hit", "cursor");

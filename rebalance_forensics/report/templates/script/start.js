@@ -20,6 +20,7 @@ $("clear-filters").addEventListener("click", clearFilters);
 $("zone").addEventListener("click", switchZone);
 $("panel-search").addEventListener("input", listLines);
 $("panel-close").addEventListener("click", hidePanel);
+addEventListener("scroll", leavePanel, { passive: true });
 addEventListener("keydown", (event) => { if (event.key === "Escape") { tip(""); hidePanel(); } });
 for (const chain of chains) {
   for (const link of all("[data-at]", chain)) {
