@@ -34,7 +34,7 @@ from rebalance_forensics.pipeline.read_plan import refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.report_assembly import relate_incidents
 from rebalance_forensics.pipeline.results import CasesInMemory
-from rebalance_forensics.pipeline.schemas import object_of
+from rebalance_forensics.pipeline.schemas import TaskMessages, object_of
 from rebalance_forensics.pipeline.stats import Failure, SplitLines, SplitStats
 from rebalance_forensics.pipeline.tables.rows import incident_rows
 from rebalance_forensics.pipeline.tables.schemas import EVENTS, MADE_OF_EVENTS, PENDING, RUNS, Cells
@@ -110,25 +110,16 @@ def _edition(options: JobOptions, store: Store) -> Edition:
 
 
 def _run(run: Run, ahead: ReadAhead | None) -> tuple[Outcome, Edition]:
-    scope = run.options.scope
     with stage("scan"):
         scanned = scan_tables(run) if run.options.columns else scan_files(run, ahead)
-    ledger = scanned.ledger
-    days = chosen_days(
-        run.edition.coverage(scope), run.interval,
-        changed_spans(scanned.spans, ledger.replaced, ledger.grown, ledger.dropped),
-        run.edition.dates(EVENTS, scope) | run.edition.dates(PENDING, scope),
-        heard=newly_heard(ledger.removed, ledger.added), again=scanned.losses.days,
-        lookback_ms=run.options.lookback_ms, lookahead_ms=run.options.lookahead_ms,
-    )  # fmt: skip
     with stage("explain"):
-        outcome = _investigate(run, days, scanned)
+        days, outcome = _explain(run, scanned)
     outcome.errors, outcome.notes = scanned.errors, [*scanned.losses.notes, *_output_among_inputs(run.options)]
     with stage("write findings"):
         _write_findings(run, outcome)
         untold = _add_publications(run, outcome)
     outcome.summary = _summary(run, outcome, scanned, days)
-    ledger.write(run.draft)
+    scanned.ledger.write(run.draft)
     _add_to_runs(run, outcome.summary)
     run.tenure.renew()
     with stage("commit"):
@@ -171,6 +162,29 @@ def _tidied(run: Run, edition: Edition) -> list[str]:
     return editions.tidy(run.edition, edition)
 
 
+def _explain(run: Run, scanned: Scanned) -> tuple[Days, Outcome]:
+    # Events are dealt to dates by the times they print. Where the clocks of a group's logs turn out to lie hours apart,
+    # the lines of one moment are of two dates, and each investigation must look that much further ahead to see both.
+    ledger, apart_ms = scanned.ledger, 0
+    changed = changed_spans(scanned.spans, ledger.replaced, ledger.grown, ledger.dropped)
+    scope = run.options.scope
+    stored = run.edition.dates(EVENTS, scope) | run.edition.dates(PENDING, scope)
+    while True:
+        days = chosen_days(
+            run.edition.coverage(scope), run.interval, changed, stored, heard=newly_heard(ledger.removed, ledger.added),
+            again=scanned.losses.days, lookback_ms=run.options.lookback_ms,
+            lookahead_ms=run.options.lookahead_ms + apart_ms,
+        )  # fmt: skip
+        answers = _investigate(run, days, scanned)
+        furthest = max((int(text) for what, text in answers if what == "apart"), default=0)
+        if furthest <= apart_ms:
+            return days, _outcome(run, answers)
+        apart_ms = furthest
+        for what, text in answers:
+            if what == "file":
+                run.store.delete(text)
+
+
 def _output_among_inputs(options: JobOptions) -> Iterator[str]:
     for given in options.inputs:
         if not options.columns and lies_within(options.output, given):
@@ -193,7 +207,7 @@ def _refuse_backwards(since: int, until: int) -> None:
         )
 
 
-def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
+def _investigate(run: Run, days: Days, scanned: Scanned) -> TaskMessages:
     store, scope, edition = run.store, run.options.scope, run.edition
     for table in (EVENTS, PENDING):
         run.draft.replace(table, edition.partitions(table, days.written, scope))
@@ -205,10 +219,9 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
         for files in edition.partitions(table, days.read, scope).values()
         for path in files
     ]
-    outcome = Outcome(summary={}, interval=run.interval)
     sources = [*scanned.files, *known]
     if not sources or not days.written:
-        return outcome
+        return []
     shards = shard_keys(max(run.engine.workers, scanned.events // EVENTS_A_SHARD))
     number = min(run.engine.workers * 4, len(sources))
     portions = tuple(tuple(sources[hand::number]) for hand in range(number))
@@ -221,7 +234,11 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> Outcome:
     )  # fmt: skip
     # The next run finds by this that the files which follow may be nobody's.
     store.write(f"{run.work}/begun", b"")
-    answers = run.engine.investigate(deal, what)
+    return run.engine.investigate(deal, what)
+
+
+def _outcome(run: Run, answers: TaskMessages) -> Outcome:
+    outcome = Outcome(summary={}, interval=run.interval)
     run.draft.put(text for what_, text in answers if what_ == "file")
     outcome.defects = list(dict.fromkeys(text for what_, text in answers if what_ == "defect"))
     outcome.dated = _dated_incidents(

@@ -27,6 +27,7 @@ from rebalance_forensics.pipeline.stats import SplitStats
 from rebalance_forensics.pipeline.tables.rows import moment
 from rebalance_forensics.pipeline.tables.schemas import EVENTS, INPUTS, MADE_OF_EVENTS, PENDING, Cells
 from rebalance_forensics.records import DAY_MS
+from rebalance_forensics.report.wording import count
 
 
 @dataclass(slots=True)
@@ -37,6 +38,8 @@ class Harvest:
     spans: Spans = field(default_factory=dict)
     files: list[str] = field(default_factory=list)
     events: int = 0
+    undated: int = 0
+    """Events that no line dates: of logs that print no times."""
 
     def add(self, messages: TaskMessages) -> list[SplitStats]:
         """Take in what some tasks reported; the counts among it."""
@@ -45,6 +48,7 @@ class Harvest:
         for share in (json.loads(text) for what, text in messages if what == "scan"):
             self.files.append(share["file"])
             self.events += share["events"]
+            self.undated += share["undated"]
             for path, days in share["spans"].items():
                 for day, span in days.items():
                     widen(self.spans, path, day, *span)
@@ -67,6 +71,11 @@ def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
     plan = plan_scan(read, found, run.options.reading, errors=looked.errors, workers=run.engine.workers)
     harvest = Harvest()
     harvest.add(_read(run, plan, ahead, fully_read(parts, plan)))
+    if harvest.undated:
+        losses.notes.append(
+            f"without a time, {count(harvest.undated, 'line')} about consumer groups could not be put into the tables; "
+            "analyze reads such logs."
+        )
     stats = [*(settled.stats for settled in plan.settled.values()), *harvest.stats]
     replaced = _replaced(plan, found)
     ids = {path: identity.file_id for path, identity in found.fresh.items()}

@@ -19,7 +19,7 @@ from rebalance_forensics.job.steps.engines import InProcess
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.pipeline.tables.rows import history_rows, incident_rows
-from rebalance_forensics.pipeline.tables.schemas import FINDINGS, INCIDENTS, UNREAD, Table
+from rebalance_forensics.pipeline.tables.schemas import FINDINGS, GENERATIONS, INCIDENTS, PAUSES, UNREAD, Table
 from rebalance_forensics.report.model import Report
 from tests.incidents.sample import LOCAL, Sample, all_samples, report_of
 from tests.job.conftest import rows
@@ -27,6 +27,7 @@ from tests.job.conftest import rows
 WHENEVER = ("--since", "2000-01-01", "--until", "2090-01-01")
 STAMP = re.compile(r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),\d{3}\]", re.MULTILINE)
 Told = list[dict[str, Any]]
+COMPARED = (INCIDENTS, FINDINGS, GENERATIONS, PAUSES, UNREAD)
 
 
 def job(logs: Path, output: Path) -> int:
@@ -39,10 +40,7 @@ def in_report(report: Report) -> Mapping[str, Told]:
     """What a report tells, as rows of the tables."""
     of_incidents = [each for incident in report.incidents for each in incident_rows(incident)]
     all_rows = [*of_incidents, *(each for group in report.groups for each in history_rows(group))]
-    return {
-        table.name: _stored([row for name, row in all_rows if name is table], table)
-        for table in (INCIDENTS, FINDINGS, UNREAD)
-    }
+    return {table.name: _stored([row for name, row in all_rows if name is table], table) for table in COMPARED}
 
 
 def _stored(cells: Told, table: Table) -> Told:
@@ -51,9 +49,8 @@ def _stored(cells: Told, table: Table) -> Told:
 
 def in_tables(output: Path) -> Mapping[str, Told]:
     """What the tables tell."""
-    tables = (INCIDENTS, FINDINGS, UNREAD)
-    found = rows(output, [table.name for table in tables])
-    return {table.name: _ordered(found[table.name], table) for table in tables}
+    found = rows(output, [table.name for table in COMPARED])
+    return {table.name: _ordered(found[table.name], table) for table in COMPARED}
 
 
 def _ordered(found: Told, table: Table) -> Told:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze
+from rebalance_forensics.pipeline.tables.rows import history_rows
 from tests.job.conftest import Rows, Run, rows
 from tests.job.days import START, failure, line
 
@@ -52,33 +55,48 @@ def put(logs: Path, *, broker_east: int, client_east: int | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("broker_east", "client_east"), [(-11, None), (3, None), (5, None), (13, None), (0, 5), (0, -9), (7, 7)]
+    ("broker_east", "client_east"), [(-11, None), (3, None), (5, None), (9, None), (13, None), (0, 5), (0, -9), (7, 7)]
 )
-def test_no_row_is_lost_between_the_date_a_log_prints_and_the_date_in_utc(
+def test_a_row_is_of_one_date_though_the_clocks_are_further_apart_than_the_job_looks_ahead(
     run: Run, logs: Path, tmp_path: Path, broker_east: int, client_east: int | None
 ) -> None:
-    for table in ("utc", "local"):
-        if table == "local":
-            put(logs, broker_east=broker_east, client_east=client_east)
-        # An investigation sees both logs only where it looks as far ahead as their clocks are apart.
-        run("2026-02-25", "2026-03-06", "--lookahead", "16h", output=tmp_path / table)
+    run("2026-02-25", "2026-03-06", output=tmp_path / "utc")
+    put(logs, broker_east=broker_east, client_east=client_east)
+    run("2026-02-25", "2026-03-06", output=tmp_path / "local")
     of_utc, of_local = rows(tmp_path / "utc"), rows(tmp_path / "local")
     shift = timedelta(hours=broker_east if broker_east == client_east else 0)
     for table in ("generations", "pauses", "unread", "incidents"):
         assert _starts(of_local, table, shift) == _starts(of_utc, table, timedelta(0)) != [], table
 
 
-@pytest.mark.parametrize("broker_east", [3, 5, 9, 13])
-def test_no_row_is_lost_where_the_clocks_are_further_apart_than_the_job_looks_ahead(
-    run: Run, logs: Path, tmp_path: Path, broker_east: int
+@pytest.mark.parametrize("late", [timedelta(hours=9), timedelta(minutes=-17), timedelta(days=3)])
+def test_start_times_that_disagree_with_their_lines_cost_the_tables_no_row(
+    run: Run, logs: Path, tmp_path: Path, late: timedelta
 ) -> None:
-    run("2026-02-25", "2026-03-06", output=tmp_path / "utc")
-    put(logs, broker_east=broker_east, client_east=None)
-    run("2026-02-25", "2026-03-06", output=tmp_path / "local")
-    of_utc, of_local = rows(tmp_path / "utc"), rows(tmp_path / "local")
-    for table in ("generations", "pauses", "unread", "incidents"):
-        missing = set(_starts(of_utc, table, timedelta(0))) - set(_starts(of_local, table, timedelta(0)))
-        assert not missing, table
+    log = logs / "broker-1" / "server.log"
+    at = NIGHT - timedelta(minutes=1)
+    log.write_text(
+        f"[{at:%Y-%m-%d %H:%M:%S},000] INFO Kafka startTimeMs: {round((at - late).timestamp() * 1000)} "
+        "(org.apache.kafka.common.utils.AppInfoParser)\n" + log.read_text()
+    )
+    assert_tables_have_all_rows(run, logs, tmp_path / "tables")
+
+
+def test_a_line_without_a_time_is_of_the_date_of_the_line_before_it(run: Run, logs: Path, tmp_path: Path) -> None:
+    log = logs / "client" / "app.log"
+    first, second, *others = log.read_text().splitlines(keepends=True)
+    log.write_text("".join([first, second[second.index("INFO") :], *others]))
+    assert_tables_have_all_rows(run, logs, tmp_path / "tables")
+
+
+def assert_tables_have_all_rows(run: Run, logs: Path, output: Path) -> None:
+    """Every row of a report stands in the tables once."""
+    run("2026-02-25", "2026-03-06", output=output)
+    report, found = analyze([str(logs)], AnalyzeOptions(engine="local")), rows(output)
+    of_groups = [table.name for group in report.groups for table, _ in history_rows(group)]
+    assert len(found["incidents"]) == len(report.incidents) > 0
+    for table in ("generations", "pauses", "unread"):
+        assert len(found[table]) == of_groups.count(table), table
 
 
 def _starts(found: Rows, table: str, shift: timedelta) -> list[datetime]:

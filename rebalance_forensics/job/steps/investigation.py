@@ -26,6 +26,7 @@ from rebalance_forensics.pipeline.tables.schemas import EVENTS, PENDING
 from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, place_of
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
+from rebalance_forensics.timeline.windows import LARGEST_SKEW_MS
 
 _EVENT_CELLS = [column.name for column in EVENTS.columns if column.name != "timestamp"]
 _event_cells = attrgetter(*_EVENT_CELLS)
@@ -81,6 +82,13 @@ class _PrintedTimes:
             self._known = sorted(
                 {(at if clock is None else clock.on_group_clock(at, zoned=zoned), at) for at, clock, zoned in timed}
             )
+
+    @property
+    def apart_ms(self) -> int:
+        """How far the clocks of the group's logs are apart; 0 where that is no more than clocks drift."""
+        shifts = [printed - on_clock for on_clock, printed in self._known]
+        apart = max(shifts, default=0) - min(shifts, default=0)
+        return apart if apart > LARGEST_SKEW_MS else 0
 
     def at(self, moment: int) -> int:
         """What the log prints whose line is of this moment, or else is the last before it."""
@@ -191,6 +199,8 @@ def _investigated(
             printed = _PrintedTimes(chain(lines, shared.listed[first.cluster]), case.clocks)
             # Of a case without incidents the driver needs nothing but which rules broke off.
             done += [("defect", f"{gap.what}; {gap.consequence}") for gap in case.gaps if gap.is_defect]
+            if printed.apart_ms:
+                done.append(("apart", str(printed.apart_ms)))
             done += _written(case, first, printed, what, writer)
     except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
         return [_failure(first, error)]
@@ -202,9 +212,8 @@ def _written(
 ) -> list[tuple[str, str]]:
     # Write the rows of a case that are of this date; its incidents of this date are for the driver.
     def is_of_this_date(moment: int | None) -> bool:
-        if moment is None:
-            return False
-        at = printed.at(moment)
+        # What has no time is of the date of the group's first line: every investigation that sees it sees that.
+        at = first.ts // 1000 if moment is None else printed.at(moment)
         return at // DAY_MS == first.day and at in what.days.coverage
 
     for table, row in history_rows(case.history, is_of_this_date):

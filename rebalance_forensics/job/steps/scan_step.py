@@ -153,7 +153,8 @@ def keep_events(
 ) -> Iterator[pa.RecordBatch]:
     """Events into a waiting file, all else to the driver."""
     spans: Spans = {}
-    events = 0
+    last: dict[str, int] = {}
+    events = undated = 0
     messages: list[tuple[str, str]] = []
     # Spark may try a task twice, even at the same time; the driver hears of the file of one that was finished.
     path = f"{work}/scanned/{uuid4().hex}.parquet"
@@ -161,17 +162,33 @@ def keep_events(
         for batch in batches:
             counts = batch.filter(pc.equal(batch["kind"], int(Kind.COUNTS)))["payload"].to_pylist()
             messages.extend(("counts", str(text)) for text in counts)
-            found = batch.filter(pc.is_in(batch["kind"], EVENT_KINDS))
+            found = dated_by_lines_before(batch.filter(pc.is_in(batch["kind"], EVENT_KINDS)), last)
             dated = found.filter(pc.is_valid(found["ts"]))
             events += dated.num_rows
+            undated += found.num_rows - dated.num_rows
             times = dated["ts"].cast(pa.int64()).to_pylist()
             for of_path, micros in zip(dated["path"].to_pylist(), times, strict=True):
                 at = micros // 1000
                 widen(spans, of_path, str(at // DAY_MS), at, at)
             cells = [*(dated[name] for name in _COLUMNS), file_ids(dated)]
             writer.write_batch(pa.RecordBatch.from_arrays(cells, schema=SCANNED))
-    messages.append(("scan", json.dumps({"file": path, "spans": spans, "events": events})))
+    messages.append(("scan", json.dumps({"file": path, "spans": spans, "events": events, "undated": undated})))
     yield message_batch(messages)
+
+
+def dated_by_lines_before(events: pa.RecordBatch, last: dict[str, int]) -> pa.RecordBatch:
+    """A line without a time takes that of the line before it in its log, as the timeline has it; `last` is by path."""
+    # The tables keep events by date: without one it would be lost to every investigation.
+    if not events["ts"].null_count:
+        last.update(zip(events["path"].to_pylist(), events["ts"].cast(pa.int64()).to_pylist(), strict=True))
+        return events
+    times: list[int | None] = []
+    for path, micros in zip(events["path"].to_pylist(), events["ts"].cast(pa.int64()).to_pylist(), strict=True):
+        if micros is not None:
+            last[path] = micros
+        times.append(last.get(path))
+    place = events.schema.get_field_index("ts")
+    return events.set_column(place, "ts", pa.array(times, pa.int64()).cast(events.schema.field(place).type))
 
 
 def widen(spans: Spans, path: str, day: str, first: int, last: int) -> None:

@@ -33,9 +33,12 @@ def history_rows(
 ) -> Iterator[tuple[schemas.Table, Cells]]:
     """The rows of what happened to a group, with their tables; only those whose date `is_meant`."""
     group = history.cluster, history.group
-    for generation in history.generations:
-        start = generation.started_at or generation.completed_at
-        if is_meant(start):
+    starts = [generation.started_at or generation.completed_at for generation in history.generations]
+    # A generation without a time of its own, as that of a group that is empty now, is of the date of the one before it.
+    dated = next(filter(None, starts), None)
+    for generation, start in zip(history.generations, starts, strict=True):
+        dated = start or dated
+        if is_meant(dated):
             row_id = hashed(*group, generation.generation, start)
             yield schemas.GENERATIONS, row_of(schemas.GENERATIONS.columns, history, generation, id=row_id)
     for pause in history.pauses:
