@@ -12,7 +12,7 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.job.lake.editions import edition_of
 from rebalance_forensics.job.lake.layout import OUTBOX, undamaged
-from rebalance_forensics.job.run import DatedIncident
+from rebalance_forensics.job.steps.findings import DatedIncident
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.rows import hashed
@@ -71,13 +71,13 @@ def state_of(incident: Incident) -> str:
 
 
 def outbox_text(
-    dated: Sequence[DatedIncident], severities: Sequence[str], page_of: Callable[[DatedIncident], str | None]
+    dated: Iterable[DatedIncident], page_of: Callable[[DatedIncident], str | None]
 ) -> tuple[str, list[str]]:
-    """The messages about all incidents of these severities; a sentence for each that a defect of ours spoiled."""
+    """The messages about these incidents; a sentence for each that a defect of ours spoiled."""
     # `page_of` gives the address of an incident's page.
     messages: list[dict[str, Any]] = []
     spoiled: list[str] = []
-    for each in (each for each in dated if each.incident.severity in severities):
+    for each in dated:
         incident = each.incident
         try:
             messages.append(_message(each, page_of(each)))

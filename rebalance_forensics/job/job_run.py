@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
-from itertools import groupby
 from uuid import uuid4
 
-from rebalance_forensics import __version__, defects
-from rebalance_forensics.diagnosis.cluster.incidents import in_cluster
+import msgspec
+
+from rebalance_forensics import __version__
 from rebalance_forensics.job.alerts import is_untold, outbox_of, outbox_text
 from rebalance_forensics.job.lake import editions, layout
 from rebalance_forensics.job.lake.delta import Overtaken
 from rebalance_forensics.job.lake.editions import Draft, Edition
 from rebalance_forensics.job.lake.intervals import Coverage, Interval, time_text
 from rebalance_forensics.job.lake.losses import lost_from
-from rebalance_forensics.job.lake.row_files import written
+from rebalance_forensics.job.lake.row_files import PartWriter, written
 from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.publications import addresses_of_pages, write_reports
-from rebalance_forensics.job.run import DatedIncident, Outcome, Run, Scanned, exit_code, now_ms
+from rebalance_forensics.job.run import Outcome, Run, Scanned, exit_code, now_ms
 from rebalance_forensics.job.scan import scan_files, scan_tables
 from rebalance_forensics.job.steps.chosen_dates import changed_spans, chosen_days
 from rebalance_forensics.job.steps.engines import JobEngine
-from rebalance_forensics.job.steps.investigation import CaseOfDate, Investigation
+from rebalance_forensics.job.steps.findings import Incidents, Kept, add_rows
+from rebalance_forensics.job.steps.investigation import Investigation
 from rebalance_forensics.job.steps.log_spans import heard_on, newly_heard
 from rebalance_forensics.job.steps.partitioning import Days, Deal
 from rebalance_forensics.job.tenure import TablesTaken, Tenure, committing, holding
@@ -32,11 +33,8 @@ from rebalance_forensics.pipeline.inputs.file_listing import lies_within, refuse
 from rebalance_forensics.pipeline.inputs.stores import Store, first_line, writing
 from rebalance_forensics.pipeline.read_plan import refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
-from rebalance_forensics.pipeline.report_assembly import relate_incidents
-from rebalance_forensics.pipeline.results import CasesInMemory
 from rebalance_forensics.pipeline.schemas import TaskMessages, object_of
 from rebalance_forensics.pipeline.stats import Failure, SplitLines, SplitStats
-from rebalance_forensics.pipeline.tables.rows import incident_rows
 from rebalance_forensics.pipeline.tables.schemas import EVENTS, MADE_OF_EVENTS, PENDING, RUNS, Cells
 from rebalance_forensics.pipeline.workload import shard_keys
 from rebalance_forensics.process.timings import stage
@@ -182,7 +180,7 @@ def _explain(run: Run, scanned: Scanned) -> tuple[Days, Outcome]:
         apart_ms = furthest
         for what, text in answers:
             if what == "file":
-                run.store.delete(text)
+                run.store.delete(msgspec.json.decode(text, type=layout.DataFile).path)
 
 
 def _output_among_inputs(options: JobOptions) -> Iterator[str]:
@@ -213,16 +211,16 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> TaskMessages:
         run.draft.replace(table, edition.partitions(table, days.written, scope))
     for table in MADE_OF_EVENTS:
         run.draft.replace(table, edition.partitions(table, days.investigated, scope))
-    known = [
-        path
+    known = {
+        path: edition.files(table)[path].rows or 0
         for table in (EVENTS, PENDING)
         for files in edition.partitions(table, days.read, scope).values()
         for path in files
-    ]
+    }
     sources = [*scanned.files, *known]
     if not sources or not days.written:
         return []
-    shards = shard_keys(max(run.engine.workers, scanned.events // EVENTS_A_SHARD))
+    shards = shard_keys(max(run.engine.workers, (scanned.events + sum(known.values())) // EVENTS_A_SHARD))
     number = min(run.engine.workers * 4, len(sources))
     portions = tuple(tuple(sources[hand::number]) for hand in range(number))
     deal = Deal(
@@ -230,7 +228,8 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> TaskMessages:
         forgotten=scanned.replaced, file_ids=scanned.file_ids, lines_of_splits=_cut(scanned.stats),
     )  # fmt: skip
     what = Investigation(
-        days=days, heard=heard_on(days, scanned.ledger.entries), store=store, run=run.id, first_shard=shards[0],
+        days=days, heard=heard_on(days, scanned.ledger.entries), store=store, work=run.work, run=run.id,
+        first_shard=shards[0], lanes=run.options.reports_from is not None,
     )  # fmt: skip
     # The next run finds by this that the files which follow may be nobody's.
     store.write(f"{run.work}/begun", b"")
@@ -238,14 +237,14 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> TaskMessages:
 
 
 def _outcome(run: Run, answers: TaskMessages) -> Outcome:
-    outcome = Outcome(summary={}, interval=run.interval)
-    run.draft.put(text for what_, text in answers if what_ == "file")
-    outcome.defects = list(dict.fromkeys(text for what_, text in answers if what_ == "defect"))
-    outcome.dated = _dated_incidents(
-        (object_of(CaseOfDate, text) for what_, text in answers if what_ == "case"), outcome
-    )
-    outcome.failures = list(dict.fromkeys(object_of(Failure, t) for what_, t in answers if what_ == "failure"))
-    return outcome
+    found = Incidents(run.store, [object_of(Kept, text) for what, text in answers if what == "case"])
+    found.relate()
+    run.draft.put(text for what, text in answers if what == "file")
+    return Outcome(
+        summary={}, interval=run.interval, found=found,
+        failures=list(dict.fromkeys(object_of(Failure, text) for what, text in answers if what == "failure")),
+        defects=list(dict.fromkeys([*(text for what, text in answers if what == "defect"), *found.defects])),
+    )  # fmt: skip
 
 
 def _cut(stats: Sequence[SplitStats]) -> tuple[SplitLines, ...]:
@@ -253,55 +252,28 @@ def _cut(stats: Sequence[SplitStats]) -> tuple[SplitLines, ...]:
     return tuple(split.split_lines for split in stats if often[split.path] > 1)
 
 
-def _dated_incidents(cases: Iterable[CaseOfDate], outcome: Outcome) -> list[DatedIncident]:
-    ordered = sorted(cases, key=lambda case: (case.day, case.history.cluster, case.history.group))
-    by_date = groupby(ordered, key=lambda case: case.day)
-    found: list[DatedIncident] = []
-    for day, of_date in by_date:
-        together = list(of_date)
-        shared, relations, gaps = relate_incidents(together, CasesInMemory(together).incident)
-        outcome.defects += [f"{gap.what}; {gap.consequence}" for gap in gaps]
-        alone = [in_cluster(case, shared, relations) for case in together]
-        histories = {(case.history.cluster, case.history.group): case.history for case in alone}
-        found += (
-            DatedIncident(
-                day=day,
-                incident=incident,
-                histories=tuple(histories[incident.cluster, group] for group in incident.group_names),
-            )
-            for incident in shared.incidents
-        )
-        found += (
-            DatedIncident(day=day, incident=incident, histories=(case.history,), gaps=case.gaps)
-            for case in alone
-            for incident in case.incidents
-        )
-    return found
-
-
 def _write_findings(run: Run, outcome: Outcome) -> None:
-    # The incidents and findings: few enough for the driver.
-    rows: list[tuple[str, int, str, Cells]] = []
-    for dated in outcome.dated:
-        incident = dated.incident
-        try:
-            rows += [(table.name, dated.day, incident.cluster, row) for table, row in incident_rows(incident)]
-        except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are written
-            problem = f"incident {incident.id} of group {', '.join(incident.group_names)} could not be written"
-            outcome.defects.append(defects.sentence(problem, error))
-    run.draft.put(written(run.store, run.id, rows))
+    # Those of clusters are few; those of groups are written where their cases are read.
+    writer = PartWriter(run.store, run.id)
+    for day, incident in outcome.found.of_clusters:
+        outcome.defects += (text for _, text in add_rows(writer, day, [incident]))
+    writer.finish()
+    findings = outcome.found.findings(run.id)
+    answers = run.engine.write_findings(findings) if findings.files else []
+    outcome.defects += (text for what, text in answers if what == "defect")
+    run.draft.put([*writer.finished, *(text for what, text in answers if what == "file")])
 
 
 def _add_publications(run: Run, outcome: Outcome) -> list[str]:
     # Pages, which only the index makes known, and messages, which are sent only for runs that a commit names.
     options, store = run.options, run.store
     if options.reports_from:
-        outcome.defects += write_reports(store, outcome.dated, severities_from(options.reports_from))
+        outcome.defects += write_reports(store, outcome.found, severities_from(options.reports_from))
     if not (options.webhooks and outcome.incidents):
         return []
     with_pages = severities_from(options.reports_from) if options.reports_from and options.link else ()
     page_of = addresses_of_pages(options.link or "", with_pages)
-    text, untold = outbox_text(outcome.dated, severities_from(options.alert_from), page_of)
+    text, untold = outbox_text(outcome.found.whole(severities_from(options.alert_from)), page_of)
     outcome.defects += untold
     store.write(outbox_of(run.id), text.encode())
     return [run.id]

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import quote, unquote
 
 from jinja2 import Environment
 
 from rebalance_forensics import defects
+from rebalance_forensics.diagnosis.model import Headline
 from rebalance_forensics.job.alerts import report_of
 from rebalance_forensics.job.lake.editions import edition_of
 from rebalance_forensics.job.lake.intervals import date_text
 from rebalance_forensics.job.lake.layout import EVERY_CLUSTER, directory_of, partition_of
-from rebalance_forensics.job.run import DatedIncident
+from rebalance_forensics.job.steps.findings import DatedIncident, Incidents
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.tables.schemas import INCIDENTS
 from rebalance_forensics.report.html import to_html
@@ -37,23 +38,20 @@ td, th { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top }</s
 """
 
 
-def write_reports(store: Store, dated: Iterable[DatedIncident], severities: Sequence[str]) -> list[str]:
+def write_reports(store: Store, found: Incidents, severities: Sequence[str]) -> list[str]:
     """One page an incident of these severities; a sentence for each that a defect of ours spoiled."""
     spoiled: list[str] = []
-    dated = list(dated)
-    days = sorted({each.day for each in dated})
+    days = sorted({day for day, _ in found.headlines})
     there = {file.path for day in days for file in store.files(f"{REPORTS}/date={date_text(day)}")}
-    for each in dated:
-        if each.incident.severity not in severities:
-            if _path(each) in there:
-                store.delete(_path(each))
-            continue
+    for place in there.intersection(_path(*each) for each in found.headlines if each[1].severity not in severities):
+        store.delete(place)
+    for each in found.whole(severities):
         try:
             page = to_html(report_of(each))
         except Exception as error:  # noqa: BLE001 - whatever it was, the other pages are written
             spoiled.append(defects.sentence(f"the page of incident {each.incident.id} could not be written", error))
             continue
-        store.write(_path(each), page.encode("utf-8", "backslashreplace"))
+        store.write(_path(each.day, each.incident), page.encode("utf-8", "backslashreplace"))
     return spoiled
 
 
@@ -63,13 +61,13 @@ def addresses_of_pages(base: str, severities: Sequence[str]) -> Callable[[DatedI
     def address(dated: DatedIncident) -> str | None:
         if dated.incident.severity not in severities:
             return None
-        return f"{base.rstrip('/')}/{quote(_path(dated).removeprefix(f'{REPORTS}/'), safe='/=')}"
+        return f"{base.rstrip('/')}/{quote(_path(dated.day, dated.incident).removeprefix(f'{REPORTS}/'), safe='/=')}"
 
     return address
 
 
-def _path(dated: DatedIncident) -> str:
-    return f"{directory_of(REPORTS, dated.day, dated.incident.cluster)}/{dated.incident.id}.html"
+def _path(day: int, incident: Headline) -> str:
+    return f"{directory_of(REPORTS, day, incident.cluster)}/{incident.id}.html"
 
 
 def write_index(store: Store) -> None:

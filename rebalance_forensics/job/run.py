@@ -7,19 +7,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rebalance_forensics.diagnosis.model import Gap, Incident
+from rebalance_forensics.diagnosis.model import Headline
 from rebalance_forensics.job.entries import Ledger
 from rebalance_forensics.job.lake.editions import Draft, Edition
 from rebalance_forensics.job.lake.intervals import Interval
 from rebalance_forensics.job.lake.losses import Losses, Lost
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.steps.engines import JobEngine
+from rebalance_forensics.job.steps.findings import Incidents
 from rebalance_forensics.job.steps.scan_step import Spans
 from rebalance_forensics.job.tenure import Tenure
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.report.urgency_order import severities_from
-from rebalance_forensics.timeline.model import GroupHistory
 
 OK, FOUND, REFUSED, PARTIAL, DEFECT, TAKEN = 0, 1, 2, 3, 70, 75
 
@@ -64,23 +64,13 @@ class Scanned:
     losses: Losses = field(default_factory=Losses)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DatedIncident:
-    """An incident of a date, with the histories of the groups that it disturbed and what the logs do not show."""
-
-    day: int
-    incident: Incident
-    histories: tuple[GroupHistory, ...]
-    gaps: tuple[Gap, ...] = ()
-
-
 @dataclass(slots=True, kw_only=True)
 class Outcome:
     """What a run came to: the summary row, and what alerts and reports are made of."""
 
     summary: dict[str, int | str | None]
     interval: Interval
-    dated: list[DatedIncident] = field(default_factory=list)
+    found: Incidents
     failures: list[Failure] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     defects: list[str] = field(default_factory=list)
@@ -89,9 +79,9 @@ class Outcome:
     """Notes for the user about a run that left nothing of the input out."""
 
     @property
-    def incidents(self) -> list[Incident]:
+    def incidents(self) -> list[Headline]:
         """All incidents of the dates that were written."""
-        return [dated.incident for dated in self.dated]
+        return [headline for _, headline in self.found.headlines]
 
 
 def exit_code(outcome: Outcome, fail_on: str | None) -> int:

@@ -67,9 +67,7 @@ def plan_reading(
         alone = workers == 1 or workload(splits, catalog_of(options.patterns)) <= alone_up_to
     split_bytes = options.split_bytes
     if not alone:
-        # No larger than that all workers have some.
-        each = -(-sum(map(weight, splits)) // (workers * _SPLITS_EACH))
-        split_bytes = min(split_bytes, max(_LEAST_SPLIT, each))
+        split_bytes = split_size(sum(map(weight, splits)), workers, options.split_bytes)
         splits = plan(files, sniffed, split_bytes)
     return ReadPlan(
         files=files,
@@ -79,6 +77,11 @@ def plan_reading(
         reading=reading_of(options) if alone else reading_of(options, shard_keys(workers * in_turn), in_turn=in_turn),
         reports=tuple(map(printable, found.reports)),
     )
+
+
+def split_size(total: int, workers: int, most: int) -> int:
+    """How large splits of so many bytes are: no larger than that all workers have some."""
+    return min(most, max(_LEAST_SPLIT, -(-total // (workers * _SPLITS_EACH))))
 
 
 def reading_of(options: AnalyzeOptions, shards: tuple[int, ...] = (0,), *, in_turn: int = 1) -> Reading:

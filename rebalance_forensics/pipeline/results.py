@@ -96,6 +96,11 @@ class _EncodedCase(Struct, frozen=True, kw_only=True):
         )
 
 
+def outline_of(payload: bytes) -> CaseOutline:
+    """The outline of an encoded case."""
+    return object_of(_EncodedCase, payload).outline()
+
+
 class _EncodedParts:
     """Bytes one after another in a file without a name: no other process reads it, and it ends with this object."""
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rebalance_forensics.job.steps.findings import Findings, write_findings
 from rebalance_forensics.job.steps.investigation import Investigation, investigate_shards
 from rebalance_forensics.job.steps.partitioning import DEALT, DEALT_ORDER, Deal, deal_task
 from rebalance_forensics.job.steps.scan_step import Scan, TableScan, scan_rows, scan_task
@@ -60,6 +61,10 @@ class InProcess:
         order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in DEALT_ORDER])
         return messages_in(investigate_shards(table.take(order).to_batches(max_chunksize=4096), what))
 
+    def write_findings(self, what: Findings) -> TaskMessages:
+        """Write the rows of what groups' cases hold."""
+        return messages_in(batch for task in range(len(what.files)) for batch in write_findings(what, task))
+
 
 @dataclass(frozen=True, slots=True)
 class OnSpark:
@@ -98,6 +103,10 @@ class OnSpark:
         ordered = in_shards(dealt, len(deal.shards), DEALT_ORDER)
         found = ordered.mapInArrow(lambda batches: investigate_shards(batches, what), spark_schema(MESSAGES))
         return messages_in(found.toArrow().to_batches())
+
+    def write_findings(self, what: Findings) -> TaskMessages:
+        """Write the rows of what groups' cases hold."""
+        return self._reported(len(what.files), partial(write_findings, what))
 
     def _reported(self, number: int, run: Callable[[int], Iterator[pa.RecordBatch]]) -> TaskMessages:
         return messages_in(tasks(self.session, number, run, MESSAGES).toArrow().to_batches())

@@ -16,6 +16,7 @@ from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.case import GroupCase, investigate
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.job.lake.row_files import PartWriter
+from rebalance_forensics.job.steps.findings import CaseFile, CaseOfDate
 from rebalance_forensics.job.steps.log_spans import Heard
 from rebalance_forensics.job.steps.partitioning import Days
 from rebalance_forensics.pipeline.inputs.stores import Store
@@ -57,14 +58,11 @@ class Investigation:
     days: Days
     heard: Heard
     store: Store
+    work: str
     run: str
     first_shard: int
-
-
-class CaseOfDate(GroupCase, frozen=True, kw_only=True, gc=False):
-    """A group's case with the incidents of one date."""
-
-    day: int
+    lanes: bool
+    """True if pages show swim lanes: they hold nearly every line once more."""
 
 
 class _PrintedTimes:
@@ -135,10 +133,11 @@ class _Shared:
 
 
 def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -> Iterator[pa.RecordBatch]:
-    """Sorted events of whole shards in, waiting files written; cases with incidents go to the driver."""
+    """Sorted events of whole shards in, waiting files written; outlines of cases with incidents go to the driver."""
     # Spark may try a task twice, even at the same time: each attempt writes files of its own.
     attempt = f"{what.run}-{uuid4().hex[:8]}"
     shared, writer = _Shared(what.heard), PartWriter(what.store, attempt)
+    cases = CaseFile(what.store, f"{what.work}/cases/{attempt}")
     rows = map(Dealt._make, chain.from_iterable(map(cells_of, batches)))
     for (shard, day, kind, cluster, _), together in groupby(
         rows, attrgetter("shard", "day", "kind", "cluster", "group")
@@ -156,8 +155,9 @@ def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -
             except Exception as error:  # noqa: BLE001 - whatever it was, the groups' own lines are there
                 yield message_batch([_failure(known[0], error)])
         else:
-            yield message_batch(_investigated(known, shared, what, writer))
+            yield message_batch(_investigated(known, shared, what, writer, cases))
     writer.finish()
+    cases.close()
     yield message_batch([("file", file) for file in writer.finished])
 
 
@@ -184,7 +184,7 @@ def _failure(first: Dealt, error: Exception) -> tuple[str, str]:
 
 
 def _investigated(
-    known: list[Dealt], shared: _Shared, what: Investigation, writer: PartWriter
+    known: list[Dealt], shared: _Shared, what: Investigation, writer: PartWriter, cases: CaseFile
 ) -> list[tuple[str, str]]:
     # Write what one group's case holds of this date; one that breaks off must not take the others with it.
     first = known[0]
@@ -195,13 +195,15 @@ def _investigated(
         for _, ungrouped, part in shared.of(first.cluster).by_cluster(first.cluster, own):
             # The tables know the cluster that the job was told; two groups of one name are told apart all the same.
             lines = tuple(part)
-            case = investigate(first.cluster, first.group, lines, ungrouped)
+            case = investigate(first.cluster, first.group, lines, ungrouped, lanes=what.lanes)
             printed = _PrintedTimes(chain(lines, shared.listed[first.cluster]), case.clocks)
             # Of a case without incidents the driver needs nothing but which rules broke off.
             done += [("defect", f"{gap.what}; {gap.consequence}") for gap in case.gaps if gap.is_defect]
             if printed.apart_ms:
                 done.append(("apart", str(printed.apart_ms)))
-            done += _written(case, first, printed, what, writer)
+            of_date = _written(case, first, printed, what, writer)
+            if of_date.incidents:
+                done.append(("case", payload_of(cases.add(of_date))))
     except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
         return [_failure(first, error)]
     return done
@@ -209,8 +211,8 @@ def _investigated(
 
 def _written(
     case: GroupCase, first: Dealt, printed: _PrintedTimes, what: Investigation, writer: PartWriter
-) -> list[tuple[str, str]]:
-    # Write the rows of a case that are of this date; its incidents of this date are for the driver.
+) -> CaseOfDate:
+    # Write what the case's history holds of this date; what is left is the case with its incidents of this date.
     def is_of_this_date(moment: int | None) -> bool:
         # What has no time is of the date of the group's first line: every investigation that sees it sees that.
         at = first.ts // 1000 if moment is None else printed.at(moment)
@@ -219,7 +221,4 @@ def _written(
     for table, row in history_rows(case.history, is_of_this_date):
         writer.add(table.name, first.day, first.cluster, row)
     incidents = tuple(incident for incident in case.incidents if is_of_this_date(incident.started_at))
-    if not incidents:
-        return []
-    of_date = CaseOfDate(day=first.day, history=case.history, incidents=incidents, gaps=case.gaps, clocks=())
-    return [("case", payload_of(of_date))]
+    return CaseOfDate(day=first.day, history=case.history, incidents=incidents, gaps=case.gaps, clocks=())

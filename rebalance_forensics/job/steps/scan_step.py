@@ -17,7 +17,7 @@ from rebalance_forensics.pipeline.inputs.resumption import Settled, digest_of, s
 from rebalance_forensics.pipeline.inputs.sights import Sight
 from rebalance_forensics.pipeline.inputs.stores import Store, open_location
 from rebalance_forensics.pipeline.options import AnalyzeOptions
-from rebalance_forensics.pipeline.read_plan import ReadPlan, deal, reading_of
+from rebalance_forensics.pipeline.read_plan import ReadPlan, deal, portions_of, reading_of, split_size
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.schemas import EVENT_KINDS, ROWS, Kind, message_batch
 from rebalance_forensics.pipeline.stages import read_portion
@@ -65,17 +65,17 @@ def plan_scan(
     pairs = [(sight.file, profile) for sight, profile in read]
     settled = {file.path: of for file, profile in pairs if (of := _settled(file, profile, found, reading))}
     begins = {path: of.until for path, of in settled.items()}
-    splits = [
-        split
-        for file, profile in pairs
-        for split in splits_of(file, profile, begins.get(file.path, 0), options.split_bytes)
-    ]
     total = sum(file.size - begins.get(file.path, 0) for file, _ in pairs)
+    alone = workers == 1
+    split_bytes = options.split_bytes if alone else split_size(total, workers, options.split_bytes)
+    splits = [
+        split for file, profile in pairs for split in splits_of(file, profile, begins.get(file.path, 0), split_bytes)
+    ]
     reads = ReadPlan(
         files=tuple(file for file, _ in pairs),
         profiles=tuple(profile for _, profile in pairs),
         errors=tuple(errors),
-        portions=deal(splits, max(workers, -(-total // TASK_BYTES)), workers=workers),
+        portions=deal(splits, 1 if alone else portions_of(splits, workers, TASK_BYTES), workers=workers),
         reading=reading,
     )
     return ScanPlan(reads=reads, sights=tuple(sight for sight, _ in read), settled=settled)

@@ -1,0 +1,232 @@
+"""Third step of a job: what relates the incidents of groups is decided on the driver, their rows are written by tasks.
+
+Cases stay in files that the investigating tasks wrote; the driver holds an outline of each, and reads a whole one where
+several groups' incidents become one, or a page or a message shows it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, cast
+from uuid import uuid4
+
+import pyarrow as pa
+from msgspec import Struct
+
+from rebalance_forensics import defects
+from rebalance_forensics.diagnosis.case import CaseOutline, GroupCase
+from rebalance_forensics.diagnosis.cluster.incidents import ClusterIncidents, with_relations
+from rebalance_forensics.diagnosis.model import Gap, Headline, Incident, Relation
+from rebalance_forensics.job.lake.row_files import PartWriter
+from rebalance_forensics.pipeline.inputs.stores import Store
+from rebalance_forensics.pipeline.report_assembly import relate_incidents
+from rebalance_forensics.pipeline.results import outline_of
+from rebalance_forensics.pipeline.schemas import message_batch, object_of, payload_of
+from rebalance_forensics.pipeline.tables.rows import incident_rows
+from rebalance_forensics.timeline.model import GroupHistory
+
+# Lines stand in evidence, chains and signs alike: this makes a fifth of them, as fast as they are written.
+_CODEC = "lz4"
+
+
+class CaseOfDate(GroupCase, frozen=True, kw_only=True, gc=False):
+    """A group's case with the incidents of one date."""
+
+    day: int
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """Where a case of a date lies."""
+
+    day: int
+    file: str
+    begin: int
+    packed: int
+    size: int
+    """Bytes unpacked."""
+
+
+class Kept(Place, frozen=True, kw_only=True):
+    """A case in a file, and its outline."""
+
+    outline: CaseOutline
+
+    @property
+    def order(self) -> tuple[int, str, str]:
+        """What the cases of a run are put in order by."""
+        return self.day, self.outline.history.cluster, self.outline.history.group
+
+
+class CaseFile:
+    """The cases of one investigating task, one after another in a file; no file where there is none."""
+
+    def __init__(self, store: Store, path: str) -> None:
+        self._store, self._path = store, path
+        self._stream: Any = None
+        self._end = 0
+
+    def add(self, case: CaseOfDate) -> Kept:
+        """Take in a case."""
+        payload = payload_of(case).encode()
+        packed = pa.compress(payload, codec=_CODEC, asbytes=True)
+        if self._stream is None:
+            self._stream = self._store.create(self._path)
+        self._stream.write(packed)
+        begin, self._end = self._end, self._end + len(packed)
+        return Kept(
+            day=case.day, file=self._path, begin=begin, packed=len(packed), size=len(payload),
+            outline=outline_of(payload),
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """All cases are in."""
+        if self._stream is not None:
+            self._stream.close()
+
+
+def _read(stream: Any, kept: Place) -> CaseOfDate:  # noqa: ANN401 - pyarrow has no types
+    stream.seek(kept.begin)
+    payload = pa.decompress(stream.read(kept.packed), decompressed_size=kept.size, codec=_CODEC, asbytes=True)
+    return object_of(CaseOfDate, cast("bytes", payload))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatedIncident:
+    """An incident of a date, with the histories of the groups that it disturbed and what the logs do not show."""
+
+    day: int
+    incident: Incident
+    histories: tuple[GroupHistory, ...]
+    gaps: tuple[Gap, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """Everything that a task needs to write the rows of the incidents that groups keep for themselves."""
+
+    store: Store
+    run: str
+    files: tuple[tuple[Place, ...], ...]
+    """Of each file its cases, in their order."""
+    parts: frozenset[str]
+    """The ids of incidents that became a part of a cluster's."""
+    relations: Mapping[str, tuple[Relation, ...]]
+
+
+def write_findings(what: Findings, task: int) -> Iterator[pa.RecordBatch]:
+    """Write the rows of one file of cases; the files of rows, and what broke off, go to the driver."""
+    attempt = f"{what.run}-{uuid4().hex[:8]}"
+    writer = PartWriter(what.store, attempt)
+    spoiled: list[tuple[str, str]] = []
+    with what.store.open(what.files[task][0].file) as stream:
+        for number, (_, of_date) in enumerate(groupby(what.files[task], key=lambda kept: kept.day)):
+            writer.next_part(f"{attempt}-{number}")
+            for case in (_read(stream, kept) for kept in of_date):
+                own = (incident for incident in case.incidents if incident.id not in what.parts)
+                spoiled += add_rows(writer, case.day, (with_relations(incident, what.relations) for incident in own))
+    writer.finish()
+    yield message_batch([*(("file", file) for file in writer.finished), *spoiled])
+
+
+def add_rows(writer: PartWriter, day: int, incidents: Iterable[Incident]) -> Iterator[tuple[str, str]]:
+    """Write the rows of some incidents of a date; a message for each that a defect of ours spoiled."""
+    for incident in incidents:
+        try:
+            rows = list(incident_rows(incident))
+        except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are written
+            problem = f"incident {incident.id} of group {', '.join(incident.group_names)} could not be written"
+            yield "defect", defects.sentence(problem, error)
+        else:
+            for table, row in rows:
+                writer.add(table.name, day, incident.cluster, row)
+
+
+@dataclass(slots=True)
+class _OfDate:
+    """The cases of one date by their places among all, and what they have in common."""
+
+    places: range
+    shared: ClusterIncidents
+    relations: Mapping[str, tuple[Relation, ...]]
+
+
+@dataclass(slots=True)
+class Incidents:
+    """The incidents of all dates that a run writes: listed here, whole in the files of the tasks."""
+
+    store: Store
+    kept: Sequence[Kept] = ()
+    defects: list[str] = field(default_factory=list)
+    _dates: list[_OfDate] = field(default_factory=list)
+
+    def relate(self) -> None:
+        """Find out, date by date, what the incidents of different groups have in common."""
+        self.kept = sorted(self.kept, key=lambda kept: kept.order)
+        for _, of_date in groupby(range(len(self.kept)), key=lambda place: self.kept[place].day):
+            numbers = list(of_date)
+            places = range(numbers[0], numbers[-1] + 1)
+
+            def whole(case: int, number: int, first: int = places.start) -> Incident:
+                return self._case(first + case).incidents[number]
+
+            shared, relations, gaps = relate_incidents([self.kept[place].outline for place in places], whole)
+            self.defects += [f"{gap.what}; {gap.consequence}" for gap in gaps]
+            self._dates.append(_OfDate(places, shared, relations))
+
+    def _case(self, place: int) -> CaseOfDate:
+        with self.store.open(self.kept[place].file) as stream:
+            return _read(stream, self.kept[place])
+
+    @property
+    def headlines(self) -> Iterator[tuple[int, Headline]]:
+        """Each incident with its date, those of clusters before those of groups."""
+        for of_date in self._dates:
+            day = self.kept[of_date.places.start].day
+            yield from ((day, incident) for incident in of_date.shared.incidents)
+            for place in of_date.places:
+                own = self.kept[place].outline.incidents
+                yield from ((day, headline) for headline in own if headline.id not in of_date.shared.whole_of)
+
+    @property
+    def of_clusters(self) -> Iterator[tuple[int, Incident]]:
+        """The incidents of clusters, with their dates."""
+        for of_date in self._dates:
+            yield from ((self.kept[of_date.places.start].day, incident) for incident in of_date.shared.incidents)
+
+    def findings(self, run: str) -> Findings:
+        """What tasks write: the incidents of groups, a file of cases each."""
+        by_file: dict[str, list[Place]] = defaultdict(list)
+        for kept in self.kept:
+            by_file[kept.file].append(
+                Place(day=kept.day, file=kept.file, begin=kept.begin, packed=kept.packed, size=kept.size)
+            )
+        relations: dict[str, tuple[Relation, ...]] = {}
+        for of_date in self._dates:
+            relations |= of_date.relations
+        return Findings(
+            store=self.store, run=run, files=tuple(map(tuple, by_file.values())), relations=relations,
+            parts=frozenset(part for of_date in self._dates for part in of_date.shared.whole_of),
+        )  # fmt: skip
+
+    def whole(self, severities: Collection[str]) -> Iterator[DatedIncident]:
+        """The incidents of these severities with the histories of their groups, one after another."""
+        for of_date in self._dates:
+            day = self.kept[of_date.places.start].day
+            by_name = {self.kept[place].order[1:]: place for place in of_date.places}
+            for incident in of_date.shared.incidents:
+                if incident.severity in severities:
+                    cases = (self._case(by_name[incident.cluster, group]) for group in incident.group_names)
+                    histories = tuple(of_date.shared.in_history(case.history) for case in cases)
+                    yield DatedIncident(day=day, incident=incident, histories=histories)
+            for place in of_date.places:
+                wanted = {i.id for i in self.kept[place].outline.incidents if i.severity in severities}
+                if wanted - of_date.shared.whole_of.keys():
+                    case = self._case(place)
+                    history = of_date.shared.in_history(case.history)
+                    for incident in of_date.shared.own(case.incidents):
+                        if incident.id in wanted:
+                            related = with_relations(incident, of_date.relations)
+                            yield DatedIncident(day=day, incident=related, histories=(history,), gaps=case.gaps)
