@@ -70,6 +70,8 @@ class Words:
     message: str
     holes: tuple[tuple[str, str, int, int], ...]
     """Name, type, start and end of each value in `message`."""
+    before_prefixes: bool = False
+    """Kafka's clients print neither their own id nor the group before a message until 1.0 (KAFKA-5526)."""
 
     @property
     def event(self) -> str:
@@ -143,7 +145,7 @@ def _words_of(client: Dialect) -> Iterator[Words]:
             )
             at_debug = all(source.endswith(_AT_DEBUG) for source in sources)
             prefix, source = "".join(peeled.prefixes[:n]), sources[0].removesuffix(_AT_DEBUG)
-            yield Words(line, stated, at_debug, source, prefix, stage, holes)
+            yield Words(line, stated, at_debug, source, prefix, stage, holes, client.name == "Java before 1.0")
             break
 
 
@@ -469,7 +471,17 @@ def _erlang(entry: LogEntry) -> str:
     return f"{entry.time('%Y-%m-%d %H:%M:%S')}.{entry.ms} [{level}] {message}"
 
 
+def _java(entry: LogEntry) -> str:
+    message, logger = entry.message, "com.acme.Shop"
+    if entry.words is not None:
+        logger = f"org.apache.kafka.clients.consumer.internals.{entry.words.source.removesuffix('.java')}"
+        own = f"[Consumer clientId={entry.consumer.client}, groupId={entry.consumer.group}] "
+        message = message if "clientId=" in message or entry.words.before_prefixes else own + message
+    return f"[{entry.time('%Y-%m-%d %H:%M:%S')},{entry.ms}] {entry.level} {message} ({logger})"
+
+
 LAYOUTS: Mapping[str, Layout] = {
+    "Java before 1.0": _java, "Java 1.0 to 2.6": _java, "Java 2.7 to 4.3": _java,
     "librdkafka": _librdkafka, "Sarama": _sarama, "franz-go": _franz_go, "kafka-go": _kafka_go, "KafkaJS": _kafkajs,
     "kafka-python": _python, "aiokafka": _python, "ruby-kafka": _ruby, "brod": _erlang,
 }  # fmt: skip

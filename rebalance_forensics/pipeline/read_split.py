@@ -260,6 +260,9 @@ def _way_of(split: Split) -> WayIn:
     return "marked" if envelopes <= _MARKS else "collected"
 
 
+_CLIENTS_PREFIX = re.compile(r"\[(?:Consumer|Worker) clientId=[^\]\n]{1,300}, groupId=[^\]\n]{1,300}\] ")
+
+
 class _Remembered:
     """Answers of the catalog; what goes wrong in a loop is logged in the same words a hundred thousand times."""
 
@@ -327,6 +330,10 @@ class _Remembered:
             return (
                 found or whole or self._catalog.match_inside(record.message + LEFT_OUT, begun=True, since=self._since)
             )
+        # A bridge between two loggers prints a client's line inside its own sentence, the client's prefix with it.
+        first = record.message.partition("\n")[0]
+        if whole is None and (inner := _CLIENTS_PREFIX.search(first, 1)) is not None:
+            return self._catalog.match_inside(record.message[inner.start() :])
         return whole
 
 

@@ -306,3 +306,14 @@ def test_a_worker_that_did_not_poll_is_measured_by_its_own_timeout_and_shows_wha
     assert "did not call poll() for rebalance.timeout.ms" in incident.summary
     assert "it was starting 1 connector(s)" in incident.summary
     assert all("max.poll" not in advice.action for advice in incident.root_causes[0].advice)
+
+
+def test_a_client_whose_line_another_logger_prints_inside_its_own_is_named(tmp_path: Path) -> None:
+    leaving = CONSUMER.partition("[Consumer")[0].replace("o.a.k.c.c.internals.ConsumerCoordinator", "c.acme.LogBridge")
+    said = "Member orders-1-0c sending LeaveGroup request to coordinator b:9092 (id: 2147483646 rack: null) due to consumer"
+    (incident,) = incidents(
+        tmp_path,
+        f'{leaving}kafka says "[Consumer clientId=orders-1, groupId=payments] {said} poll timeout has expired."',
+    )
+    (cause,) = [incident.root_causes[0]]
+    assert (incident.group, cause.cause, cause.culprits[0].name) == ("payments", "slow-processing", "orders-1")

@@ -44,6 +44,13 @@ _LEVELS = {
     "ALERT": "FATAL",
     "CRIT": "FATAL",
     "VERBOSE": "DEBUG",
+    # java.util.logging in the language of its host.
+    "WARNUNG": "WARN", "AVERTISSEMENT": "WARN", "ADVERTENCIA": "WARN", "AVVERTENZA": "WARN",
+    "ADVERT\u00caNCIA": "WARN", "\u8b66\u544a": "WARN", "\uacbd\uace0": "WARN",
+    "SCHWERWIEGEND": "ERROR", "GRAVE": "ERROR", "\u4e25\u91cd": "ERROR", "\u56b4\u91cd": "ERROR",
+    "\u81f4\u547d\u7684": "ERROR", "\u91cd\u5927": "ERROR", "\uc2ec\uac01": "ERROR",
+    "INFOS": "INFO", "INFORMACI\u00d3N": "INFO", "INFORMAZIONI": "INFO", "INFORMA\u00c7\u00d5ES": "INFO",
+    "\u4fe1\u606f": "INFO", "\u8cc7\u8a0a": "INFO", "\u60c5\u5831": "INFO", "\uc815\ubcf4": "INFO",
     "LOG": "INFO",
     # glog's letters; logrus cuts to four, .NET's loggers and zerolog to three or four.
     "D": "DEBUG",
