@@ -28,7 +28,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import FIRST_COORDINATOR_NODE, LAST_COORDINATOR_NODE
 from rebalance_forensics.events.dialects import Dialect, dialects
 from rebalance_forensics.events.partitions import PartitionsAssigned
-from rebalance_forensics.events.process import ExceptionLogged
+from rebalance_forensics.events.process import ExceptionLogged, SettingsReported
 from rebalance_forensics.events.rebalances import AssignmentComputed
 from rebalance_forensics.records import Origin
 from tests.stretching import Told
@@ -177,11 +177,15 @@ class Rewriter:
             written.append(self.layout(LogEntry(event.at or 0, level, message, best, consumer)))
         return written, carried
 
-    def failure(self, at: int, consumer: Consumer) -> str | None:
-        """An error of the application as Python prints it, whatever client it uses; None for other languages."""
-        if self.layout not in (_python, _librdkafka):
-            return None
-        return self.layout(LogEntry(at, "ERROR", f"consumer loop failed{_TRACEBACK}", None, consumer))
+    def failure(self, event: ExceptionLogged, consumer: Consumer) -> str | None:
+        """An error that the application prints in its own language; None where the words of that are not known.
+
+        In Java it may be one of Kafka's, which its client has thrown.
+        """
+        trace = _TRACEBACK if self.layout in (_python, _librdkafka) and _is_of_the_application(event) else None
+        if self.layout is _java:
+            trace = f"\n{event.exception}: {event.detail}\n\tat com.acme.Shop.handle(Shop.java:42)"
+        return trace and self.layout(LogEntry(event.at or 0, "ERROR", f"consumer loop failed{trace}", None, consumer))
 
     def filler(self, at: int, consumer: Consumer) -> str:
         """A line of the application itself."""
@@ -243,7 +247,8 @@ class Rewriter:
             shown = words.message[start:end]
             message += words.message[at:start] + self._value(name, kind, shown, fields, consumer)
             at = end
-        prefix = words.prefix
+        instance = f"instanceId={consumer.instance}, " if consumer.instance else ""
+        prefix = re.sub(r"instanceId=[^,\]]*, ", instance, words.prefix)
         for sample, real in ((_CLIENT, consumer.client), (_GROUP, consumer.group)):
             prefix = re.sub(rf"\b{sample}\b", real.replace("\\", ""), prefix)
         if isinstance(node := fields.get("node"), int):
@@ -261,13 +266,21 @@ class Rewriter:
             "member_count": fields.get("member_count"),
         }  # fmt: skip
         value = fields.get(name) if fields.get(name) not in (None, ()) else known.get(name)
-        if name == "partitions" and fields.get(name) == ():
+        if fields.get(name) == ():
             value = ()
         if name in ("node", "coordinator") and kind not in ("int", "option_int", "connection"):
             return re.sub(r"\bb\d\b", f"b{_broker(consumer.coordinator)}", shown)
         if name == "_" and shown in (_MEMBER, "orders-2-88bb"):
             return str(known["leader"])
-        return shown if name in _OF_THE_WORDS else _printed(kind, value, shown)
+        return shown if name in _OF_THE_WORDS else _of_consumer(_printed(kind, value, shown), consumer)
+
+
+def _of_consumer(text: str, consumer: Consumer) -> str:
+    """A value with the consumer's names in place of the sample's, as in `Generation{generationId=5, memberId='…'}`."""
+    text = re.sub(r"generationId=\d+", f"generationId={consumer.generation}", text)
+    for sample, real in ((_MEMBER, consumer.member), (_CLIENT, consumer.client), (_GROUP, consumer.group)):
+        text = re.sub(rf"\b{sample}\b(?!-)", real.replace("\\", ""), text)
+    return text
 
 
 def _printed(kind: str, value: object, shown: str) -> str:
@@ -279,6 +292,9 @@ def _printed(kind: str, value: object, shown: str) -> str:
             return str(value)
         case "partitions", tuple():
             return _partitions(value, shown)
+        case "assignment", tuple() if value:
+            shares = (f"{member}=Assignment(partitions=[{', '.join(share)}])" for member, share in value)
+            return f"{{{', '.join(shares)}}}"
         case "plan", tuple():
             return ", ".join(f"{member}{{{_partitions(tuple(p), 'a[0]')}}}" for member, p in value)
         case (("list" | "ids"), tuple()) if value:
@@ -471,13 +487,20 @@ def _erlang(entry: LogEntry) -> str:
     return f"{entry.time('%Y-%m-%d %H:%M:%S')}.{entry.ms} [{level}] {message}"
 
 
+_OF_THE_PROCESS = {"AbstractConfig.java", "AppInfoParser.java", "KafkaThread.java"}
+"""Classes of Kafka's that log without a client's name in front."""
+
+
 def _java(entry: LogEntry) -> str:
     message, logger = entry.message, "com.acme.Shop"
     if entry.words is not None:
         logger = f"org.apache.kafka.clients.consumer.internals.{entry.words.source.removesuffix('.java')}"
-        own = f"[Consumer clientId={entry.consumer.client}, groupId={entry.consumer.group}] "
-        message = message if "clientId=" in message or entry.words.before_prefixes else own + message
-    return f"[{entry.time('%Y-%m-%d %H:%M:%S')},{entry.ms}] {entry.level} {message} ({logger})"
+        instance = f"instanceId={entry.consumer.instance}, " if entry.consumer.instance else ""
+        own = f"[Consumer {instance}clientId={entry.consumer.client}, groupId={entry.consumer.group}] "
+        unprefixed = entry.words.before_prefixes or entry.words.source in _OF_THE_PROCESS
+        message = message if "clientId=" in message or unprefixed else own + message
+    time = f"{entry.time('%Y-%m-%dT%H:%M:%S')}.{entry.ms}Z"
+    return f"{time} {entry.level:>5} 1 --- [main] {logger} : {message}"
 
 
 LAYOUTS: Mapping[str, Layout] = {
@@ -508,7 +531,8 @@ def reworded(sample: Told, logs: Path, to: Path, client: Dialect, level: Level, 
         consumers: dict[str, Consumer] = {}
         written: list[str] = []
         for event in by_file[span.path]:
-            own = event.speaker.client_id or next(iter(consumers), Path(span.path).parts[0])
+            configured = dict(event.settings).get("client.id") if isinstance(event, SettingsReported) else None
+            own = event.speaker.client_id or configured or next(iter(consumers), Path(span.path).parts[0])
             consumer = consumers.setdefault(own, Consumer(event.group or group, own))
             consumer.group = event.group or consumer.group
             new, carried = rewriter.lines_for(event, consumer) if event.at is not None else ([], set())
@@ -516,9 +540,10 @@ def reworded(sample: Told, logs: Path, to: Path, client: Dialect, level: Level, 
             if event.at is None:
                 continue
             if isinstance(event, ExceptionLogged):
-                failure = rewriter.failure(event.at, consumer) if _is_of_the_application(event) and not new else None
+                failure = rewriter.failure(event, consumer) if not new or rewriter.layout is _java else None
                 new = [failure] if failure else new if _is_of_the_application(event) else []
-                kept[event.origin] = _with_only(event, set()) if new else None
+                said = {"exception", "detail"} if rewriter.layout is _java else set[str]()
+                kept[event.origin] = _with_only(event, said) if new else None
             written += new or [rewriter.filler(event.at, consumer)]
         if span.closing is not None and consumers:
             written.append(rewriter.filler(span.closing, next(iter(consumers.values()))))
