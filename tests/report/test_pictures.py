@@ -7,7 +7,9 @@ from rebalance_forensics.diagnosis.model import Impact
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.html.budget import FEWEST, Budget
 from rebalance_forensics.report.html.content import content_of
+from rebalance_forensics.report.html.overview import days_of
 from rebalance_forensics.report.html.shapes import Picture, Row, legend
+from rebalance_forensics.report.html.tables import figures_of
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.timeline.model import Generation, Lane, Member, Span
 from tests.report.building import a_crash, at, crash_report, payments
@@ -222,3 +224,27 @@ def test_a_guess_is_drawn_as_the_silence_that_the_logs_show(confidence: float, w
     looks = {bar.look for row in picture.rows for bar in row.bars if bar.kind == "unread"}
     assert why in looks
     assert not looks & ({"dead", "silent"} - {why})
+
+
+def test_figures_show_how_a_group_fared_and_nothing_that_the_logs_do_not_show() -> None:
+    report = with_generations(a_generation(7, 60, 62), a_generation(8, 90, 91), a_generation(9, 158, 160))
+    (group,) = report.groups
+    assert dict(figures_of(replace(group, coordinators=()))) == {
+        "Stable": "95.0 % of 1 min 40 s",
+        "Rebalances": "3 rebalances in 1 min 40 s",
+        "A rebalance took": "2 s (median), 95 % within 2 s",
+    }
+    owned = dict(figures_of(owned_report().groups[0]))
+    assert owned["Partition time unread"] == "3 min 04 s"
+    assert owned["Worst member"] == "payments-2, 3 min 04 s"
+
+
+def test_logs_of_several_days_have_an_index_of_them_that_leads_to_the_worst_of_each() -> None:
+    crash = a_crash()
+    day = 24 * 3_600_000
+    calm = replace(crash, id="calm", severity="info", started_at=crash.started_at + 60_000)
+    later = replace(crash, id="later", started_at=crash.started_at + 2 * day)
+    first, last = days_of([crash, calm, later], {"later"})
+    assert (first.target, dict(first.number)) == (f"listed-{crash.id}", {crash.severity: 1, "info": 1})
+    assert (last.at - first.at, last.target) == (2 * day, "incident-later")
+    assert days_of([crash, calm], {}) == ()

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from rebalance_forensics.diagnosis.model import RANKS, Headline, Incident, Severity
 from rebalance_forensics.report.html.budget import GLIMPSES, GROUPS, INCIDENTS, OVERVIEW_ROWS, Budget
 from rebalance_forensics.report.html.incident_links import Links, links_of
-from rebalance_forensics.report.html.overview import Overview, filter_groups, overview_of
+from rebalance_forensics.report.html.overview import Day, Overview, days_of, filter_groups, overview_of
 from rebalance_forensics.report.html.picture import draw, window_of
 from rebalance_forensics.report.html.prepared_history import Glimpse, ReadyHistory, glimpse_of, ready
 from rebalance_forensics.report.html.shapes import Picture
@@ -53,6 +53,8 @@ class Content(Struct, frozen=True, kw_only=True):
     overview: Sequence[Headline]
     axis: Overview | None
     """All incidents by time."""
+    days: tuple[Day, ...]
+    """An index of the days, for logs of several."""
     faults: tuple[IncidentPage, ...]
     unexplained: tuple[IncidentPage, ...]
     planned: tuple[IncidentPage, ...]
@@ -109,6 +111,7 @@ def content_of(report: Report) -> Content:
         numbered=numbered,
         overview=headlines[:OVERVIEW_ROWS],
         axis=axis,
+        days=days_of(headlines[:OVERVIEW_ROWS], {page.incident.id for page in incidents}),
         axis_first=axis is not None and len(troubled) > 1,
         faults=tuple(page for page in incidents if page.incident.severity != "info"),
         unexplained=tuple(page for page in benign if is_unexplained(page.incident)),

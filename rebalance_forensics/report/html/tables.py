@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from statistics import median
 
 from msgspec import Struct
 
-from rebalance_forensics.records import elapsed
+from rebalance_forensics.records import elapsed, is_timed
 from rebalance_forensics.report.html.budget import ROWS_A_TABLE, TERMS, UNREAD_ROWS_A_TABLE, Budget
 from rebalance_forensics.report.html.incident_links import Links
+from rebalance_forensics.report.html.names import called
 from rebalance_forensics.report.html.picture import SEVERITIES
 from rebalance_forensics.report.html.shapes import REASONS
-from rebalance_forensics.report.lanes import lanes_by_mark, member_name
+from rebalance_forensics.report.lanes import lanes_by_mark, member_name, period_of, stable_until
+from rebalance_forensics.report.member_names import short_names
 from rebalance_forensics.report.plain_text import lines_of
+from rebalance_forensics.report.times import HOUR, duration
+from rebalance_forensics.report.wording import count
 from rebalance_forensics.timeline.evidence import abridged
 from rebalance_forensics.timeline.model import (
     CoordinatorTerm,
@@ -60,6 +65,8 @@ class GroupTables(Struct, frozen=True, kw_only=True):
     coordinators: tuple[CoordinatorTerm, ...]
     left_out: Mapping[str, int]
     """By table."""
+    figures: tuple[tuple[str, str], ...]
+    """How the group fared over the whole time, as labels and values; only what the logs show."""
 
 
 def tables_of(history: GroupHistory, budget: Budget, links: Links) -> GroupTables:
@@ -81,7 +88,36 @@ def tables_of(history: GroupHistory, budget: Budget, links: Links) -> GroupTable
         identities=identities,
         coordinators=terms,
         left_out=left_out,
+        figures=tuple(figures_of(history)),
     )
+
+
+def figures_of(history: GroupHistory) -> Iterator[tuple[str, str]]:
+    """How much of the time it was stable, how often and how long it rebalanced, what was unread and with whom."""
+    period = period_of(history)
+    if period is None or not is_timed(period[0]) or period[0] == period[1]:
+        return
+    whole = period[1] - period[0]
+    made = [g for g in history.generations if g.started_at is not None or g.completed_at is not None]
+    if stable := [(g.completed_at, until) for g, until in stable_until(history) if g.outcome == "stable"]:
+        ms = sum((period[1] if until is None else until) - at for at, until in stable if at is not None)
+        yield "Stable", f"{100 * ms / whole:.1f} % of {duration(whole)}"
+    if made:
+        an_hour = f", {len(made) * HOUR / whole:.1f} an hour" if whole > 2 * HOUR else ""
+        yield "Rebalances", f"{count(len(made), 'rebalance')} in {duration(whole)}{an_hour}"
+    if took := sorted(g.took_ms for g in made if g.took_ms is not None):
+        slowest = f", 95 % within {duration(took[-(-len(took) * 19 // 20) - 1])}" if len(took) > 1 else ""
+        yield "A rebalance took", f"{duration(round(median(took)))} (median){slowest}" if slowest else duration(took[0])
+    spans = [(span.client_id, span.lasted_ms) for span in history.unread]
+    if history.read or spans:
+        least = "at least " if any(ms is None for _, ms in spans) else ""
+        yield "Partition time unread", f"{least}{duration(sum(ms or 0 for _, ms in spans))}" if spans else "none"
+    by_member: dict[str, int] = defaultdict(int)
+    for name, lasted in spans:
+        by_member[name or ""] += lasted or 0
+    if by_member.pop("", 0) >= 0 and by_member and (most := max(by_member.values())) > 0:
+        worst = min(name for name, ms in by_member.items() if ms == most)
+        yield "Worst member", f"{called(worst, short_names(history))}, {duration(most)}"
 
 
 def _generation_row(generation: Generation, names: dict[str | None, str]) -> GenerationRow:
