@@ -70,6 +70,22 @@ def test_the_lines_of_a_mark_go_when_a_reader_scrolls_on(opened: Opener) -> None
     one.page.wait_for_function("document.getElementById('panel').hidden")
 
 
+def test_a_strip_below_a_zoomed_picture_shows_where_in_the_whole_time_it_is(opened: Opener) -> None:
+    one = opened(crash_report())
+    assert one.page.locator(f"{FIRST_PICTURE} .map").count() == 0
+    for _ in range(3):
+        one.page.locator(f"{FIRST_PICTURE} [data-do=in]").click()
+    strip = one.page.locator(f"{FIRST_PICTURE} .map")
+    assert strip.locator(".rebalancing").count() > 0
+    box = strip.bounding_box()
+    assert box
+    one.page.mouse.click(box["x"] + 0.9 * box["width"], box["y"] + box["height"] / 2)
+    left, _, span, _ = view_of(one)
+    assert left + span > 90_000 > left
+    one.page.locator(f"{FIRST_PICTURE} [data-do=all]").click()
+    assert strip.is_hidden()
+
+
 def test_a_click_on_a_generation_shows_the_lines_of_its_time(opened: Opener) -> None:
     one = opened(crash_report())
     one.page.locator(f"{FIRST_PICTURE} .bar.rebalancing").last.scroll_into_view_if_needed()

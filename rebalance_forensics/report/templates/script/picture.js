@@ -35,6 +35,30 @@ class Picture {
     this.chart.setAttribute("viewBox", `${this.left} 0 ${this.span} ${this.shown.length * LANE}`);
     this.folding.fold();
     this.label();
+    this.place();
+  }
+  // Zoomed in, a strip below the lanes shows the whole time, what was disturbed in it, and which part of it is seen.
+  place() {
+    if (!this.map && this.span === WIDTH) return;
+    if (!this.map) {
+      const shape = (parent, name, values) => {
+        const node = parent.appendChild(document.createElementNS("http://www.w3.org/2000/svg", name));
+        for (const [key, value] of Object.entries(values)) node.setAttribute(key, value);
+        return node;
+      };
+      this.map = shape(this.plot, "svg", { class: "map", width: "100%", height: 14, viewBox: `0 0 ${WIDTH} 14`, preserveAspectRatio: "none", "aria-hidden": "true" });
+      const x = (at) => (at - this.data.from) / this.length * WIDTH;
+      for (const row of this.rows.filter(({ layer }) => layer === "always")) {
+        for (const [kind, from, to] of row.bars.filter(([kind]) => kind === "rebalancing" || kind === "unread-share")) {
+          const end = to === null ? WIDTH : x(to), begin = Math.max(0, x(from));
+          shape(this.map, "rect", { class: kind, x: begin, width: Math.max(end - begin, WIDTH / 500), y: kind === "rebalancing" ? 2 : 8, height: 4 });
+        }
+      }
+      this.seen = shape(this.map, "rect", { class: "seen", y: 0, height: 14 });
+    }
+    this.map.style.display = this.span < WIDTH ? "" : "none";
+    this.seen.setAttribute("x", this.left);
+    this.seen.setAttribute("width", Math.max(this.span, WIDTH / 200));
   }
   chosen() {
     shownPicture = this;
@@ -239,6 +263,11 @@ class Picture {
     this.plot.addEventListener("pointerleave", () => tip(""));
     this.plot.addEventListener("click", (event) => {
       if (drag && drag.moved) return;
+      if (event.target.closest(".map")) {
+        const box = this.map.getBoundingClientRect();
+        this.show((event.clientX - box.left) / box.width * WIDTH - this.span / 2, this.span);
+        return;
+      }
       const found = this.find(event);
       if (found) this.open(found); else hidePanel();
     });
