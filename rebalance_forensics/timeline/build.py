@@ -72,7 +72,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         stops=TimeIndex(processes.stops),
         membership=membership,
         requests=TimeIndex(requests_of(profile.participants, lines.own)),
-        rebalances=IntervalIndex(rebalances, attrgetter("started_at"), lambda r: r.stabilized_at or r.ended_at()),
+        rebalances=IntervalIndex(rebalances, attrgetter("started_at"), Rebalance.barrier_end),
         generations=generations,
         pauses=IntervalIndex(
             pauses_of(profile.participants, processes.starts, lines.own.by_clients, lines.clocks),

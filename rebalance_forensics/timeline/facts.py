@@ -159,6 +159,15 @@ class Rebalance(Struct, frozen=True, eq=False):
     followup: str | None = None
     id: str = ""
 
+    @property
+    def created_at(self) -> int | None:
+        """When its generation was created, or completed where nothing else is logged; None without one."""
+        return self.stabilized_at or self.completed_at
+
+    def barrier_end(self) -> int:
+        """When the coordinator completed the join phase; without that line, when the rebalance ended."""
+        return self.stabilized_at or self.ended_at()
+
     def ended_at(self) -> int:
         """Its last known time."""
         return self.completed_at or self.stabilized_at or self.started_at

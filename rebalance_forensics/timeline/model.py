@@ -84,6 +84,11 @@ class Generation(Struct, frozen=True, kw_only=True, gc=False):
         return tuple(member.client_id or member.member_id for member in self.members)
 
     @property
+    def reached_at(self) -> int | None:
+        """When its assignment came, else when it began."""
+        return self.completed_at or self.started_at
+
+    @property
     def took_ms(self) -> int | None:
         """From its begin to its completion; None where one of them is not known, or no line has a time."""
         return elapsed(self.started_at, self.completed_at)

@@ -306,7 +306,7 @@ def _by_rights(timeline: Timeline) -> list[TimeIndex[ev.TopicReadDenied]]:
 def _all_left(timeline: Timeline, run: Sequence[Departure]) -> bool:
     # Members share a principal, so a denial reaches all of them: a member that stays refutes it.
     began = run[0].at
-    known = [g for g in timeline.generations if g.members and (g.completed_at or g.started_at or began + 1) <= began]
+    known = [g for g in timeline.generations if g.members and (g.reached_at or began + 1) <= began]
     departed = {d.participant for d in run}
     return bool(known) and all(
         timeline.participants.of_member(m.member_id or "") in departed for m in known[-1].members

@@ -77,17 +77,17 @@ def _barriers(subject: Subject) -> list[Rebalance]:
 
 def while_open(subject: Subject) -> list[tuple[int, int]]:
     """From the start of each rebalance until its last member has joined."""
-    return [(rebalance.started_at, barrier_end(rebalance)) for rebalance in _barriers(subject)]
+    return [(rebalance.started_at, rebalance.barrier_end()) for rebalance in _barriers(subject)]
 
 
 def _lost_meanwhile(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
-    begin, end = rebalance.started_at - windows.ROUND_TRIP_MS, barrier_end(rebalance) + windows.ROUND_TRIP_MS
+    begin, end = rebalance.started_at - windows.ROUND_TRIP_MS, rebalance.barrier_end() + windows.ROUND_TRIP_MS
     return [d for d in timeline.departures.between(begin, end) if d.why in UNANNOUNCED]
 
 
 def _ended(rebalance: Rebalance, departure: Departure) -> bool:
     """True if the barrier waited for this expiry alone, and not for other members as well."""
-    return departure.why == "session-expired" and departure.at >= barrier_end(rebalance) - windows.ROUND_TRIP_MS
+    return departure.why == "session-expired" and departure.at >= rebalance.barrier_end() - windows.ROUND_TRIP_MS
 
 
 @sign("the rebalance waited until a silent member's session expired", "no session expired while the rebalance waited")
@@ -119,7 +119,7 @@ def heartbeats_may_explain(timeline: Timeline, subject: Subject) -> Answer:
     late = [_late_notice(timeline, r, participant) for r in _barriers(subject) for participant in subject.participants]
     if timeouts.HEARTBEAT in timeline.settings or None in late:
         return Unobservable()
-    open_ms = [barrier_end(r) - r.started_at for r in _barriers(subject)]
+    open_ms = [r.barrier_end() - r.started_at for r in _barriers(subject)]
     rare = (timeouts.known_session_ms(timeline) or timeouts.DEFAULTS[timeouts.SESSION]) // HEARTBEATS_PER_SESSION
     explained = open_ms and max(open_ms) <= rare + windows.HEARTBEAT_MS
     return Present(tuple(e for e in late if e is not None)) if explained else Unobservable()
@@ -144,7 +144,7 @@ def coordinator_out_of_reach(timeline: Timeline, subject: Subject) -> Answer:
     barriers, lines, needs = _barriers(subject), list[Event](), list[Need]()
     if not barriers or not subject.participants:
         return Unobservable()
-    begin, end = min(r.started_at for r in barriers), max(map(barrier_end, barriers))
+    begin, end = min(r.started_at for r in barriers), max(map(Rebalance.barrier_end, barriers))
     for participant in subject.participants:
         losses = _coordinator_trouble(timeline, participant, begin, end)
         lines += losses[:MOST_LINES]
@@ -578,11 +578,11 @@ def long_barriers(timeline: Timeline) -> Iterator[LongBarrier]:
             continue
         if end - begin <= _explained_ms(timeline, rebalance):
             continue
-        expired = timeline.departures.between(begin, barrier_end(rebalance) + windows.TICK_MS)
+        expired = timeline.departures.between(begin, rebalance.barrier_end() + windows.TICK_MS)
         removed = [d for d in expired if d.why == "rebalance-timeout"]
         joined_last = _last_to_join(timeline, rebalance)
         # A leader that missed the rebalance timeout, or the members that did.
-        replaced = timeline.of(ev.LeaderReplaced).between(begin, barrier_end(rebalance) + windows.TICK_MS)
+        replaced = timeline.of(ev.LeaderReplaced).between(begin, rebalance.barrier_end() + windows.TICK_MS)
         leaders = [p for e in replaced if (p := timeline.participants.of_member(e.member)) is not None]
         last = leaders or [d.participant for d in removed] or joined_last
         lines = _lines(timeline, rebalance, removed, last)
@@ -601,11 +601,6 @@ def allowed_ms(timeline: Timeline) -> int:
     return max(2 * timeouts.heartbeat_interval_ms(timeline), delay) + windows.HEARTBEAT_MS
 
 
-def barrier_end(rebalance: Rebalance) -> int:
-    """When the coordinator completed the join phase; without that line, when the rebalance ended."""
-    return rebalance.stabilized_at or rebalance.ended_at()
-
-
 def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
     # While the group's first processes start, each newcomer keeps the barrier open (GroupCoordinator's
     # InitialDelayedJoin).
@@ -620,7 +615,7 @@ def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
 
 def _last_to_join(timeline: Timeline, rebalance: Rebalance) -> list[Participant]:
     """The member whose JoinGroup ended the barrier well after all others, or the only one without a log."""
-    begin, end, reach = rebalance.started_at, barrier_end(rebalance), timeouts.all_have_heard_ms(timeline) - 1
+    begin, end, reach = rebalance.started_at, rebalance.barrier_end(), timeouts.all_have_heard_ms(timeline) - 1
     last = last_to_rejoin(timeline, rebalance)
     if last is not None and last[1] - begin > windows.HEARTBEAT_MS and end - last[1] < windows.ROUND_TRIP_MS:
         return [last[0]]
@@ -634,7 +629,7 @@ def _last_to_join(timeline: Timeline, rebalance: Rebalance) -> list[Participant]
 
 def _lines(timeline: Timeline, rebalance: Rebalance, removed: list[Departure], last: list[Participant]) -> list[Event]:
     opened = [e for e in rebalance.events if isinstance(e, ev.RebalanceStarted | ev.GenerationStabilized)]
-    begin, end = rebalance.started_at, barrier_end(rebalance) + windows.TICK_MS
+    begin, end = rebalance.started_at, rebalance.barrier_end() + windows.TICK_MS
     near = timeline.of(ev.JoinStarted, ev.MemberFailed).between(begin, end)
     joins = [e for e in near if isinstance(e, ev.MemberFailed) or timeline.participants.of_speaker(e) in last][
         :_MAX_JOINS

@@ -109,7 +109,7 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
     first = next((r for r in timeline.rebalances if r.generation is not None), None)
     from_the_start = first is not None and first.generation == 1
     # The group's first generation may be so recent that its start is not over.
-    created = first.stabilized_at or first.completed_at if first is not None and from_the_start else None
+    created = first.created_at if first is not None and from_the_start else None
     if created is not None and created <= arrivals[0].at <= created + windows.PROCESS_START_MS:
         return STILL_FORMING
     if timeline.coverage.is_excerpt:
@@ -154,7 +154,7 @@ def _logs_just_end(timeline: Timeline, at: int) -> bool:
 
 def _last_formed(timeline: Timeline) -> int:
     """When the last generation was created or completed."""
-    return max((r.ended_at() for r in timeline.rebalances if r.stabilized_at or r.completed_at), default=-1)
+    return max((r.ended_at() for r in timeline.rebalances if r.created_at), default=-1)
 
 
 def _nobody_else_is_known(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:

@@ -122,10 +122,10 @@ def _with_facts(timeline: Timeline, explained: Mapping[str, Weighed]) -> Iterato
     since, quiet = 0, quiet_ms(timeline)  # what happened before the group was quiet for so long began nothing later
     for rebalance in timeline.rebalances:
         yield rebalance, _facts_of(rebalance, facts, max(since, rebalance.started_at - quiet) if since else 0)
-        since = max(since, rebalance.stabilized_at or rebalance.ended_at())
+        since = max(since, rebalance.barrier_end())
 
 
 def _facts_of(rebalance: Rebalance, facts: TimeIndex[Fact], since: int) -> list[Fact]:
-    until = (rebalance.stabilized_at or rebalance.ended_at()) + TICK_MS
+    until = rebalance.barrier_end() + TICK_MS
     begin = min(since, rebalance.started_at) if since else rebalance.started_at - ONE_REBALANCE_MS
     return facts.between(begin - TICK_MS + 1, until)

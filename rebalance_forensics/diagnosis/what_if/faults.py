@@ -148,7 +148,7 @@ def _sequence(timeline: Timeline, faults: list[Fault], ended: int) -> FaultSeque
     if not faults or not partitions:
         return None
     begin = began(faults[0])
-    known = ((g.completed_at or g.started_at, g.members) for g in timeline.generations)
+    known = ((g.reached_at, g.members) for g in timeline.generations)
     steady_since, there_before = max(
         ((at, members) for at, members in known if at is not None and at <= begin),
         key=itemgetter(0),

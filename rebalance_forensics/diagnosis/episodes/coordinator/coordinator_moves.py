@@ -254,7 +254,7 @@ def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
 
 def _settled_at(timeline: Timeline) -> int | None:
     """When the group's first generation was reached."""
-    first = [g.completed_at or g.started_at for g in timeline.generations if g.members]
+    first = [g.reached_at for g in timeline.generations if g.members]
     known = [e.at for e in timeline.of(ev.GenerationStabilized, ev.JoinSucceeded) if e.at is not None]
     times = [t for t in (*first, *known) if t is not None]
     if not times:
@@ -706,5 +706,5 @@ def _session_lost_in_move(timeline: Timeline, departure: Departure, move: Coordi
         return False
     if departure.returned is not None:
         return True
-    later = (g for g in timeline.generations if (g.completed_at or g.started_at or 0) >= departure.at)
+    later = (g for g in timeline.generations if (g.reached_at or 0) >= departure.at)
     return (ends is None or ends >= departure.at) and any(g.members for g in later)

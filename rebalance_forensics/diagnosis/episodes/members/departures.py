@@ -269,7 +269,7 @@ def _counts_earlier_members(timeline: Timeline, at: int) -> bool:
 def _settled(timeline: Timeline) -> TimeIndex[int]:
     """When generations were created."""
     # kafka-python before 2.0 logs only that all members have their assignment.
-    return TimeIndex((at for r in timeline.rebalances if (at := r.stabilized_at or r.completed_at)), at=int)
+    return TimeIndex((at for r in timeline.rebalances if (at := r.created_at)), at=int)
 
 
 def _is_initial(arrival: Arrival, settled: int) -> bool:
@@ -321,7 +321,7 @@ def with_members(timeline: Timeline) -> TimeIndex[int]:
             # Only a generation with members is logged as stabilized, before 2.4 without their number (onCompleteJoin).
             if r.generation in named
             or any(isinstance(e, ev.GenerationStabilized) and e.member_count != 0 for e in r.events)
-            if (at := r.stabilized_at or r.completed_at)
+            if (at := r.created_at)
         ),
         at=int,
     )

@@ -130,7 +130,7 @@ def _without_gaps(timeline: Timeline, until: int) -> bool:
 
 def _explained(timeline: Timeline, before: Rebalance, rebalance: Rebalance, topics: tuple[str, ...]) -> bool:
     """True if members moved, or one subscribed to these topics too late for the rebalance before."""
-    begin, end = rebalance.started_at - HEARTBEAT_MS, (rebalance.stabilized_at or rebalance.ended_at()) + TICK_MS
+    begin, end = rebalance.started_at - HEARTBEAT_MS, rebalance.barrier_end() + TICK_MS
     if timeline.moves(begin, end):
         return True
     since = max(begin - REQUEST_TIMEOUT_MS, before.started_at)
