@@ -11,6 +11,7 @@ CAUSES = sorted(set(all_causes()) - {"unexplained"})
 @pytest.mark.parametrize("cause", CAUSES)
 def test_a_cause_names_settings_or_kips_that_are_explained_and_a_neighbour(cause: str) -> None:
     known = glossary()
+    assert cause in known.causes, "it needs an entry under `causes` in diagnosis/reference/glossary.yaml"
     explained = known.causes[cause]
     assert explained.settings or explained.kips
     assert set(explained.settings) <= known.settings.keys()
