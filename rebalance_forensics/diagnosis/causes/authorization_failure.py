@@ -50,8 +50,6 @@ LOGINS_REFUSED = clue("logins-refused", STRONG, "it was lost just after brokers 
 LOGIN_REFUSED = clue("login-refused", WEAK, "it was lost just after a broker refused a login")
 # So many lines of an authorizer show it; the others say the same.
 MOST_DENIALS = 8
-# What connects every few minutes without valid credentials, as a health check does, was refused in this span, too.
-LONG_BEFORE_MS = 12 * QUIET_MS
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -252,8 +250,8 @@ def _refusals_by_address(timeline: Timeline) -> dict[str, TimeIndex[ev.LoginRefu
 
 
 def _begins(refusals: TimeIndex[ev.LoginRefused], begin: int) -> bool:
-    # Health checks and port scans are refused all day long.
-    return not refusals.any_between(begin - LONG_BEFORE_MS, begin - 1)
+    # Health checks and port scans, which connect every few minutes without valid credentials, are refused all day long.
+    return not refusals.any_between(begin - 12 * QUIET_MS, begin - 1)
 
 
 def _of_its_host(

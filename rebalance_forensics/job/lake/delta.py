@@ -122,8 +122,8 @@ class TableLog:
             except FileNotFoundError:
                 return
             with undamaged(self.store.uri, path):
-                said = (json.loads(line) for line in lines)
-                yield version, next((action["commitInfo"] for action in said if "commitInfo" in action), {})
+                actions = (json.loads(line) for line in lines)
+                yield version, next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
 
     def replace(self, wanted: Mapping[str, DataFile], *, turn: int, note: str, always: bool = False) -> int:
         """Make the table consist of these files; its version then, which is this one where nothing differs.

@@ -340,8 +340,8 @@ def with_homes(events: Sequence[Event], logs: Iterable[Place]) -> Sequence[Event
     """
     written = {place_of(event) for event in events if isinstance(event, ev.OF_THE_HOST)}
     files = sets_by_key((host, file) for file, host in (*written, *logs) if host is not None)
-    beside = {file for file, _ in written}
-    named = {(tuple(file.split("/")[:-1]), host) for host in files for file in files[host] - beside}
+    of_hosts = {file for file, _ in written}
+    named = {(tuple(file.split("/")[:-1]), host) for host in files for file in files[host] - of_hosts}
     if len({host for _, host in named}) < 2:
         return events
     strangers = {host for _, host in written if host is not None} - {host for _, host in named}
