@@ -13,6 +13,7 @@ from typing import Literal
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.event_index import by_time_then_origin, merged, time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure
@@ -36,7 +37,7 @@ from rebalance_forensics.timeline.ownership.owners import ownership_of
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by_key
 from rebalance_forensics.timeline.timeouts import owner_of
 from rebalance_forensics.timeline.unnamed_groups import is_named
-from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, SESSION_MS
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, ROUND_TRIP_MS, SESSION_MS
 
 SHOWN_SETTINGS = (
     "group.protocol", "session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms", "max.poll.records",
@@ -117,7 +118,7 @@ def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
     """A lane for each member, followed by those of its threads, then one for each coordinator."""
     marked = ((event, mark) for event in _events_of_lanes(timeline) if (mark := _mark_of(event)) is not None)
     marks = lists_by_key((name, mark) for event, mark in marked for name in _lane_names(timeline, event, mark))
-    for name, mark in _marks_of_pods(timeline):
+    for name, mark in (*_marks_of_pods(timeline), *_marks_of_hosts(timeline)):
         marks[name] = sorted([*marks[name], mark], key=attrgetter("at"))
     members = sorted(timeline.membership.members, key=lambda a: a.name)
     lanes = [lane for participant in members for lane in _lanes_of_participant(timeline, participant, marks)]
@@ -143,6 +144,30 @@ def _marks_of_pods(timeline: Timeline) -> Iterator[tuple[str, Mark]]:
                     participant.name,
                     Mark(at=event.at, kind=kind, label=label, severity=severity, evidence=evidence_of(event)),
                 )
+
+
+# A GC log has a stop every second; these are the longest.
+_MOST_STOPS = 20
+
+
+def _marks_of_hosts(timeline: Timeline) -> Iterator[tuple[str, Mark]]:
+    """What the JVM of a member, the kernel and supervisors logged where it runs, in the lane of the only one there."""
+    stops = [e for e in timeline.of(ev.ThreadsStopped) if e.stopped_ms >= ROUND_TRIP_MS]
+    longest = sorted(stops, key=lambda e: -e.stopped_ms)[:_MOST_STOPS]
+    for event in (*longest, *timeline.of(ev.ProcessKilled, ev.HostDisturbed)):
+        participants = timeline.participants.at_place(event)
+        if len(participants) != 1 or event.at is None:
+            continue
+        if isinstance(event, ev.ThreadsStopped):
+            label = f"JVM stopped for {event.stopped_ms / SECOND_MS:.1f} s ({event.what})"
+        elif isinstance(event, ev.ProcessKilled):
+            label = f"on its host: {event.unit or event.command or 'a process'} ended ({event.why}, by {event.by})"
+        else:
+            assert isinstance(event, ev.HostDisturbed)
+            label = f"its host: {event.what}"
+        kind = _words(type(event).__name__)[0]
+        mark = Mark(at=event.at, kind=kind, label=label, severity="notice", evidence=evidence_of(event))
+        yield participants[0].name, mark
 
 
 def _lane_names(timeline: Timeline, event: Event, mark: Mark) -> set[str]:

@@ -4,6 +4,7 @@ import pytest
 
 from tests.conftest import SAMPLES
 from tests.diagnosis.expiries import evicted
+from tests.diagnosis.test_process_stops import OOM
 from tests.diagnosis.threads import PROCESS, Application, shop
 from tests.incidents.sample import report_of
 from tests.kafka_words import member_id
@@ -116,3 +117,14 @@ def test_a_lost_thread_stands_in_its_own_lane_and_a_lost_instance_in_all_of_its_
     instance, first, second = PROCESS[1], app.thread(1, 1), app.thread(1, 2)
     assert lanes_after_losing(2) == {instance: [], first: [], second: ["away"]}
     assert all("away" in kinds for kinds in lanes_after_losing(1, 2).values())
+
+
+def test_what_the_kernel_logged_beside_a_member_stands_in_its_lane_alone() -> None:
+    story = Story().formed("c-1", "c-2").line("c-2/syslog", "01:05:00.000", OOM.format("java"), logger="kernel")
+    lanes = {
+        lane.name: [mark.label for mark in lane.marks if mark.kind == "process-killed"]
+        for lane in story.history().lanes
+    }
+    assert {name: labels for name, labels in lanes.items() if labels} == {
+        "c-2": ["on its host: java ended (oom-kill, by kernel)"]
+    }
