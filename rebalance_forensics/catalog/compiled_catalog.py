@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -69,6 +70,8 @@ class CompiledCatalog(Struct, frozen=True):
     fragments: Mapping[str, tuple[Program, ...]]
     errors: Mapping[str, ErrorWording]
     meanings: Mapping[str, str]
+    programs: Mapping[str, str] = {}
+    """Pattern -> an expression for the programs that alone print its words."""
 
     def types(self) -> Types:
         """Every hole type: those in Python, the error codes, the fragments."""
@@ -133,6 +136,7 @@ def compile_catalog(loaded: PatternSet, entry_of: EntryOf | None = None) -> Comp
         },
         errors=loaded.errors,
         meanings={pattern.id: pattern.meaning for pattern in loaded.patterns},
+        programs={p.id: "|".join(map(fnmatch.translate, p.programs)) for p in loaded.patterns if p.programs},
     )
 
 

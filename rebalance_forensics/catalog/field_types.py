@@ -11,7 +11,14 @@ from math import isfinite
 from msgspec import Struct
 
 from rebalance_forensics.catalog.fields import FieldValue
-from rebalance_forensics.catalog.jvm_texts import collection, kib, thread_stack, vm_error
+from rebalance_forensics.catalog.jvm_texts import (
+    collection,
+    full_pause,
+    housekeeper_delta,
+    pause,
+    thread_stack,
+    vm_error,
+)
 from rebalance_forensics.events.coordinator import FIRST_COORDINATOR_NODE, LAST_COORDINATOR_NODE
 
 # Flattened logs put the whole dump on one line, so a setting ends where the next one begins.
@@ -347,14 +354,14 @@ TYPES: Mapping[str, HoleType] = {
     "int": HoleType(r"-?\d+", integer),
     "float": HoleType(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", decimal),
     # No stop of the JVM below a tenth of a second is read: a healthy log has one a second.
-    "millis": HoleType(r"\d{3,}\.\d+", lambda text: round(decimal(text))),
-    # Of a full collection every end is read: without one it has not ended.
-    "any_millis": HoleType(r"\d+\.\d+", lambda text: max(1, round(decimal(text)))),
     "nanos": HoleType(r"\d{9,}", lambda text: round(integer(text) / 1_000_000)),
     "seconds": HoleType(
         r"(?:[1-9]\d*|0[.,][1-9])\d*(?:[.,]\d+)?", lambda text: round(decimal(text.replace(",", ".")) * 1000)
     ),
-    "memory": HoleType(r"\d{1,12}(?:[.,]\d)?[BKMG]", kib),
+    "signed_seconds": HoleType(r"[-+]?\d+\.\d+", lambda text: round(decimal(text) * 1000)),
+    "housekeeper_delta": HoleType(r"[^\s()]{2,60}", housekeeper_delta),
+    "pause": HoleType(r"[^\n]*", pause, composite=True),
+    "full_pause": HoleType(r"[^\n]*", full_pause, composite=True),
     "collection": HoleType(r"(?s:.*)", collection, composite=True),
     "thread_stack": HoleType(ANY, thread_stack, composite=True),
     "vm_error": HoleType(r"(?s:.*)", vm_error, composite=True),

@@ -12,11 +12,11 @@ Fields = dict[str, FieldValue]
 # A healthy log has a shorter stop each second.
 _SHORTEST_STOP = SECOND_MS // 10
 _KIB = {"B": 1 / 1024, "K": 1, "M": 1 << 10, "G": 1 << 20}
-_SIZE = r"(\d{1,12}(?:[.,]\d)?[BKMG])"
+_SIZE = r"\d{1,12}(?:[.,]\d)?[BKMG]"
 # The whole heap stands behind the generations, which stand in brackets with their names; G1 names it on a later line.
-_HEAP = re.compile(rf"(?<!: )(?<![\d.,]){_SIZE}->{_SIZE}\({_SIZE}\)")
-_HEAP_OF_G1 = re.compile(rf"\bHeap: {_SIZE}\({_SIZE}\)->{_SIZE}\({_SIZE}\)")
-_HEAP_AT_MARK = re.compile(rf"\] {_SIZE}\({_SIZE}\), ")
+_HEAP = re.compile(rf"(?<!: )(?<![\d.,])({_SIZE})->({_SIZE})\(({_SIZE})\)")
+_HEAP_OF_G1 = re.compile(rf"\bHeap: ({_SIZE})\(({_SIZE})\)->({_SIZE})\(({_SIZE})\)")
+_HEAP_AT_MARK = re.compile(rf"\] ({_SIZE})\(({_SIZE})\), ")
 _TOOK = re.compile(r"[,)] ?(\d{1,6}[.,]\d{2,7}) secs\]")
 _OPERATION = re.compile(r"\A ?\(?(CMS Initial Mark|CMS Final Remark|remark|cleanup)\b")
 
@@ -51,6 +51,47 @@ def collection(text: str) -> Fields:
     if operation := _OPERATION.match(text):
         found["operation"] = operation[1]
     return found
+
+
+_PAUSE = re.compile(
+    rf"(?: \((?:[^()\n]|\(\)){{1,80}}\)){{0,4}}(?: (?P<before>{_SIZE})->(?P<after>{_SIZE})\((?P<size>{_SIZE})\))?"
+    # JDK 9 prints when it began and ended.
+    r"(?: \([\d.,]{1,20}s, [\d.,]{1,20}s\))?,? (?P<ms>\d{1,9}[.,]\d{1,6}) ?ms\]?(?: [a-z][^\n]*)?"
+)
+
+
+def pause(text: str, shortest: int = _SHORTEST_STOP) -> Fields:
+    """A stop for a collection, from what stands behind `Pause Young` and the like; ValueError for one too short."""
+    found = _PAUSE.fullmatch(text.rstrip())
+    stopped = float(found["ms"].replace(",", ".")) if found is not None else -1
+    if found is None or stopped < shortest:
+        raise ValueError(text)
+    fields: Fields = {"stopped_ms": max(1, round(stopped))}
+    if found["before"]:
+        fields |= {f"{name}_kib": kib(found[name]) for name in ("before", "after", "size")}
+    return fields
+
+
+def full_pause(text: str) -> Fields:
+    """A stop for a full collection, however short: one without an end has not ended."""
+    return pause(text, 0)
+
+
+_DELTA = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?(?:\d+[\u00b5\u03bcu]s)?(?:\d+ns)?")
+# HikariCP's housekeeper runs every 30 s, and reports one that came more than half of that late.
+_HOUSEKEEPING_MS = 30 * SECOND_MS
+
+
+def housekeeper_delta(text: str) -> int:
+    """How long no thread ran, in ms: by how much HikariCP's housekeeper, which prints `1m6s828ms`, was late."""
+    found = _DELTA.fullmatch(text)
+    if found is None:
+        raise ValueError(text)
+    days, hours, minutes, seconds, millis = (int(part or 0) for part in found.groups())
+    late = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * SECOND_MS + millis - _HOUSEKEEPING_MS
+    if late < _SHORTEST_STOP:
+        raise ValueError(text)
+    return late
 
 
 _FRAME = re.compile(r"\n[ \t]{1,8}at ([^\s()]{1,400}\([^()\n]{0,200}\))")

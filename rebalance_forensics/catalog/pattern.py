@@ -41,6 +41,8 @@ class Pattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     meaning: str = ""
     templates: tuple[Template, ...] = ()
     loggers: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    """The programs that print these words, as syslog names them, with `*` for any letters; a logger never does."""
     prefixes: tuple[str, ...] = ()
     """The innermost log prefix must be one of these; for words that several speakers share."""
     in_doubt: str | None = None

@@ -15,6 +15,7 @@ from rebalance_forensics.events.orchestration import ContainerReported
 from rebalance_forensics.events.process import (
     BrokerStopped,
     ExceptionLogged,
+    HostDisturbed,
     ProcessDied,
     ProcessKilled,
     ThreadsStopped,
@@ -89,7 +90,7 @@ def units_beside(kill: ProcessKilled, kills: Iterable[ProcessKilled]) -> set[str
 
 def ended_on_request(kill: ProcessKilled) -> bool:
     """True for a unit that ended by SIGTERM, or with the status of a JVM that did."""
-    return kill.signal is not None and kill.signal.partition("/")[0] in ("0", "15", "130", "143")
+    return kill.signal is not None and kill.signal.partition("/")[0] in ("0", "15", "130", "143", "SIGTERM", "SIGINT")
 
 
 def behind_pause(stops: Sequence[ThreadsStopped]) -> tuple[Link, ...]:
@@ -102,6 +103,9 @@ def behind_pause(stops: Sequence[ThreadsStopped]) -> tuple[Link, ...]:
     longest = stops[0]
     stood = sum(e.stopped_ms for e in stops if e.what == longest.what)
     times = f", {len(stops)} stops in a row" if stood > longest.stopped_ms else ""
+    if longest.what == "stall":
+        why = f"No thread of it ran for {seconds(longest.stopped_ms)}, as HikariCP in its process found."
+        return (Link("stall", why, 0.75, stops[:4]),)
     why = f"Its JVM stopped all threads for {seconds(stood)}{operation_of(longest)}{times}."
     links = [Link(longest.what, why, 0.97, stops[:4])]
     if (heap := heap_after(longest)) and is_full(longest):
@@ -234,6 +238,29 @@ def behind_slow_loop(stacks: Sequence[ThreadStack]) -> tuple[Link, ...]:
     return tuple(links)
 
 
+# What calls of databases, HTTP clients, pools and circuit breakers throw when they gave up on something slow.
+_GAVE_UP = re.compile(
+    r"(?i:time[ds]?[ -]?out|timeout)|Connection is not available|CallNotPermitted|CircuitBreaker|Bulkhead|Deadlock"
+    r"|lock wait|Connection (?:refused|reset)|UnknownHost|No route to host"
+)
+
+
+def behind_late_poll(errors: Sequence[ExceptionLogged]) -> tuple[Link, ...]:
+    """The calls on which the polling thread gave up while it did not poll, the most frequent first."""
+    gave_up = [e for e in errors if e.exception and _GAVE_UP.search(f"{e.exception} {e.detail}")]
+    gave_up = [e for e in gave_up if not (e.exception or "").startswith("org.apache.kafka.")]
+    if not gave_up:
+        return ()
+    kinds = [e.exception for e in gave_up]
+    alike = [e for e in gave_up if e.exception == max(kinds, key=kinds.count)]
+    name = (alike[0].exception or "").rpartition(".")[2]
+    often = f" {len(alike)} times" if len(alike) > 1 else ""
+    detail = f": {alike[-1].detail}" if alike[-1].detail else ""
+    return (
+        Link("exception", f"Its polling thread logged {name}{often} before it was late{detail}.", 0.75, alike[-3:]),
+    )
+
+
 def waiting_in(stack: ThreadStack) -> str | None:
     """`waited in java.net.Socket.connect`, `was blocked on a lock (com.acme.Cache)`; None for one that computes."""
     called = method_of(stack.called) if stack.called else None
@@ -250,23 +277,31 @@ def method_of(frame: str) -> str:
     return frame.partition("(")[0]
 
 
-def behind_last_lines(lines: Iterable[Event]) -> tuple[Link, ...]:
+def behind_last_lines(lines: Sequence[Event]) -> tuple[Link, ...]:
     """Why a broker ended, by the last lines that it or its JVM printed."""
     for line in lines:
         if isinstance(line, ProcessDied) and (links := behind_end((), line)):
             return links
         if isinstance(line, BrokerStopped) and line.fault is not None:
             if line.fault == "log directories":
-                return (
-                    Link(
-                        "disk-failed", "It shut itself down because all of its log directories failed.", 0.97, (line,)
-                    ),
-                )
+                why = "It shut itself down because all of its log directories failed."
+                return (Link("disk-failed", why, 0.97, (line,)), *_behind_disk(lines))
             return (Link("crashed", f"It ended itself after a {line.fault}.", 0.97, (line,)),)
         # KafkaThread logs what ended one of its threads; out of memory, the JVM may run on until something kills it.
         if isinstance(line, ExceptionLogged) and (line.exception or "").endswith("OutOfMemoryError"):
             error = ": ".join(filter(None, ("OutOfMemoryError", line.detail)))
             return (Link("out-of-memory", f"Just before its last line it logged {error}.", 0.9, (line,)),)
+    return ()
+
+
+def _behind_disk(lines: Iterable[Event]) -> tuple[Link, ...]:
+    """Why its directories failed: the disk was full, or the kernel made it read-only."""
+    for line in lines:
+        if isinstance(line, ExceptionLogged) and "No space left on device" in (line.detail or line.text):
+            return (Link("disk-full", "Its disk was full: it logged No space left on device.", 0.95, (line,)),)
+        if isinstance(line, HostDisturbed) and line.what == "disk-failed":
+            why = f"The kernel made the file system of {line.device} read-only after an error."
+            return (Link("disk-read-only", why, 0.9, (line,)),)
     return ()
 
 
@@ -303,6 +338,11 @@ def after_stop_of_threads(stop: ThreadsStopped) -> Advice:
             why=f"{heap_after(stop)} were still in use after a collection of {stood}.",
             cost="A larger heap takes memory from the page cache and other processes of the host.",
         )
+    if stop.what == "stall":
+        return Advice(
+            action="Look at CPU throttling (cgroup nr_throttled), swapping and collections of that process.",
+            why=f"HikariCP's housekeeper in it ran {stood} late (thread starvation, or a clock that leapt).",
+        )
     if stop.what == "gc-pause":
         return Advice(
             action="Shorten the collections: another collector (G1, ZGC), fewer live objects, enough CPU.",
@@ -316,11 +356,10 @@ def after_stop_of_threads(stop: ThreadsStopped) -> Advice:
 
 
 def without_the_slow_call(links: Sequence[Link]) -> tuple[Advice, ...]:
-    """What to change about the call in which the polling thread was seen; empty without thread dumps."""
-    if not links:
-        return ()
-    stack = links[0].lines[0]
-    assert isinstance(stack, ThreadStack)
+    """What to change about the call in which the polling thread was seen, or on which it gave up."""
+    stack = links[0].lines[0] if links else None
+    if not isinstance(stack, ThreadStack):
+        return advice_on(links)
     method = method_of(stack.frames[0])
     return (
         Advice(

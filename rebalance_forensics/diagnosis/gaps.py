@@ -10,11 +10,20 @@ from rebalance_forensics.diagnosis.cluster.blows import LOOPBACK
 from rebalance_forensics.diagnosis.episodes.members.departures import FIRST_EPOCH
 from rebalance_forensics.diagnosis.model import Gap, GapKind, Incident
 from rebalance_forensics.diagnosis.wording.durations import counted, lasting, seconds, some
-from rebalance_forensics.events.process import ClusterReported
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import (
+    ClusterReported,
+    HostDisturbed,
+    ProcessDied,
+    ProcessKilled,
+    ThreadsStopped,
+    ThreadStack,
+)
 from rebalance_forensics.records import LEFT_OUT, SECOND_MS, EpochMs, elapsed, is_timed
 from rebalance_forensics.timeline.clocks.file_clocks import Doubt
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.own_process import ended_with
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.orchestration import application_names
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
@@ -36,6 +45,7 @@ def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...
         _doubtful_times(timeline),
         _cut_lines(timeline),
         _untied_reports(timeline, incidents),
+        _untied_lines_of_hosts(timeline, incidents),
     )
     return tuple(chain.from_iterable(found))
 
@@ -299,6 +309,52 @@ def _cut_lines(timeline: Timeline) -> Iterator[Gap]:
             "What was left out, such as member ids, generations and reasons, is unknown. The same lines in full would "
             "show it.",
         )
+
+
+_OF_HOSTS: tuple[tuple[tuple[type[Event], ...], str, str], ...] = (
+    (
+        (ThreadsStopped,),
+        "JVM stop",
+        (
+            "An uptime becomes a time where the application logs the start of its JVM, as Spring Boot does. "
+            "-Xlog:gc*,safepoint:file=gc.log:time,uptime,level,tags prints the time."
+        ),
+    ),
+    (
+        (ThreadStack,),
+        "dumped thread",
+        (
+            "jcmd PID Thread.print prints when it was made; that of an actuator has the time of its file's name "
+            "(threaddump-2026-11-20T10-15-30Z.json)."
+        ),
+    ),
+    ((ProcessKilled, HostDisturbed), "kernel line", "dmesg -T or journalctl -k -o short-iso prints the time."),
+)
+
+
+def _untied_lines_of_hosts(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:
+    """Lines of JVMs and kernels without a time, and error files of no known member: counted, never a cause."""
+    if not incidents:
+        return
+    for kinds, what, consequence in _OF_HOSTS:
+        if lines := [e for e in timeline.untimed_of_hosts if isinstance(e, kinds)]:
+            have = "has" if len(lines) == 1 else "have"
+            files = some(sorted({e.speaker.file for e in lines}), MOST_NAMES)
+            many = counted(len(lines), what)
+            yield _timeless(
+                f"{many[0].upper()}{many[1:]} in {files} {have} no time.",
+                f"Nothing was concluded from it. {consequence}",
+            )
+    for died in timeline.of(ProcessDied) if timeline.shows_any((ProcessDied,)) else ():
+        present = timeline.participants.at_place(died)
+        if died.pid and present and not ended_with(timeline.group, timeline.participants, died):
+            yield _throughout(
+                timeline,
+                f"{died.speaker.file} is of a process{f' ({died.program})' if died.program else ''} that no line ties "
+                f"to {_names(present, incidents)}.",
+                "Nothing was concluded from it. It is tied to a member by a process id in the member's log, by the "
+                "consumer's threads that it lists, or by a main class named after the member.",
+            )
 
 
 def _untied_reports(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:

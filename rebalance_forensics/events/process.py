@@ -136,7 +136,8 @@ class ThreadsStopped(Event, frozen=True, kw_only=True):
     are what it left of the heap, whose size was `size_kib`. Of 0 ms is the start of a full collection.
     """
 
-    what: Literal["gc-pause", "safepoint"]
+    what: Literal["gc-pause", "safepoint", "stall"]
+    """Of a `stall` only a thread that ran late shows it (HikariCP's housekeeper), in the application's own log."""
     stopped_ms: int
     operation: str | None = None
     before_kib: int | None = None
@@ -167,11 +168,12 @@ class ThreadStack(Event, frozen=True, kw_only=True):
 class ProcessKilled(Event, frozen=True, kw_only=True):
     """The kernel or a supervisor ended a process, or saw it end; the process itself logs nothing of it.
 
-    `signal` is what systemd prints as its status: `9/KILL`, `1/FAILURE`; `fault` is the kernel's word for a crash.
+    `signal` is what systemd prints as its status (`9/KILL`, `1/FAILURE`), others as a signal (`SIGKILL`) or exit code;
+    `fault` is the kernel's word for a crash.
     """
 
     why: Literal["oom-kill", "killed", "crashed", "exited"]
-    by: Literal["kernel", "systemd"]
+    by: Literal["kernel", "systemd", "supervisord", "pm2"]
     pid: int | None = None
     command: str | None = None
     unit: str | None = None
@@ -182,11 +184,14 @@ class ProcessKilled(Event, frozen=True, kw_only=True):
 class HostDisturbed(Event, frozen=True, kw_only=True):
     """The host of a process stood still or lost its network: `suspended` until it `resumed`, its link went down, up.
 
-    A `cpu-stuck` line (soft lockup) is written while it lasts: `stuck_s` is for how long by then.
+    A `cpu-stuck` line (soft lockup) is written while it lasts: `stuck_s` is for how long by then. `stepped_ms` is by
+    how much its clock was set forward, or back below 0; `device` the disk that became read-only.
     """
 
-    what: Literal["suspended", "resumed", "link-down", "link-up", "cpu-stuck"]
+    what: Literal["suspended", "resumed", "link-down", "link-up", "cpu-stuck", "clock-stepped", "disk-failed"]
     stuck_s: int | None = None
+    stepped_ms: int | None = None
+    device: str | None = None
     interface: str | None = None
     command: str | None = None
     pid: int | None = None

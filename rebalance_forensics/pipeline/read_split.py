@@ -49,11 +49,6 @@ REMEMBERED = 4096
 _NOT_ASKED = object()
 # Envelopes that people put around lines; all others but colours are those of collectors.
 _MARKS = frozenset({"grep", "indented", "quoted"})
-# Patterns of what the kernel, systemd and Kubernetes log, and the programs of syslog that are theirs.
-_OF_THE_HOST = ("host/", "kubernetes/")
-_PROGRAMS_OF_THE_HOST = re.compile(
-    r"(?:stdout|stderr)?(?:kernel|systemd|systemd-[\w-]+|init\.scope|[\w.-]*kubel(?:et|ite)|k3s[\w-]*|rke2[\w-]*)(?:\.service)?"
-)
 _GC_LOGS = (("jvm-unified",), ("jvm-gc",))
 # Kafka says far more at these levels than any catalog can know; not knowing it is no gap.
 _QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
@@ -152,9 +147,7 @@ class _Telling:
             merged = self._pasted or (component == "broker" and self._profile.shows_members)
             thrown = exception_in(record, None if merged else component)
             match, component = thrown or match, None if merged and thrown is not None else component
-        if match is not None and match.event == "ProcessDied" and not _is_by_the_jvm(record):
-            match = None
-        if match is not None and match.pattern.startswith(_OF_THE_HOST) and not _is_by_the_host(record):
+        if match is not None and not _is_by_its_program(self._catalog.compiled.programs.get(match.pattern), record):
             match = None
         if match is None:
             self._unknown(record, host, component)
@@ -207,17 +200,18 @@ def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:
     return lambda block: sorted({*hits(block), *(match.start() for match in relevant.finditer(block))})
 
 
-def _is_by_the_jvm(record: LogRecord) -> bool:
-    """False for the words of a JVM's end behind a logger's header: that process logs on, about itself or another."""
-    return (record.logger is None and record.level is None) or is_jvm_output(record.text)
-
-
-def _is_by_the_host(record: LogRecord) -> bool:
-    """False for words like the kernel's, systemd's or a kubelet's that another program logs, of itself or of anything.
+def _is_by_its_program(programs: str | None, record: LogRecord) -> bool:
+    """False for the words of a kernel, a supervisor or a JVM that another program logs, of itself or of anything.
 
     None of them logs through a logger with a name, or from a thread that has one: a kubelet prints its number.
     """
-    if record.program is not None and _PROGRAMS_OF_THE_HOST.fullmatch(record.program) is None:
+    if programs is None:
+        return True
+    if re.match(programs, "java"):
+        # A JVM prints into the output of its process, which syslog names after the unit or the container.
+        return (record.logger is None and record.level is None) or is_jvm_output(record.text)
+    program = record.program and re.sub(r"^(?:stdout|stderr)|\.service$", "", record.program)
+    if program and re.match(programs, program) is None:
         return False
     return record.logger is None and (record.thread is None or record.thread.replace(".", "").isdigit())
 
@@ -269,8 +263,8 @@ class _Remembered:
     def __init__(self, catalog: Catalog, *, pasted: bool) -> None:
         self._catalog = catalog
         self._pasted = pasted
-        self._answers: dict[tuple[str, str | None], Match | None] = {}
-        self._before: dict[tuple[str, str | None], Match | None] = {}
+        self._answers: dict[tuple[str, str | None, bool], Match | None] = {}
+        self._before: dict[tuple[str, str | None, bool], Match | None] = {}
         """Those that were full when the others were begun: what is still asked for is kept, what is not goes."""
         self._since: Release | None = None
 
@@ -302,7 +296,7 @@ class _Remembered:
         found: list[Match | Exception | None] = [None] * len(records)
         for at in sorted(range(len(records)), key=[record.message for record in records].__getitem__):
             record = records[at]
-            key = record.message, record.logger
+            key = record.message, record.logger, record.program is None
             answer = answers.get(key, _NOT_ASKED)
             if answer is _NOT_ASKED:
                 try:
@@ -324,7 +318,9 @@ class _Remembered:
                 since=self._since,
             )
         whole = self._catalog.match(record.message, logger=record.logger, level=record.level)
-        if self._pasted and (whole is None or (record.bare and not is_kafkas(whole))):
+        # Behind the program that syslog names stands a message, however few words it has.
+        in_doubt = record.bare and record.program is None
+        if self._pasted and (whole is None or (in_doubt and not is_kafkas(whole))):
             # A line may have been copied only in part, without a mark of that.
             found = self._catalog.match_inside(record.message)
             return (

@@ -68,6 +68,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         ungrouped=lines.ungrouped,
         nearby=lines.nearby,
         orchestration=ungrouped.orchestration,
+        untimed_of_hosts=ungrouped.untimed_of_hosts,
         starts=TimeIndex(processes.starts),
         stops=TimeIndex(processes.stops),
         membership=membership,

@@ -39,7 +39,11 @@ class UngroupedEvents:
     def __init__(self, events: Iterable[Event] = (), logs: LogsRead = MappingProxyType({})) -> None:
         self.logs = logs
         """The extent of each log of the cluster, on its own clock."""
-        all_events = with_homes(tuple(_dated_by_start(events)), logs)
+        dated = tuple(_dated_by_start(events))
+        self.untimed_of_hosts = tuple(e for e in dated if e.at is None and isinstance(e, ev.OF_THE_HOST))
+        """What JVMs and the kernel printed without a time: it belongs to no moment, not even that of the line above."""
+        timed = tuple(e for e in dated if e.at is not None or not isinstance(e, ev.OF_THE_HOST))
+        all_events = with_homes(timed, logs)
         reported = [event for event in all_events if isinstance(event, ev.OF_THE_ORCHESTRATOR)]
         self.orchestration = Orchestration(reported)
         """What orchestrators report of pods, whichever cluster their members are connected to."""
@@ -100,7 +104,7 @@ class UngroupedEvents:
     def _in_files(self, files: Collection[str]) -> UngroupedEvents:
         events = (event for (file, _), in_log in self._at.items() if file in files for event in in_log)
         logs = {place: log for place, log in self.logs.items() if place[0] in files}
-        return UngroupedEvents((*events, *self.orchestration), logs)
+        return UngroupedEvents((*events, *self.orchestration, *self.untimed_of_hosts), logs)
 
     def by_cluster(self, cluster: str, own: Iterable[Event]) -> Iterator[tuple[str, UngroupedEvents, Iterable[Event]]]:
         """A group's lines cluster by cluster: groups of the same name in two clusters are two groups."""

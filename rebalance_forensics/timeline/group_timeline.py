@@ -56,6 +56,8 @@ class Timeline:
     """The lines of its members' processes about their connections and starts, shared by the groups of a process."""
     orchestration: Orchestration
     """What orchestrators report of pods, the members' and others."""
+    untimed_of_hosts: Sequence[Event]
+    """What JVMs and the kernel printed without a time, wherever members run."""
     starts: TimeIndex[Start]
     stops: TimeIndex[Stop]
     membership: MembershipTable

@@ -62,6 +62,17 @@ def test_what_the_probe_got_is_behind_the_kubelet_that_killed() -> None:
     assert "because its liveness probe failed 3 times, at last with: HTTP probe failed with" in incident.summary
 
 
+@pytest.mark.parametrize(
+    ("container", "links"), [("istio-proxy", ["killed-by-probe"]), ("app", ["killed-by-probe", "probe-failed"])]
+)
+def test_a_probe_of_a_sidecar_says_nothing_of_the_application(container: str, links: list[str]) -> None:
+    incident = of_crash(
+        ("01:09:00.000", f"Unhealthy pod/{POD} in shop x3 container {container}: Liveness probe failed: HTTP 503"),
+        ("01:09:16.000", f"Killing pod/{POD} in shop: Container app failed liveness probe, will be restarted"),
+    )
+    assert behind(incident) == links
+
+
 def test_the_want_of_memory_of_its_node_is_behind_an_eviction() -> None:
     low = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Mi."
     incident = of_crash(("01:09:16.000", f"Evicted pod/{POD} in shop: {low}"))
@@ -188,6 +199,28 @@ def test_an_autoscaler_of_a_longer_name_is_another_deployments() -> None:
         "stopped",
         "scaled-down",
     ]
+
+
+def test_the_target_of_a_scaled_object_ties_it_to_a_deployment_of_another_name() -> None:
+    text = (
+        "KEDAScaleTargetDeactivated scaledobject/lag-scaler in shop: Deactivated apps/v1.Deployment shop/{} from 3 to 2"
+    )
+    found = [behind(scaled_in(STOPPED, SCALED, (RESIZED[0], text.format(name)))) for name in ("orders", "billing")]
+    assert found == [["stopped", "scaled-down", "autoscaler"], ["stopped", "scaled-down"]]
+
+
+NEXT = "orders-6c8d7b5f4c-b4xk9"
+NOT_PULLED = 'Failed pod/{} in shop: Failed to pull image "orders:2": rpc error: code = NotFound'
+
+
+@pytest.mark.parametrize(
+    ("pod", "links"), [(NEXT, ["stopped", "not-pulled"]), (OTHER.replace("orders", "web"), ["stopped"])]
+)
+def test_the_image_that_the_next_pod_of_its_workload_cannot_pull_is_behind_a_member_that_stays_away(
+    pod: str, links: list[str]
+) -> None:
+    incident = scaled_in(STOPPED, ("01:10:20.000", NOT_PULLED.format(pod)))
+    assert behind(incident) == links
 
 
 def test_another_deployments_scaling_is_beside_the_point() -> None:

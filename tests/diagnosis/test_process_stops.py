@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Incident
-from rebalance_forensics.events.process import ThreadsStopped
+from rebalance_forensics.events.process import ExceptionLogged, ThreadsStopped
 from rebalance_forensics.pipeline.run import analyze
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_process_pause import UNKNOWN
@@ -396,3 +396,110 @@ def test_a_jvm_that_started_after_the_members_first_line_is_another(uptime: int,
     story = resumed(("01:10:19.900", FULL_GC.format(64_210)))
     story.events = [replace(e, uptime_ms=uptime) if isinstance(e, ThreadsStopped) else e for e in story.events]
     assert behind(story.the_incident()) == links
+
+
+@pytest.mark.parametrize(
+    ("at", "step", "links"),
+    [
+        ("01:09:58.000", "310.219000", ["clock-step"]),
+        ("01:09:58.000", "100.219000", []),
+        ("01:09:58.000", "-400.219000", []),
+        ("01:02:58.000", "310.219000", []),
+    ],
+    ids=["forward", "by less than the poll timeout", "back", "long before"],
+)
+def test_a_clock_set_forward_beyond_the_poll_timeout_is_behind_its_expiry(at: str, step: str, links: list[str]) -> None:
+    story = slow_member((4, 1))
+    story.line("c-3/syslog", at, f"System clock was stepped by {step} seconds", logger="jdk.Hotspot")
+    assert behind(story.the_incident()) == links
+
+
+def test_a_housekeeper_that_ran_late_shows_that_the_process_stood_still() -> None:
+    late = "HikariPool-1 - Thread starvation or clock leap detected (housekeeper delta=1m34s210ms665\u00b5s608ns)."
+    story = resumed()
+    story.line("c-3/app.log", "01:10:19.900", late, logger="com.zaxxer.hikari.pool.HikariPool")
+    incident = story.the_incident()
+    assert (incident.root_causes[0].cause, behind(incident)) == ("process-pause", ["stall"])
+    assert "ran no thread for 1 min 04 s, as its connection pool (HikariCP) logged" in incident.summary
+
+
+def test_a_stop_of_another_jvm_is_not_in_the_lane_of_a_member() -> None:
+    story = resumed(("01:10:19.900", FULL_GC.format(64_210)))
+    story.line("c-3/elasticsearch-gc.log", "01:09:20.000", FULL_GC.format(9_210), logger="jdk.Hotspot")
+    (lane,) = (lane for lane in story.case().history.lanes if lane.name == "c-3")
+    assert [m.label for m in lane.marks if m.kind == "threads-stopped"] == ["JVM stopped for 64.2 s (gc-pause)"]
+
+
+TIMED_OUT = "java.sql.SQLTransientConnectionException: HikariPool-1 - Connection is not available, request timed out"
+
+
+@pytest.mark.parametrize(
+    ("time", "thread", "thrown", "links"),
+    [
+        ("01:09:30.000", "main", TIMED_OUT, ["exception"]),
+        ("01:09:30.000", "http-nio-8080-exec-1", TIMED_OUT, []),
+        ("01:00:30.000", "main", TIMED_OUT, []),
+        ("01:09:30.000", "main", "java.lang.IllegalArgumentException: no such currency", []),
+    ],
+    ids=["a pool", "another thread", "long before", "no slow call"],
+)
+def test_the_call_on_which_the_polling_thread_gave_up_is_behind_its_late_poll(
+    time: str, thread: str, thrown: str, links: list[str]
+) -> None:
+    story = slow_member((4, 1))
+    story.line(
+        "c-3/app.log",
+        time,
+        f"Order failed\n{thrown}\n\tat com.acme.Orders.price(Orders.java:1)",
+        level="ERROR",
+        logger="com.acme.Orders",
+    )
+    story.events = [
+        replace(e, speaker=replace(e.speaker, thread=thread if isinstance(e, ExceptionLogged) else "main"))
+        for e in story.events
+    ]
+    incident = story.the_incident()
+    assert behind(incident) == links
+    assert ("HikariPool-1 - Connection is not available" in incident.summary) is bool(links)
+
+
+SUPERVISED = "2026-11-21 01:58:56,142 INFO exited: {} ({}; not expected)"
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        (SUPERVISED.format("etl-prod:etl-prod_00", "terminated by SIGKILL"), ["killed"]),
+        (SUPERVISED.format("etl-prod", "exit status 3"), ["exited"]),
+        (SUPERVISED.format("nginx", "terminated by SIGKILL"), []),
+        (SUPERVISED.format("etl-prod", "terminated by SIGTERM"), []),
+        ("2026-11-21T01:58:56: PM2 log: App [etl-prod:0] exited with code [0] via signal [SIGKILL]", ["killed"]),
+        ("Nov 21 01:58:56 node-1 systemd-oomd[600]: Killed /system.slice/etl-prod.service due to memory", ["oom-kill"]),
+        (
+            "Sat 2026-11-21 01:58:56 UTC node-1 systemd[1]: etl-prod.service: Failed with result 'oom-kill'.",
+            ["oom-kill"],
+        ),
+    ],
+)
+def test_what_other_supervisors_log_of_a_programs_end_is_behind_a_death(
+    text: str, links: list[str], tmp_path: Path
+) -> None:
+    assert behind(beside_the_crash(tmp_path, "node-1/supervisor.log", text)) == links
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "gap"),
+    [
+        ("gc.log", "[28.345s][info][gc] " + FULL_GC.format(14_210), "One JVM stop in node-1/gc.log has no time."),
+        ("dmesg.txt", f"[12345.678901] {KILLED}", "One kernel line in node-1/dmesg.txt has no time."),
+        (
+            "hs_err_pid777.log",
+            f"{VM_ERROR.format('Nov 21 01:58:56')}\njava_command: com.acme.Billing\n",
+            "node-1/hs_err_pid777.log is of a process (com.acme.Billing) that no line ties to etl-prod-1",
+        ),
+    ],
+)
+def test_what_no_time_and_no_name_ties_to_a_member_is_a_gap(name: str, text: str, gap: str, tmp_path: Path) -> None:
+    logs = shutil.copytree(CRASHED, tmp_path / "logs")
+    (logs / "node-1" / name).write_text(text + "\n")
+    assert any(each.what.startswith(gap) for each in analyze([str(logs)], LOCAL).gaps)

@@ -73,6 +73,38 @@ def test_a_dump_in_the_applications_own_log_counts_like_one_in_a_file(
     assert chain(incident) == ["slow-call", "waiting"]
 
 
+THREAD = re.compile(r'^"([^"]+)" #(\d+) .*\n +java\.lang\.Thread\.State: (\w+).*\n((?:\t.*\n)*)', re.MULTILINE)
+CALL = re.compile(r"\tat ([\w.$<>]+)\.([\w$<>]+)\((?:[\w.]+@[\w.]+/)?(?:([\w.]+):(\d+)|Native Method)")
+
+
+def by_the_actuator(folder: Path) -> None:
+    """Write the dumps as Spring Boot's actuator returns them, into files named after their time."""
+    for name in ("threads.txt", "threads-later.txt"):
+        dump = folder / NODE / name
+        text = dump.read_text()
+        threads = [
+            {
+                "threadName": thread,
+                "threadId": int(number),
+                "threadState": state,
+                "stackTrace": [
+                    {"className": of, "methodName": method, "fileName": file or None, "lineNumber": int(line or -2)}
+                    for of, method, file, line in CALL.findall(frames)
+                ],
+            }
+            for thread, number, state, frames in THREAD.findall(text)
+        ]
+        at = "".join(re.findall(r"\d", text.splitlines()[1]))
+        dump.with_name(f"threaddump-{at}.json").write_text(json.dumps({"threads": threads}))
+        dump.unlink()
+
+
+def test_the_threads_that_an_actuator_returns_count_like_those_that_a_jvm_prints(tmp_path: Path) -> None:
+    incident = the_incident(tmp_path, "stuck-call", rewritten("app.log", DUMP), by_the_actuator)
+    assert chain(incident) == ["slow-call", "waiting"]
+    assert "in 2 of 2 thread dumps" in incident.summary
+
+
 def test_without_dumps_the_verdict_is_the_same_and_two_dumps_are_asked_for(tmp_path: Path) -> None:
     sure = the_incident(tmp_path, "stuck-call").root_causes[0].confidence
     changes = without("threads.txt", "threads-later.txt"), rewritten("app.log", DUMP)
@@ -107,6 +139,12 @@ def test_a_full_heap_is_behind_the_end_of_the_jvm(tmp_path: Path) -> None:
     assert chain(incident) == ["out-of-memory", "heap-full"]
     assert incident.root_causes[0].confidence > 0.95
     assert "61 of 61 MiB" in incident.root_causes[0].behind[1].why
+
+
+def test_without_its_gc_log_the_end_of_the_jvm_is_as_sure_and_its_heap_unknown(tmp_path: Path) -> None:
+    sure = the_incident(tmp_path / "a", "exit-on-out-of-memory").root_causes[0].confidence
+    incident = the_incident(tmp_path / "b", "exit-on-out-of-memory", without("gc.log"))
+    assert (chain(incident), incident.root_causes[0].confidence) == (["out-of-memory"], sure)
 
 
 def test_the_words_of_the_jvm_behind_a_logger_do_not_end_it(tmp_path: Path) -> None:

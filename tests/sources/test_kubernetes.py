@@ -112,8 +112,8 @@ def test_an_event_that_recurred_is_known_at_its_first_and_last_time(printed: str
     about = "Unhealthy pod/orders-0 in shop on node-1"
     scaled = "ScalingReplicaSet deployment/orders in shop: Scaled down replica set orders-7d9f8b6c5d to 2 from 3"
     assert lines(tmp_path, printed) == [
-        (1795169710000, f"{about}: {PROBE}"),
-        (1795169730000, f"{about} x3: {PROBE}"),
+        (1795169710000, f"{about} container app: {PROBE}"),
+        (1795169730000, f"{about} x3 container app: {PROBE}"),
         (1795169731000, scaled),
     ]
 

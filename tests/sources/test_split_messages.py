@@ -18,8 +18,8 @@ ENDS_LIKE_A_RECORD = {"logger-first", "wildfly"}
 """Layouts whose header ends with the logger in parentheses, as records of Kafka's own layout do."""
 IN_COLUMNS = {"rich"}
 """Layouts that pad their header to a column and end the first line with the source: they wrap by themselves."""
-WITHOUT_LOGGER = {"jvm-gc", "jvm-output", "jvm-unified", "kubernetes-event"}
-"""What the JVM prints and Kubernetes reports is no message below a header."""
+WITHOUT_LOGGER = {"jvm-gc", "jvm-output", "jvm-unified", "kubernetes-event", "supervisord"}
+"""What the JVM, Kubernetes and supervisord report is no message below a header."""
 SAMPLES = [
     (name, sample.line)
     for name, file in layouts.definitions().items()

@@ -42,7 +42,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         yield about_heartbeat_loss(
             timeline,
             absence,
-            narrative=stopped_without_leaving(timeline, absence, newcomers, died, links[-1:] if sure else ()),
+            narrative=stopped_without_leaving(timeline, absence, newcomers, died, links[-1:] if sure else ())
+            + (f" {links[-1].why}" if kills and not sure else ""),
             severity="critical" if is_missing(timeline, [absence]) and not newcomers else "warning",
             own=(*kills[:2], *((died,) if died is not None else ()), *last_line(timeline, absence)),
             implies=newcomers,

@@ -33,6 +33,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         if stops:
             advice, heap = (after_stop_of_threads(stops[0]), *advice[1:]), heap_after(stops[0])
             stood = f"stopped all threads for {seconds(stops[0].stopped_ms)}{operation_of(stops[0])}"
+            if stops[0].what == "stall":
+                stood = f"ran no thread for {seconds(stops[0].stopped_ms)}, as its connection pool (HikariCP) logged"
             stood = stood if stops[0].stopped_ms else "began a full collection, and its GC log shows no end of it"
             full = f"; {heap} of its heap were in use after it" if heap else ""
             limit = sessions.silenced(timeline, absence)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.behind import behind_slow_loop, without_the_slow_call
+from rebalance_forensics.diagnosis.behind import behind_late_poll, behind_slow_loop, without_the_slow_call
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
     UnreachableBroker,
@@ -40,7 +40,7 @@ from rebalance_forensics.diagnosis.sign import (
     speaks_for,
 )
 from rebalance_forensics.diagnosis.signs import departures, heartbeats, process_stops
-from rebalance_forensics.diagnosis.signs.process_stops import slow_calls
+from rebalance_forensics.diagnosis.signs.process_stops import errors_of_its_loop, slow_calls
 from rebalance_forensics.diagnosis.wording.culprits import broker, culprits_of, names_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
 from rebalance_forensics.diagnosis.wording.sessions import consumer_setting, session_limit
@@ -147,7 +147,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         if waited is not None and len(losses) == 1:  # several at once were not slow by chance
             clues[OUT_OF_REACH] = Present(waited.lines)
         stacks = [e for a in slow.absences for e in slow_calls(timeline, a)]
-        links = behind_slow_loop(stacks)
+        links = behind_slow_loop(stacks) or behind_late_poll(
+            [e for a in slow.absences for e in errors_of_its_loop(timeline, a)]
+        )
         shown_in = [link.why for link in links[:1]]
         who = names_of(culprits_of(timeline, [a.participant for a in slow.absences]))
         yield about_absences(

@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.episodes.members.pods import links_behind
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Present, Row, clue
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
-from rebalance_forensics.diagnosis.signs.process_stops import behind_host
+from rebalance_forensics.diagnosis.signs.process_stops import behind_clock, behind_host
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -28,6 +28,7 @@ _SAYS = {
     "link-down": "the network link of the host was down while the session ran out",
     "cpu-stuck": "the kernel logged that its CPU was stuck while the session ran out",
     "rescaled": "their workload was scaled up and down in turn",
+    "clock-step": "the clock of its host was set forward beyond its poll timeout",
 }
 _RESTARTED = {
     "rolling-restart": STRONG, "scale-in": -STRONG - WEAK, "scale-out": -STRONG - WEAK, "scaling-flap": -STRONG - WEAK,
@@ -42,6 +43,7 @@ _ADDS: dict[str, dict[str, int]] = {
     "suspended": {"process-pause": STRONG, "process-crash": -STRONG, "network-partition": -STRONG},
     "link-down": {"network-partition": STRONG, "process-crash": -STRONG, "process-pause": -STRONG},
     "cpu-stuck": {"process-pause": STRONG, "process-crash": -WEAK, "network-partition": -STRONG},
+    "clock-step": {"slow-processing": 0},
     "rollout": _RESTARTED,
     "recreated": _RESTARTED,
     "scaled-down": {"scale-in": STRONG, "shutdown": WEAK, "rolling-restart": -STRONG, "member-left": -STRONG},
@@ -77,6 +79,8 @@ def with_orchestration(timeline: Timeline, cause: str, hypothesis: Hypothesis) -
     links: tuple[Link, ...] = ()
     if len(hypothesis.absences) == 1 and cause in _OF_A_HOST:
         links = behind_host(timeline, hypothesis.absences[0])
+    if len(hypothesis.absences) == 1 and cause == "slow-processing":
+        links = behind_clock(timeline, hypothesis.absences[0])
     if not links and timeline.orchestration:
         arrivals = [fact for fact in hypothesis.explains if isinstance(fact, Arrival)]
         links = links_behind(timeline, hypothesis.absences, arrivals)
@@ -94,7 +98,7 @@ def with_orchestration(timeline: Timeline, cause: str, hypothesis: Hypothesis) -
         return hypothesis
     rows = {_CLUES[link.what, cause]: Present(tuple(link.lines)) for link in links if (link.what, cause) in _CLUES}
     found = replace(hypothesis, clues={**hypothesis.clues, **rows}) if rows else hypothesis
-    of_its_host = cause in _OF_A_HOST and bool(rows)
+    of_its_host = bool(rows) and (cause in _OF_A_HOST or links[0].what == "clock-step")
     if hypothesis.behind or any(row.present < 0 for row in rows) or not (cause in _STOPS_AND_STARTS or of_its_host):
         return found
     return replace(

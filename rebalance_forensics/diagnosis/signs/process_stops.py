@@ -20,7 +20,14 @@ from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.orchestration import ContainerReported
 from rebalance_forensics.events.partitions import PartitionsAssigned
-from rebalance_forensics.events.process import HostDisturbed, ProcessDied, ProcessKilled, ThreadsStopped, ThreadStack
+from rebalance_forensics.events.process import (
+    ExceptionLogged,
+    HostDisturbed,
+    ProcessDied,
+    ProcessKilled,
+    ThreadsStopped,
+    ThreadStack,
+)
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
@@ -45,7 +52,7 @@ from rebalance_forensics.timeline.timeouts import (
     setting_ms,
     shown_poll_ms,
 )
-from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 _SPRING_PRINTS = 15
 # Threads of a consumer that run whether or not the application polls.
@@ -105,6 +112,16 @@ def slow_calls(timeline: Timeline, absence: Absence) -> tuple[ThreadStack, ...]:
         if absence.participant in timeline.participants.at_place(e) and _is_polling(timeline, absence.participant, e)
     ]
     return () if any(e.in_poll for e in stacks) else tuple(e for e in stacks if e.frames)
+
+
+def errors_of_its_loop(timeline: Timeline, absence: Absence) -> tuple[ExceptionLogged, ...]:
+    """What its polling thread logged as errors since it may have polled last."""
+    limit = shown_poll_ms(timeline, absence.departure_lines) or setting_ms(timeline, POLL)
+    participant = absence.participant
+    # An application may log through other threads as well; without names of threads nothing tells these apart.
+    threads = {e.speaker.thread for e in timeline.events_from(participant, PartitionsAssigned)} - {None}
+    near = timeline.of(ExceptionLogged).between(absence.at - limit, absence.at + ROUND_TRIP_MS)
+    return tuple(e for e in near if e.speaker.thread in threads and participant in timeline.participants.at_place(e))
 
 
 def _is_polling(timeline: Timeline, participant: Participant, stack: ThreadStack) -> bool:
@@ -168,7 +185,7 @@ def _logs_of_its_end(participant: Participant) -> str:
     """Where the end of its process is logged: on its host, or for a pod in its events and its status."""
     pod = next((name for name in sorted(participant.hosts) if is_unique(name)), None)
     if pod is None:
-        return "the logs of the kernel and of the supervisor on the host of {}"
+        return "the logs of the kernel and of the supervisor on the host of {} (journalctl -o short-iso, dmesg -T)"
     return (
         "the events and the status of the pod of {} (kubectl get events -A -o json > events.json, "
         f"kubectl get pods -A -o json --field-selector metadata.name={pod} > pod.json)"
@@ -209,7 +226,7 @@ def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopp
         if absence.participant in timeline.participants.at_place(e) and behind.began(e) <= absence.at
         if _may_be_its_jvm(timeline, absence.participant, e)
     ]
-    if len({log_stem(e.speaker.file) for e in stops}) > 1:
+    if len({log_stem(e.speaker.file) for e in stops if e.what != "stall"}) > 1:
         return ()  # several JVMs run there, and nothing shows which of them is the member's
     # A JVM that was killed in a collection, or is still in it, logged the start and no end.
     unended = [e for e in stops[-1:] if e.stopped_ms == 0]
@@ -259,6 +276,22 @@ def _may_be_its_jvm(timeline: Timeline, participant: Participant, stop: ThreadsS
     return not was_running or any(
         start.participant is participant for start in timeline.starts.between(started - ROUND_TRIP_MS, time_of(stop))
     )
+
+
+def behind_clock(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...]:
+    """The step by which the clock of its host was set forward beyond the poll timeout, just before that expired.
+
+    Java's consumers measure it by the clock of the day (Time.SYSTEM.milliseconds), so no loop has to be slow.
+    """
+    if not timeline.shows_any((HostDisturbed,)):
+        return ()
+    limit = shown_poll_ms(timeline, absence.departure_lines) or setting_ms(timeline, POLL)
+    for e in timeline.of(HostDisturbed).between(absence.at - AT_ONCE_MS, absence.at + ROUND_TRIP_MS):
+        own, forward = absence.participant in timeline.participants.at_place(e), e.stepped_ms or 0
+        if own and forward >= limit - heartbeat_interval_ms(timeline):
+            why = f"The clock of its host was set forward by {seconds(forward)}."
+            return (behind.Link("clock-step", why, 0.9, (e,)),)
+    return ()
 
 
 # Interfaces of containers and virtual machines: losing one does not cut off the host.

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from rebalance_forensics.sources.envelopes.base import Line, Placed
 from rebalance_forensics.sources.envelopes.kubernetes import is_state
+from rebalance_forensics.sources.envelopes.thread_dumps import is_thread
 from rebalance_forensics.sources.files.codecs import Damage
 from rebalance_forensics.sources.layouts.json_field_names import TEXTS, is_called, pair_of
 from rebalance_forensics.sources.layouts.json_fields import Fields
@@ -37,7 +38,7 @@ def _has_text(value: Mapping[str, object]) -> bool:
     """True if an object contains a log line, itself or in a nested object (`_source.message`)."""
     if pair_of(value):
         return False
-    if is_state(value):
+    if is_state(value) or is_thread(value):
         return True
     for key, inner in value.items():
         if isinstance(inner, str) and is_called(key, TEXTS) and not key.startswith("next"):

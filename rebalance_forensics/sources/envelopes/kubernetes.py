@@ -25,6 +25,7 @@ _LAST = (
 _FIRST = ("firstTimestamp", "first_timestamp", "timestamp.first_occurrence", "deprecatedFirstTimestamp", "eventTime")
 _COUNT = ("series.count", "count", "deprecatedCount")
 _MARK = re.compile(r'"(?:involvedObject|regarding|involved_object|containerStatuses|OOMKilled|Actor)"')
+_PART = re.compile(r"spec\.(?:containers|initContainers)\{([\w.-]+)\}")
 # Docker's zero time: the container never ended, or never ran.
 _NEVER = "0001-01-01"
 
@@ -82,12 +83,16 @@ def written(
     namespace: str | None = None,
     node: str | None = None,
     count: int = 1,
+    part: str | None = None,
 ) -> str:
-    """The line of an event; `about` is `pod/orders-0`."""
+    """The line of an event; `about` is `pod/orders-0`, `part` what the event is about in it, `spec.containers{app}`."""
     where = f" in {namespace}" if namespace else ""
     where += f" on {node}" if node else ""
     times = f" x{count}" if count > 1 else ""
-    return f"{kind} {reason} {about}{where}{times}: {' '.join(message.split())}"
+    # The messages of all other events name the container.
+    container = _PART.fullmatch(part or "") if reason == "Unhealthy" else None
+    which = f" container {container[1]}" if container else ""
+    return f"{kind} {reason} {about}{where}{times}{which}: {' '.join(message.split())}"
 
 
 def _of_event(line: Line, event: Fields) -> Iterator[Line]:
@@ -106,6 +111,7 @@ def _of_event(line: Line, event: Fields) -> Iterator[Line]:
             namespace=first_text(about, ("namespace",)) or first_text(event, ("metadata.namespace",)),
             node=first_text(event, ("source.host",)) or _kubelet_of(event),
             count=times,
+            part=first_text(about, ("fieldPath",)),
         )
         yield replace(line, text=text, fields=None, at=at, host=None)
 
@@ -287,6 +293,7 @@ def row(line: Line) -> Sequence[Line] | None:
         namespace=namespace,
         node=source.partition(", ")[2] or None,
         count=count,
+        part=next(iter(found.get("part", ())), None),
     )
     return (replace(line, text=text, at=at, host=None),)
 

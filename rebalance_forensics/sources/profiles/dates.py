@@ -23,7 +23,9 @@ from rebalance_forensics.utc_offsets import QUARTER_HOUR_MS, WESTERNMOST, offset
 
 _STARTED = re.compile(r"Kafka startTimeMs: (\d{13})")
 _EPOCH = re.compile(r"(?<![\d.])(1[4-9]\d{11})(?![\d.])")
-_NAME_DATE = re.compile(r"(?<!\d)(20\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)(?!\d)")
+_DATE = r"(?<!\d)(20\d\d)[-_.]?([01]\d)[-_.]?([0-3]\d)"
+_NAME_DATE = re.compile(rf"{_DATE}(?!\d)")
+_NAME_TIME = re.compile(rf"{_DATE}[T_. -]?([0-2]\d)[-_.:]?([0-5]\d)[-_.:]?([0-5]\d)(?!\d)(Z?)")
 _AGREEING = 3
 _DAYS_A_YEAR = 366
 
@@ -157,6 +159,17 @@ def _midnight_in(path: str) -> int | None:
         with suppress(ValueError):
             return int(datetime(year, month, day, tzinfo=UTC).timestamp() * 1000)
     return None
+
+
+def time_in(path: str) -> tuple[EpochMs | None, bool]:
+    """The time of day in a file's name (`threaddump-2026-11-20T10-15-30Z.json`), and whether its zone is known."""
+    name = path.rpartition("/")[2]
+    if found := _NAME_TIME.search(name):
+        with suppress(ValueError):
+            moment = datetime.strptime("".join(found.groups()[:6]), "%Y%m%d%H%M%S").replace(tzinfo=UTC)
+            return int(moment.timestamp() * 1000), bool(found[7])
+    epoch = re.search(r"(?<!\d)1[4-9]\d{11}(?!\d)", name)
+    return (int(epoch[0]), True) if epoch else (None, False)
 
 
 Tie = tuple[str | None, int, int, bool]

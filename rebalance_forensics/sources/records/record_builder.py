@@ -15,6 +15,7 @@ from rebalance_forensics.sources.layouts.message_trailer import without_suffix
 from rebalance_forensics.sources.layouts.split_messages import below
 from rebalance_forensics.sources.lines.cut_lines import is_cut
 from rebalance_forensics.sources.lines.line_counts import SplitCounts
+from rebalance_forensics.sources.profiles.dates import time_in
 from rebalance_forensics.sources.profiles.peeler import parse_fields
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.records.profiled_peeler import DATED, Peeler
@@ -218,6 +219,8 @@ class Recorder:
         borrows_time = at is None and framed.above is not None
         if at is None and (above := framed.above) is not None:
             at, zoned = self._clock.time_of(self._parsed(above, above.text).stamp, above.at, host, above.local)
+        elif at is None and line.envelopes[-1:] == ("thread-dump",):
+            at, zoned = time_in(self.path)
         self.counts.times.saw(at, framed.offset)
         return LogRecord(
             origin=Origin(path=self.path, byte_offset=framed.offset, line=framed.number),

@@ -295,7 +295,9 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
 
 def _last_errors(timeline: Timeline, broker: int, begin: int, end: int) -> list[Event]:
     """What a broker, or its JVM beside it, logged of its own end before it was missed, last first."""
-    logged = timeline.of(ev.ProcessDied, ev.ExceptionLogged, ev.BrokerStopped).between(begin - windows.AT_ONCE_MS, end)
+    logged = timeline.of(ev.ProcessDied, ev.ExceptionLogged, ev.BrokerStopped, ev.HostDisturbed).between(
+        begin - windows.AT_ONCE_MS, end
+    )
     own = [e for e in logged if broker in (e.speaker.broker, _broker_at(timeline, e))]
     # A broker that went on for a while outlived its error.
     return [e for e in reversed(own) if _next_line(timeline, broker, time_of(e) + windows.ROUND_TRIP_MS, end) is None]

@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.orchestration import application_names, workload_of
+from rebalance_forensics.timeline.orchestration import application_names, application_of, workload_of
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import (
     AT_ONCE_MS,
@@ -189,7 +189,8 @@ def autoscaler_behind(timeline: Timeline, scaling: Scaling) -> tuple[ev.ScalingR
         near = timeline.orchestration.scalings.between((line.at or 0) - AT_ONCE_MS, (line.at or 0) + ROUND_TRIP_MS)
         for e in near:
             same = e.what == "resized" and (line.after is None or e.after == line.after)
-            if same and e.namespace in (None, line.namespace) and e.name in names:
+            of_target = e.name in names or (e.workload or "").rpartition("/")[2] == workload
+            if same and e.namespace in (None, line.namespace) and of_target:
                 found[id(e)] = e
     return tuple(found.values())
 
@@ -221,7 +222,24 @@ def links_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Sequ
         links = (*links, Link(what, f"Node {event.node} {_OF_THE_NODE[what]}.", 0.9, (event,)))
     elif scaling is not None and killed is None:
         links = (*links, _in_words(scaling), *_decided(timeline, scaling))
-    return links[:3]
+    return (*links[:2], *_not_restarted(timeline, absences))[:3] if len(links) < 3 else links[:3]
+
+
+def _not_restarted(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Link, ...]:
+    """Why a pod of the same workload did not start in the place of one that left: its image cannot be pulled."""
+    for absence in absences:
+        workloads = {application_of(pod) for pod in pods_of(timeline, [absence.participant])}
+        until = min(absence.back_at or absence.at + ONE_STEP_MS, absence.at + ONE_STEP_MS)
+        failed = (
+            e
+            for pod, reports in (timeline.orchestration.of_pod.items() if workloads else ())
+            if application_of(pod) in workloads
+            for e in reports.between(absence.at - ONE_SCALING_MS, until)
+            if e.what == "not-pulled"
+        )
+        if (first := min(failed, key=time_of, default=None)) is not None:
+            return (Link("not-pulled", f"Pod {first.name} did not start: its image {first.detail}.", 0.9, (first,)),)
+    return ()
 
 
 def _stopped(ended: Sequence[Sequence[ev.ContainerReported]]) -> tuple[Link, ...]:
