@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, TableFeatures
 from deltalake.transaction import AddAction
 
 import rebalance_forensics as rf
@@ -115,6 +115,15 @@ def test_a_table_that_the_job_never_wrote_is_refused(run: Run, tmp_path: Path, n
     with pytest.raises(InputError, match=f"has a table {name} that is not the job's"):
         run(SINCE, UNTIL)
     assert len(DeltaTable(place).file_uris()) == 1
+
+
+def test_a_table_with_deletion_vectors_is_refused(run: Run, tmp_path: Path) -> None:
+    run(SINCE, "2026-03-02")
+    before, incidents = rows(tmp_path / "tables"), DeltaTable(tmp_path / "tables" / "incidents")
+    incidents.alter.add_feature(TableFeatures.DeletionVectors, allow_protocol_versions_increase=True)
+    with pytest.raises(InputError, match="incidents was given features by which its files are read otherwise"):
+        run(SINCE, UNTIL)
+    assert rows(tmp_path / "tables") == before
 
 
 def test_executors_need_no_deltalake() -> None:

@@ -84,6 +84,14 @@ class TableLog:
                 )  # fmt: skip
                 log = cls(store=store, table=table, delta=delta)
                 log.own(f"{0:020}.json")
+            protocol = log.delta.protocol()
+            if protocol.min_reader_version > 1:
+                # Deletion vectors hide rows of files that the job takes whole, mapped columns have other names in them.
+                raise InputError(
+                    f"--output {store.uri}: the table {table.name} was given features by which its files are read "
+                    f"otherwise ({', '.join(protocol.reader_features or ()) or 'column mapping'}); restore an earlier "
+                    "version of it, or drop the features."
+                )
             known = {field.name for field in log.delta.schema().fields}
             added = pa.schema([field for field in schema if field.name not in known])
             if added:
