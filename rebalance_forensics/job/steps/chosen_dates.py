@@ -49,11 +49,8 @@ def chosen_days(
     coverage = before.with_(interval)
     changed = list(changed)
     touched = {at // DAY_MS for span in changed for at in span}
-    seen = {
-        day
-        for known in touched.union(stored)
-        for day in range((known * DAY_MS - lookahead_ms) // DAY_MS, ((known + 1) * DAY_MS + lookback_ms) // DAY_MS + 1)
-    }
+    # Every row is of a date on which its group logged a line: on dates without events there is nothing to find.
+    seen = touched.union(stored)
     gained = {day for day in seen if before.gains(coverage, day)}
     near = {
         day
@@ -65,7 +62,7 @@ def chosen_days(
         for day in seen
         if any(a < (day + 1) * DAY_MS + lookahead_ms and b >= day * DAY_MS - lookback_ms for a, b in heard)
     }
-    investigated = {day for day in gained.union(near, adjacent, again) if coverage.touches(day)}
+    investigated = {day for day in gained.union(near & seen, adjacent, again) if coverage.touches(day)}
     return Days(
         written=tuple(sorted(touched | gained | investigated)),
         investigated=frozenset(investigated),

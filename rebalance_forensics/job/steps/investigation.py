@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, groupby
@@ -65,39 +65,41 @@ class Investigation:
     """True if pages show swim lanes: they hold nearly every line once more."""
 
 
-class _PrintedTimes:
-    """From a time on the group's clock back to what the log prints that has a line there."""
+class _Dates:
+    """Of which date each row of a group is: that of the line nearest to it, as it prints its time."""
 
-    # Events are dealt to dates by the time they print; how far that is from UTC shows only when they are investigated.
-    # A row dated by the corrected time would be lost where the investigation of that date does not see its lines.
+    # Events are dealt to dates by the time they print; how far that is from UTC shows only when they are investigated,
+    # and each date knows the clocks by the lines that it sees. So a row is of the date of a line of its group, whatever
+    # the clocks are taken for: every investigation that sees the row sees that line. Further from all lines than an
+    # investigation looks ahead, a row is of its own time.
 
-    def __init__(self, events: Iterable[Event], clocks: Sequence[FileClock]) -> None:
-        moved = {(clock.path, clock.host): clock for clock in clocks}
-        self._known: list[tuple[int, int]] = []
-        """By time on the group's clock: that time, and the printed one."""
-        if any(clock.shift_ms or clock.seasons for clock in clocks):
-            timed = ((event.at, moved.get(place_of(event)), event.zoned) for event in events if event.at is not None)
-            self._known = sorted(
-                {(at if clock is None else clock.on_group_clock(at, zoned=zoned), at) for at, clock, zoned in timed}
-            )
+    def __init__(self, lines: Sequence[Event], clocks: Sequence[FileClock], reach_ms: int) -> None:
+        moved = {(clock.path, clock.host): clock for clock in clocks if clock.shift_ms or clock.seasons}
+        self._printed: dict[int, int] = {}
+        """By time on the group's clock; of two lines of one moment, the earlier."""
+        for event in lines:
+            if event.at is not None:
+                clock = moved.get(place_of(event)) if moved else None
+                at = event.at if clock is None else clock.on_group_clock(event.at, zoned=event.zoned)
+                self._printed[at] = min(event.at, self._printed.get(at, event.at))
+        self._times = sorted(self._printed)
+        self._reach_ms = reach_ms
 
     @property
     def apart_ms(self) -> int:
         """How far the clocks of the group's logs are apart; 0 where that is no more than clocks drift."""
-        shifts = [printed - on_clock for on_clock, printed in self._known]
-        apart = max(shifts, default=0) - min(shifts, default=0)
+        shifts = {printed - at for at, printed in self._printed.items()}
+        apart = max(shifts) - min(shifts)
         return apart if apart > LARGEST_SKEW_MS else 0
 
-    def at(self, moment: int) -> int:
-        """What the log prints whose line is of this moment, or else is the last before it."""
-        if not self._known:
-            return moment
-        first = bisect_left(self._known, (moment,))
-        if first == len(self._known) or self._known[first][0] != moment:
-            last = self._known[max(bisect_right(self._known, (moment,)) - 1, 0)][0]
-            first = bisect_left(self._known, (last,))
-        on_clock, printed = self._known[first]
-        return moment + printed - on_clock
+    def printed(self, moment: int | None) -> int:
+        """What the nearest line prints; without a time, what the first line prints."""
+        if moment is None:
+            return self._printed[self._times[0]]
+        place = bisect_left(self._times, moment)
+        nearest = min(self._times[max(place - 1, 0) : place + 1], key=lambda at: abs(at - moment))
+        printed = self._printed[nearest]
+        return printed if abs(nearest - moment) <= self._reach_ms else moment + printed - nearest
 
 
 @dataclass(slots=True)
@@ -109,14 +111,12 @@ class _Shared:
     """Shard and date."""
     events: dict[str, UngroupedEvents] = field(default_factory=dict)
     """By cluster."""
-    listed: dict[str, tuple[Event, ...]] = field(default_factory=dict)
-    """The events of each cluster in the order in which they were dealt."""
 
     def turn_to(self, place: tuple[int, int]) -> bool:
         """Forget those of another date; whether it was another."""
         turned = self.place != place
         if turned:
-            self.place, self.events, self.listed = place, {}, {}
+            self.place, self.events = place, {}
         return turned
 
     def of(self, cluster: str) -> UngroupedEvents:
@@ -128,8 +128,7 @@ class _Shared:
     def take(self, cluster: str, events: Iterable[Event]) -> None:
         """Note all of a cluster's."""
         assert self.place is not None
-        self.listed[cluster] = tuple(events)
-        self.events[cluster] = UngroupedEvents(self.listed[cluster], self.heard.get(self.place[1], {}))
+        self.events[cluster] = UngroupedEvents(tuple(events), self.heard.get(self.place[1], {}))
 
 
 def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -> Iterator[pa.RecordBatch]:
@@ -147,7 +146,7 @@ def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -
         known = list(together)
         if kind == Kind.EVENT or shard == what.first_shard:
             _write_events(writer, known, what.days)
-        if day not in what.days.investigated:
+        if day not in what.days.investigated or (kind == Kind.EVENT and not _is_near(known, day, what.days)):
             continue
         if kind == Kind.SHARED:
             try:
@@ -159,6 +158,12 @@ def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -
     writer.finish()
     cases.close()
     yield message_batch([("file", file) for file in writer.finished])
+
+
+def _is_near(known: Sequence[Dealt], day: int, days: Days) -> bool:
+    # True if a row of the group may be of this date; of one that only the lookback shows there is nothing to write.
+    since, until = (day * DAY_MS - days.lookahead_ms) * 1000, (day + 1) * DAY_MS * 1000
+    return any(since <= row.ts < until for row in known)
 
 
 def _event(row: Dealt) -> Event:
@@ -196,12 +201,12 @@ def _investigated(
             # The tables know the cluster that the job was told; two groups of one name are told apart all the same.
             lines = tuple(part)
             case = investigate(first.cluster, first.group, lines, ungrouped, lanes=what.lanes)
-            printed = _PrintedTimes(chain(lines, shared.listed[first.cluster]), case.clocks)
+            dates = _Dates(lines, case.clocks, what.days.lookahead_ms)
             # Of a case without incidents the driver needs nothing but which rules broke off.
             done += [("defect", f"{gap.what}; {gap.consequence}") for gap in case.gaps if gap.is_defect]
-            if printed.apart_ms:
-                done.append(("apart", str(printed.apart_ms)))
-            of_date = _written(case, first, printed, what, writer)
+            if dates.apart_ms:
+                done.append(("apart", str(dates.apart_ms)))
+            of_date = _written(case, first, dates, what, writer)
             if of_date.incidents:
                 done.append(("case", payload_of(cases.add(of_date))))
     except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
@@ -209,13 +214,10 @@ def _investigated(
     return done
 
 
-def _written(
-    case: GroupCase, first: Dealt, printed: _PrintedTimes, what: Investigation, writer: PartWriter
-) -> CaseOfDate:
+def _written(case: GroupCase, first: Dealt, dates: _Dates, what: Investigation, writer: PartWriter) -> CaseOfDate:
     # Write what the case's history holds of this date; what is left is the case with its incidents of this date.
     def is_of_this_date(moment: int | None) -> bool:
-        # What has no time is of the date of the group's first line: every investigation that sees it sees that.
-        at = first.ts // 1000 if moment is None else printed.at(moment)
+        at = dates.printed(moment)
         return at // DAY_MS == first.day and at in what.days.coverage
 
     for table, row in history_rows(case.history, is_of_this_date):
