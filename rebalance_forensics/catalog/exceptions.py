@@ -27,7 +27,10 @@ _RAISED = re.compile(
     r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n|\n){1,1000}([A-Za-z_][\w.]*)(?::[ \t]*([^\n]*))?"
 )
 # Kafka's packages, spelled out or shortened (`k.s.ReplicaManager`), and how its classes begin what they say.
-_KAFKAS = re.compile(r"(?:org\.apache\.(?:kafka|zookeeper)|o\.a\.(?:k|kafka|z)|kafka)\.|k\.[a-z]{1,2}\.")
+# Its tools are applications: what the console consumer prints, its client has thrown at it.
+_KAFKAS = re.compile(
+    r"(?:org\.apache\.(?:kafka|zookeeper)|o\.a\.(?:k|kafka|z)|kafka)\.(?!tools\.)|k\.(?!t\.)[a-z]{1,2}\."
+)
 _SPOKEN = re.compile(
     r"(?:\[[^\]\[|\n=]+\|(?:worker|task-\d)[^\]\n]*\] )?"
     r"(?:\[[A-Z][A-Za-z]+ (?:[^\s\]=]+ )*?[A-Za-z]+=|(?:stream|standby|task|state-updater)[a-z-]* \[)"

@@ -277,7 +277,9 @@ def _unnumbered(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothe
     session = session_timeout_ms(timeline)
     for notices in _unnumbered_rebalances(timeline):
         if not _within(drafts, time_of(notices[0]), session):
-            yield _hypothesis_of_group(timeline, notices, _unnumbered_in_words(notices))
+            led = [e for h in _led(timeline) for e in h.because if time_of(e) >= time_of(notices[0])]
+            words = _led_in_words(timeline, led[-1]) if led else _unnumbered_in_words(notices)
+            yield _hypothesis_of_group(timeline, notices, words)
 
 
 def _hypothesis_of_group(timeline: Timeline, lines: Sequence[Event], narrative: str) -> Hypothesis:
@@ -585,15 +587,16 @@ def _led(timeline: Timeline) -> Iterator[Hypothesis]:
     """Rebalances of which the lines show the leader's assignment, and neither a generation that began nor a reason."""
     led = [e for e in timeline.own.of_type(ev.AssignmentComputed) if e.at is not None and e.speaker.role != "broker"]
     for lines in runs(led, time_of, QUIET_MS):
-        participant, place = _speaker(timeline, last := lines[-1])
-        assert isinstance(last, ev.AssignmentComputed)
-        members = last.member_count or len(last.assignment)
-        among = "" if not members else " to itself, its only member" if members == 1 else f" to {members} members"
-        who = _name(participant, f"A client on {place}")
-        narrative = (
-            f"{who} led the group in a rebalance and assigned its partitions{among}; these lines do not show why."
-        )
-        yield _hypothesis_of_group(timeline, lines, narrative)
+        yield _hypothesis_of_group(timeline, lines, _led_in_words(timeline, lines[-1]))
+
+
+def _led_in_words(timeline: Timeline, line: Event) -> str:
+    assert isinstance(line, ev.AssignmentComputed)
+    participant, place = _speaker(timeline, line)
+    members = line.member_count or len(line.assignment)
+    among = "" if not members else " to itself, its only member" if members == 1 else f" to {members} members"
+    who = _name(participant, f"A client on {place}")
+    return f"{who} led the group in a rebalance and assigned its partitions{among}; these lines do not show why."
 
 
 def _mention_in_words(lines: Sequence[Event]) -> str:

@@ -323,9 +323,7 @@ class _Remembered:
         if self._pasted and (whole is None or (in_doubt and not is_kafkas(whole))):
             # A line may have been copied only in part, without a mark of that.
             found = self._catalog.match_inside(record.message)
-            return (
-                found or whole or self._catalog.match_inside(record.message + LEFT_OUT, begun=True, since=self._since)
-            )
+            return found or whole or self._catalog.match_inside(record.message + LEFT_OUT, since=self._since)
         # A bridge between two loggers prints a client's line inside its own sentence, the client's prefix with it.
         first = record.message.partition("\n")[0]
         if whole is None and (inner := _CLIENTS_PREFIX.search(first, 1)) is not None:

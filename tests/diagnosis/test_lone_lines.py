@@ -310,10 +310,31 @@ def test_a_worker_that_did_not_poll_is_measured_by_its_own_timeout_and_shows_wha
 
 def test_a_client_whose_line_another_logger_prints_inside_its_own_is_named(tmp_path: Path) -> None:
     leaving = CONSUMER.partition("[Consumer")[0].replace("o.a.k.c.c.internals.ConsumerCoordinator", "c.acme.LogBridge")
+    expired = "poll timeout has expired."
     said = "Member orders-1-0c sending LeaveGroup request to coordinator b:9092 (id: 2147483646 rack: null) due to"
     (incident,) = incidents(
         tmp_path,
-        f'{leaving}kafka says "[Consumer clientId=orders-1, groupId=payments] {said} poll timeout has expired."',
+        f'{leaving}kafka says "[Consumer clientId=orders-1, groupId=payments] {said} consumer {expired}"',
     )
-    (cause,) = [incident.root_causes[0]]
+    cause = incident.root_causes[0]
     assert (incident.group, cause.cause, cause.culprits[0].name) == ("payments", "slow-processing", "orders-1")
+
+
+def test_the_console_consumer_prints_what_its_client_threw(tmp_path: Path) -> None:
+    (incident,) = incidents(
+        tmp_path,
+        "[2026-11-20 10:15:01,123] ERROR Error processing message, terminating consumer process:  "
+        "(kafka.tools.ConsoleConsumer$)",
+        "org.apache.kafka.common.errors.GroupAuthorizationException: Not authorized to access group: payments",
+    )
+    assert (incident.group, incident.root_causes[0].cause) == ("payments", "authorization-failure")
+
+
+def test_a_rebalance_whose_leader_names_its_generation_is_not_said_to_have_none(tmp_path: Path) -> None:
+    incident = only(
+        tmp_path,
+        f"{CONSUMER}Attempt to heartbeat failed since group is rebalancing\n"
+        f"{CONSUMER}Finished assignment for group at generation 4: {{orders-1-0c=Assignment(partitions=[orders-0]), "
+        "orders-1-77=Assignment(partitions=[orders-1])}",
+    )
+    assert "to 2 members" in incident.summary
