@@ -36,6 +36,11 @@ def test_a_week_has_two_incidents_a_day(expected: Path) -> None:
     assert Counter(row["date"] for row in rows(expected)["incidents"]) == dict.fromkeys(DAYS[:7], 2)
 
 
+def test_a_date_that_only_the_lookback_reaches_is_not_investigated(run: Run) -> None:
+    # The day behind the last has a lookback to it.
+    assert run("2026-02-20", "2026-03-20").summary["days"] == 7
+
+
 def test_a_second_run_over_the_interval_leaves_the_tables(run: Run, expected: Path) -> None:
     before = rows(expected)
     files = {name: sorted((expected / name).rglob("*.parquet")) for name in TABLES}
