@@ -79,7 +79,7 @@ def full_pause(text: str) -> Fields:
 
 _DELTA = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?(?:\d+[\u00b5\u03bcu]s)?(?:\d+ns)?")
 # HikariCP's housekeeper runs every 30 s, and reports one that came more than half of that late.
-_HOUSEKEEPING_MS = 30 * SECOND_MS
+_HOUSEKEEPING = 30 * SECOND_MS
 
 
 def housekeeper_delta(text: str) -> int:
@@ -88,7 +88,7 @@ def housekeeper_delta(text: str) -> int:
     if found is None:
         raise ValueError(text)
     days, hours, minutes, seconds, millis = (int(part or 0) for part in found.groups())
-    late = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * SECOND_MS + millis - _HOUSEKEEPING_MS
+    late = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * SECOND_MS + millis - _HOUSEKEEPING
     if late < _SHORTEST_STOP:
         raise ValueError(text)
     return late
