@@ -77,8 +77,13 @@ def deal_task(deal: Deal, task: int) -> Iterator[pa.RecordBatch]:
         )
         for batch in batches_of(deal.store, path):
             events = read(batch)
-            for day in deal.days.written:
-                yield from _for_day(events, day, deal)
+            # A batch is of few dates, and a first run may write hundreds.
+            times = events["ts"].cast(pa.int64())
+            first, last = pc.min(times).as_py(), pc.max(times).as_py()
+            for day in deal.days.written if first is not None else ():
+                since, until = deal.days.window(day)
+                if since <= last and first < until:
+                    yield from _for_day(events, day, deal)
 
 
 def _of_table(batch: pa.RecordBatch, *, cluster: str, forgotten: Mapping[str, int]) -> pa.Table:
