@@ -184,6 +184,11 @@ class TableLog:
                     path.chmod(self.store.mode)
 
 
+def is_newest(store: Store, table: Table, version: int) -> bool:
+    """True if nothing was committed to a table since a version: one question instead of opening its log."""
+    return store.kind(f"{table.name}/_delta_log/{version + 1:020}.json") == "nothing"
+
+
 def _deltalake() -> ModuleType:
     # Executors import this module too, with the steps of a run, and have no use for a library of 129 MB.
     try:

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rebalance_forensics.job.lake.delta import CHECKPOINT_EVERY, Overtaken, TableLog
+from rebalance_forensics.job.lake.delta import CHECKPOINT_EVERY, Overtaken, TableLog, is_newest
 from rebalance_forensics.job.lake.intervals import Coverage, Interval
 from rebalance_forensics.job.lake.layout import (
     EVERY_CLUSTER,
@@ -198,6 +198,13 @@ class Draft:
         """Files as PartWriter finished them; their partitions need not have been there."""
         self.added += (msgspec.json.decode(text, type=DataFile) for text in files)
 
+    def touches(self, table: Table) -> bool:
+        """True if the table will not be what it is."""
+        paths = (*self.lost, *(file.path for file in self.added))
+        return any(name == table.name for name, _ in self.replaced) or any(
+            path.startswith(f"{table.name}/") for path in paths
+        )
+
     def wanted(self, table: Table) -> dict[str, DataFile]:
         """The files of a table after this run."""
         kept = {
@@ -229,9 +236,15 @@ def _committed(draft: Draft, named: Named, confirm: Confirm) -> Edition:
     draft.notes.clear()
     note = msgspec.json.encode(Named(run=draft.run)).decode()
     runs = TableLog.to_write(store, RUNS, note)
+    if runs.version != base.version and edition_of(store).version != base.version:
+        raise Overtaken
     turn, versions = runs.version + 1, dict[str, int]()
     for name, table in BY_NAME.items():
         if table is RUNS:
+            continue
+        known = base.version_of(table)
+        if known is not None and not draft.touches(table) and is_newest(store, table, known):
+            versions[name] = known
             continue
         confirm()
         log = TableLog.to_write(store, table, note)
@@ -241,8 +254,6 @@ def _committed(draft: Draft, named: Named, confirm: Confirm) -> Edition:
         versions[name] = log.replace(draft.wanted(table), turn=turn, note=note)
         _note_others(draft, log, versions[name])
     confirm()
-    if edition_of(store).version != base.version:
-        raise Overtaken
     named = replace(named, versions=versions)
     whole = msgspec.json.encode(named).decode()
     version = runs.replace(draft.wanted(RUNS), turn=turn, note=whole, always=True)
