@@ -471,6 +471,9 @@ SUPERVISED = "2026-11-21 01:58:56,142 INFO exited: {} ({}; not expected)"
     [
         (SUPERVISED.format("etl-prod:etl-prod_00", "terminated by SIGKILL"), ["killed"]),
         (SUPERVISED.format("etl-prod", "exit status 3"), ["exited"]),
+        (SUPERVISED.format("etl-prod-exporter", "terminated by SIGKILL"), []),
+        (SUPERVISED.format("sync-etl-prod", "terminated by SIGKILL"), []),
+        (SUPERVISED.format("etl-prod-2", "terminated by SIGKILL"), []),
         (SUPERVISED.format("nginx", "terminated by SIGKILL"), []),
         (SUPERVISED.format("etl-prod", "terminated by SIGTERM"), []),
         ("2026-11-21T01:58:56: PM2 log: App [etl-prod:0] exited with code [0] via signal [SIGKILL]", ["killed"]),

@@ -47,7 +47,9 @@ LEFT_WHEN_DENIED = clue(
 LEFT_AGAIN = clue("left-again", STRONG, "members came back and left right after another such denial")
 HOST_REFUSED = clue("its-host-refused", DECISIVE, "brokers had just refused logins from its host")
 LOGINS_REFUSED = clue("logins-refused", STRONG, "it was lost just after brokers began to refuse logins")
-LOGIN_REFUSED = clue("login-refused", WEAK, "it was lost just after a broker refused a login")
+LOGIN_REFUSED = clue(
+    "login-refused", 0, "it was lost just after a broker refused a login, of a client that no line names"
+)
 # So many lines of an authorizer show it; the others say the same.
 MOST_DENIALS = 8
 
@@ -236,6 +238,9 @@ def refused_by_brokers(timeline: Timeline) -> Iterator[Hypothesis]:
         begin, end = run[0].at - session_ms - NEXT_HEARTBEAT_MS, run[-1].at + ROUND_TRIP_MS
         since = {address: known.between(begin, end) for address, known in refusals.items() if _begins(known, begin)}
         struck = {d.participant: lines for d in run if (lines := _of_its_host(d.participant, since))}
+        of_any = [e for events in since.values() for e in events]
+        if of_any and any(d.why in UNANNOUNCED for d in run):  # a member that only leaves had a working connection
+            struck |= {d.participant: of_any for d in run if not d.participant.hosts}
         lines = sorted({id(e): e for of_member in struck.values() for e in of_member}.values(), key=time_of)
         # Each member has a connection of its own that was refused.
         if struck and len(lines) >= len(struck):
@@ -258,7 +263,7 @@ def _of_its_host(
     participant: Participant, refusals: Mapping[str, Sequence[ev.LoginRefused]]
 ) -> Sequence[ev.LoginRefused]:
     hosts = {host.rpartition("/")[2] for host in participant.hosts}
-    return [e for address, events in refusals.items() if not hosts or address in hosts for e in events]
+    return [e for address, events in refusals.items() if address in hosts for e in events]
 
 
 def _about_refused_logins(
@@ -267,7 +272,10 @@ def _about_refused_logins(
     participants = tuple(dict.fromkeys(d.participant for d in departures))
     again = [e for e in lines if e.again]
     shown = tuple([*again, *(e for e in lines if not e.again)][:MOST_DENIALS])
-    clue = LOGINS_REFUSED if again or len(participants) > 1 else LOGIN_REFUSED
+    # The refused login of any producer or probe fits a single member whose host no line shows. Several that fall silent
+    # together, while several hosts or running connections are refused, are no accident.
+    several = len(participants) > 1 and (bool(again) or len({e.address for e in lines}) > 1)
+    clue = LOGINS_REFUSED if several else LOGIN_REFUSED
     last = departures[-1].at
     answers = _each(e.answer for e in lines)
     words = f": {answers[0]}" if len(answers) == 1 else ""

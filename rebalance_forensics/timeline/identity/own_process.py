@@ -23,7 +23,7 @@ _OF_ANY_PROGRAM = _OF_ANY_LOG | frozenset(
     """
     com org net io dev main application server java jar war lib opt home apps srv usr var launcher loader boot spring
     springframework jarlauncher warlauncher propertieslauncher cli bootstrap runner example prod production staging
-    stage test qa snapshot release final kafka client consumer consumers group worker node logs
+    stage test qa snapshot release final kafka client consumer consumers group worker node logs system slice scope
     """.split()  # noqa: SIM905
 )
 # Kafka's brokers, controllers and command-line tools; Connect and MirrorMaker are members of groups.
@@ -70,7 +70,7 @@ def is_named_after(group: str, participant: Participant, name: str) -> bool:
     ]
     own = [sequence_of(each) for each in names]
     own += [each[:-1] for each in own if len(each) > 1 and each[-1].isdigit()]
-    return any(_begins_or_ends_with(words, each) for each in own)
+    return any(_is_called(words, each) for each in own)
 
 
 def _names(group: str, participant: Participant) -> Iterable[str]:
@@ -78,9 +78,16 @@ def _names(group: str, participant: Participant) -> Iterable[str]:
     return (participant.name, *participant.client_ids, group, *directories)
 
 
-def _begins_or_ends_with(name: Sequence[str], own: Sequence[str]) -> bool:
-    """True where some words are those of a name, or begin or end with them; a single word is shared by chance."""
-    return bool(own) and (name == own or (len(own) > 1 and own in (name[: len(own)], name[-len(own) :])))
+def _is_called(name: Sequence[str], own: Sequence[str]) -> bool:
+    """True where a name is these words, or begins or ends with them and adds only words that any program has."""
+    # `orders-eu-consumer` is the member orders-eu; `orders-eu-exporter` and `sync-orders-eu` run beside it. A single
+    # word is shared by chance.
+    if len(own) < 2 or name == own:
+        return bool(own) and name == own
+    if own not in (name[: len(own)], name[-len(own) :]):
+        return False
+    # Another number is another instance; supervisord counts from 00.
+    return all(word in _OF_ANY_PROGRAM or word in own or not word.strip("0") for word in name)
 
 
 def has_pid(participant: Participant, pid: int | None, *, of_the_kernel: bool = False) -> bool | None:
