@@ -88,7 +88,7 @@ def test_near_names_are_the_likeliest_first() -> None:
 
 def test_a_group_that_only_the_beginning_of_a_broken_line_names_is_told(command: Command, tmp_path: Path) -> None:
     paste = tmp_path / "paste.txt"
-    paste.write_text("[Consumer clientId=orders-4, groupId=orders] JoinGroup failed due to fatal\nerror: The\n")
+    paste.write_text("[Consumer clientId=orders-4, groupId=orders] JoinGroup failed\nfatal error: The\n")
     done = command("analyze", paste, *LOCAL)
     assert done.returncode == 0
     assert "too little is logged about 1 group" in done.stdout

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow.dataset as ds
 import pytest
 
 from rebalance_forensics.job import main
+from rebalance_forensics.job.written_tables import tables
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze, analyze_with_events
 from rebalance_forensics.report.json_report import to_json
@@ -143,5 +143,5 @@ def test_the_job_names_the_bomb_and_writes_the_rest(
     options = [part for name, value in given.items() for part in (f"--{name}", str(value))]
     assert main([*options, "--engine", "local", "--unpack-ratio", "4"]) == 3
     assert SAID in capsys.readouterr().err
-    inputs = ds.dataset(tmp_path / "tables" / "inputs", partitioning="hive", ignore_prefixes=["."]).to_table()
+    inputs = tables(tmp_path / "tables")["inputs"].to_arrow()
     assert sorted(row["path"] for row in inputs.to_pylist() if row["matched"]) == READ
