@@ -254,7 +254,11 @@ def _way_of(split: Split) -> WayIn:
     return "marked" if envelopes <= _MARKS else "collected"
 
 
-_CLIENTS_PREFIX = re.compile(r"\[(?:Consumer|Worker) clientId=[^\]\n]{1,300}, groupId=[^\]\n]{1,300}\] ")
+# Behind a label of one word at most: a sentence in front of a client's line quotes it.
+_BEHIND_A_LABEL = re.compile(
+    r"[A-Za-z]{0,30}[^\w\n\[]{1,10}"
+    r"(?P<line>\[(?:Consumer|Worker) clientId=[^\]\n]{1,300}, groupId=[^\]\n]{1,300}\] )"
+)
 
 
 class _Remembered:
@@ -324,10 +328,9 @@ class _Remembered:
             # A line may have been copied only in part, without a mark of that.
             found = self._catalog.match_inside(record.message)
             return found or whole or self._catalog.match_inside(record.message + LEFT_OUT, since=self._since)
-        # A bridge between two loggers prints a client's line inside its own sentence, the client's prefix with it.
-        first = record.message.partition("\n")[0]
-        if whole is None and (inner := _CLIENTS_PREFIX.search(first, 1)) is not None:
-            return self._catalog.match_inside(record.message[inner.start() :])
+        # A bridge between two loggers prints a client's line inside its own, the client's prefix with it.
+        if whole is None and (inner := _BEHIND_A_LABEL.match(record.message)) is not None:
+            return self._catalog.match_inside(record.message[inner.start("line") :])
         return whole
 
 

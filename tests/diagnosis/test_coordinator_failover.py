@@ -439,11 +439,9 @@ STOPPING = (
 )
 
 
-@pytest.mark.parametrize(
-    ("line", "words"), [(LOADING, "had not loaded the group yet"), (STOPPING, "does not coordinate the group")]
-)
-def test_a_member_that_meets_a_loading_or_stopping_coordinator_shows_that_it_moves(line: str, words: str) -> None:
+@pytest.mark.parametrize("line", [LOADING, STOPPING])
+def test_a_member_that_meets_a_loading_or_stopping_coordinator_shows_that_it_moves(line: str) -> None:
     cause = Story(seen="clients").client("c-1", "01:10:00.000", line).the_incident().root_causes[0]
     assert cause.cause == "coordinator-failover"
-    assert words in cause.narrative
+    assert "was stopping, or had not loaded it yet" in cause.narrative
     assert cause.confidence < PROBABLE

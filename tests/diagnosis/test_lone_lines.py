@@ -8,6 +8,7 @@ import pytest
 
 from rebalance_forensics.diagnosis.engine.confidence import PROBABLE
 from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.pipeline.refusals import InputError
 from tests.diagnosis.other_clients import incidents
 
 CONSUMER = (
@@ -314,7 +315,7 @@ def test_a_client_whose_line_another_logger_prints_inside_its_own_is_named(tmp_p
     said = "Member orders-1-0c sending LeaveGroup request to coordinator b:9092 (id: 2147483646 rack: null) due to"
     (incident,) = incidents(
         tmp_path,
-        f'{leaving}kafka says "[Consumer clientId=orders-1, groupId=payments] {said} consumer {expired}"',
+        f'{leaving}kafka: "[Consumer clientId=orders-1, groupId=payments] {said} consumer {expired}"',
     )
     cause = incident.root_causes[0]
     assert (incident.group, cause.cause, cause.culprits[0].name) == ("payments", "slow-processing", "orders-1")
@@ -338,3 +339,11 @@ def test_a_rebalance_whose_leader_names_its_generation_is_not_said_to_have_none(
         "orders-1-77=Assignment(partitions=[orders-1])}",
     )
     assert "to 2 members" in incident.summary
+
+
+def test_a_line_that_a_sentence_quotes_is_no_line_of_the_client(tmp_path: Path) -> None:
+    log = CONSUMER.partition("[Consumer")[0].replace("o.a.k.c.c.internals.ConsumerCoordinator", "c.acme.Support")
+    expired = "consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer"
+    quote = f"{log}customer says: [Consumer clientId=orders-1, groupId=payments] {expired}"
+    with pytest.raises(InputError, match="no line about a consumer group"):
+        incidents(tmp_path, quote)

@@ -65,10 +65,10 @@ REFUSED_A_STARTER = clue(
 REFUSED_AGAIN = clue(
     "refused-by-its-coordinator",
     WEAK,
-    "the broker that a member was sent to refused every attempt to join or commit: it is not the coordinator",
+    "the broker that a member was sent to refused every request: it was not the coordinator at that moment",
 )
-LOADING = clue(
-    "coordinator-was-loading", WEAK, "a broker that a member asked had not loaded the group yet: it leads it only since"
+BETWEEN = clue(
+    "coordinator-not-ready", WEAK, "a broker that a member asked was stopping, or had not loaded the group yet"
 )
 UNLOADED = clue("group-unloaded", DECISIVE, "its coordinator unloaded the group, or was stopped or restarted under it")
 SUCCEEDED = clue("another-spoke-for-it", DECISIVE, "one broker spoke for the group, and later another one")
@@ -86,13 +86,13 @@ _MOST_LINES = 4
 _WITHOUT_A_MOVE: Mapping[Row, str] = {
     ANSWERED: "answered that it did not coordinate the group",
     REFUSED_A_STARTER: "answered that it did not coordinate the group",
-    REFUSED_AGAIN: "refused every attempt to join or commit: it does not coordinate the group",
-    LOADING: "had not loaded the group yet: it had just restarted, or had taken over from another broker",
+    REFUSED_AGAIN: "refused every request: it did not coordinate the group at that moment",
+    BETWEEN: "could not serve the group: it was stopping, or had not loaded it yet",
 }
 # The best first.
 _SHOWN_BY: Mapping[ShownBy, Row] = {
     "load": LOADED, "losses": LOST_BY_MOST, "another": FOUND_ANOTHER, "unload": UNLOADED, "succession": SUCCEEDED,
-    "unreachable": UNREACHABLE, "answer": ANSWERED, "refusals": REFUSED_AGAIN, "loading": LOADING,
+    "unreachable": UNREACHABLE, "answer": ANSWERED, "refusals": REFUSED_AGAIN, "between": BETWEEN,
 }  # fmt: skip
 
 

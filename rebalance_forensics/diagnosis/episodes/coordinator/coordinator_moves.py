@@ -67,7 +67,7 @@ ShownBy = Literal[
     "answer",
     "refusal",
     "refusals",
-    "loading",
+    "between",
     "another",
     "unreachable",
     "unload",
@@ -79,8 +79,8 @@ ShownBy = Literal[
 `load`: a broker loads the group. `losses`: most members lose their coordinator. `answer`: a broker answers a member
 with NOT_COORDINATOR. `another`: a member finds another coordinator. `unreachable`: connections to the coordinator are
 refused. `refusal`, `refusals`: NOT_COORDINATOR for a client
-that may not have joined yet, once or at every attempt to join or commit. `loading`: a broker that a member asks has not
-loaded the group yet. `unload`: the former coordinator unloads the
+that may not have joined yet, once or at every attempt to join or commit. `between`: a broker that a member asks is
+stopping, or has not loaded the group yet. `unload`: the former coordinator unloads the
 group or restarts. `succession`: another broker logs for the group. `nothing`: a broker restart that did not concern the
 group.
 """
@@ -406,7 +406,7 @@ def _refused_again(timeline: Timeline) -> Iterator[CoordinatorMove]:
             yield from _repeated_refusals(timeline, refused.pop(speaker, []))
         elif event.at is None or event.at <= initial or _still_starting(timeline, event):
             continue
-        elif _is_answer(event) or _is_loading(event):
+        elif _is_answer(event) or _is_between(event):
             refused[speaker].append(event)
     for events in refused.values():
         yield from _repeated_refusals(timeline, events)
@@ -416,11 +416,11 @@ def _repeated_refusals(timeline: Timeline, refused: Sequence[Event]) -> Iterator
     asks_to_join = [e for e in refused if isinstance(e, ev.JoinFailed | ev.JoinRequested)]
     if len(refused) < 2 and len(asks_to_join) == len(refused):
         return
-    # What the client found last is the broker that loads the group, not the one that had it.
-    loading = all(map(_is_loading, refused))
-    number = None if loading else _found_before(timeline, refused[-1])
+    # What the client found last may be the broker that loads the group, not the one that had it.
+    between = all(map(_is_between, refused))
+    number = None if between else _found_before(timeline, refused[-1])
     broker = UNNAMED if number is None else f"broker-{number}"
-    yield _of_run(timeline, refused, broker, "loading" if loading else "refusals")
+    yield _of_run(timeline, refused, broker, "between" if between else "refusals")
 
 
 def _found_before(timeline: Timeline, refused: Event) -> int | None:
@@ -464,20 +464,20 @@ def _next_found(timeline: Timeline, lost: ev.CoordinatorLost) -> int | None:
 
 
 def _is_answer(event: Event) -> bool:
-    """True for NOT_COORDINATOR in any client's words, and for a heartbeat that a stopping coordinator refuses."""
+    """True for NOT_COORDINATOR in the wording of any client."""
     if isinstance(event, ev.CoordinatorLost):
         return event.cause is not None and _NOT_COORDINATOR.search(event.cause) is not None
+    return getattr(event, "error", None) == "NOT_COORDINATOR"
+
+
+def _is_between(event: Event) -> bool:
+    """True where a broker that answers a member is stopping, or has not loaded its group yet."""
+    # A client that joins may meet a cluster that has just started. A stopping coordinator answers heartbeats so
+    # (GroupCoordinator.validateGroupStatus); commits get it also when __consumer_offsets cannot be written.
     error = getattr(event, "error", None)
-    # GroupCoordinator.validateGroupStatus; a commit gets it as well when __consumer_offsets cannot be written.
     stopping = isinstance(event, ev.HeartbeatFailed) and error == "COORDINATOR_NOT_AVAILABLE"
-    return stopping or error == "NOT_COORDINATOR"
-
-
-def _is_loading(event: Event) -> bool:
-    """True where a broker that answers a member has not loaded its group yet: it leads it only since."""
-    # A client that joins may meet a cluster that has just started.
-    error = getattr(event, "error", None)
-    return error == "COORDINATOR_LOAD_IN_PROGRESS" and not isinstance(event, ev.JoinFailed | ev.JoinRequested)
+    joins = isinstance(event, ev.JoinFailed | ev.JoinRequested)
+    return stopping or (error == "COORDINATOR_LOAD_IN_PROGRESS" and not joins)
 
 
 def _lost_at_different_times(timeline: Timeline, run: list[Event]) -> bool:
