@@ -211,7 +211,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong the way every other refusal is said."""
-        raise InputError(f"{message.rstrip('.')}; see rebalance-forensics job --help.")
+        raise InputError(f"{message.rstrip('.')}; see {self.prog} --help.")
 
 
 def parse(arguments: Sequence[str]) -> Invocation:

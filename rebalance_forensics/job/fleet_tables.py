@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -30,7 +31,8 @@ def fleet_tables(uri: str, since: Instant | None) -> FleetTables:
     covered = Coverage.of(interval for scope in scopes for interval in scope.intervals)
     if covered.end is None:
         raise InputError(f"TABLES {uri}: no run of the job has finished; run it first.")
-    period = _period(covered.intervals[0].since, covered.end, since)
+    # A run may be asked for an interval that ends in the future.
+    period = _period(covered.intervals[0].since, min(covered.end, int(time.time() * 1000)), since)
     if period.start >= period.end:
         raise InputError(f"TABLES {uri}: the job's runs end at {utc(period.end)} UTC, before --since.")
     reader = _Reader(edition, period)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,11 @@ def test_every_incident_and_rebalance_of_the_period_is_read_and_shown(
     damaged.write_bytes(b"PAR1")
     assert fleet(str(tables)) == 3
     assert damaged.name in capsys.readouterr().err
+
+
+def test_the_period_ends_now_where_a_run_was_asked_for_days_to_come(run: Run, tmp_path: Path) -> None:
+    run("2026-03-01", "2099-01-01")
+    assert fleet_tables(str(tmp_path / "tables"), None).period.end <= time.time() * 1000
 
 
 @pytest.mark.parametrize(
