@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
@@ -37,6 +37,8 @@ _PLANNED = frozenset(("stopped", "rollout", "recreated", "scaled-down", "scaled-
 _WITHOUT_NAME = re.compile(
     r"(?:docker|cri-containerd|crio|libpod|session|run|user)-[\w.:-]+\.scope|user@\d+\.service|[0-9a-f]{12,}|.*\.slice"
 )
+# Where container runtimes and the kubelet put the processes of containers.
+_OF_A_CONTAINER = re.compile(r"kubepods|/docker/|(?:^|/)(?:docker|cri-containerd|crio|libpod)-|/lxc")
 
 
 class Link(Struct, frozen=True, gc=False):
@@ -84,8 +86,17 @@ def unit_of(kill: ProcessKilled) -> str | None:
 
 def units_beside(kill: ProcessKilled, kills: Iterable[ProcessKilled]) -> set[str]:
     """The units named in the same moment on the same host: syslog cuts times, and systemd reports a kill afterwards."""
+    return {unit for e in _lines_beside(kill, kills) if (unit := unit_of(e)) is not None}
+
+
+def containers_beside(kill: ProcessKilled, kills: Iterable[ProcessKilled]) -> set[str]:
+    """The cgroups of containers and pods named in the same moment on the same host."""
+    return {unit for e in _lines_beside(kill, kills) if _OF_A_CONTAINER.search(unit := e.unit or "")}
+
+
+def _lines_beside(kill: ProcessKilled, kills: Iterable[ProcessKilled]) -> Iterator[ProcessKilled]:
     near = (e for e in kills if home_of(e) == home_of(kill) and abs(time_of(e) - time_of(kill)) < 2 * SECOND_MS)
-    return {unit for e in near if (unit := unit_of(e)) is not None and e.pid in (None, kill.pid)}
+    return (e for e in near if e.pid in (None, kill.pid))
 
 
 def ended_on_request(kill: ProcessKilled) -> bool:

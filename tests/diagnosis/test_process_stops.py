@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.events.process import ExceptionLogged, ThreadsStopped
 from rebalance_forensics.pipeline.run import analyze
+from rebalance_forensics.timeline.identity.own_process import may_run_in, runs
+from rebalance_forensics.timeline.identity.participants import Participant
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_process_pause import UNKNOWN
 from tests.diagnosis.test_slow_processing import slow_member
@@ -228,6 +230,7 @@ def test_a_full_collection_that_ended_at_once_stopped_nobody() -> None:
 
 
 CRASHED = Path("sample_logs/process-crash")
+SPRING = Path("sample_logs/process-pause")
 KILLED = "Out of memory: Killed process 4242 (java) total-vm:8388608kB"
 PROBED = "Killing pod/node-1 in shop: Container app failed liveness probe, will be restarted"
 JOURNAL = '{"__REALTIME_TIMESTAMP":"1795226338000000","SYSLOG_IDENTIFIER":"myapp","_HOSTNAME":"node-1","MESSAGE":"%s"}'
@@ -266,6 +269,7 @@ CGROUP = (
     "task_memcg=/system.slice/elasticsearch.service,task=java,pid=4242,uid=1000\n"
     f"Nov 21 01:58:58 node-1 kernel: [1.2] {KILLED}"
 )
+IN_A_POD = CGROUP.replace("system.slice/elasticsearch.service", "kubepods/burstable/pod8b0f/3f2a")
 ENDED = "Nov 21 01:58:56 node-1 systemd[1]: {}.service: Main process exited, code=killed, status=9/KILL"
 
 
@@ -278,6 +282,7 @@ ENDED = "Nov 21 01:58:56 node-1 systemd[1]: {}.service: Main process exited, cod
         (NEXT_UNIT.format("elasticsearch"), []),
         (NEXT_UNIT.format("etl-prod"), ["oom-kill"]),
         (CGROUP, []),
+        (IN_A_POD, []),
         ("Nov 21 01:59:04 node-1 kernel: [1.2] watchdog: BUG: soft lockup - CPU#1 stuck for 22s! [java:999]", []),
     ],
 )
@@ -335,6 +340,10 @@ HEARTBEATS = "kafka-coordinator-heartbeat-thread | {}"
         ("Command Line: -Xmx4g org.elasticsearch.bootstrap.Elasticsearch", []),
         ("Command Line: -Xmx4g -XX:+UseZGC com.acme.billing.BillingApplication --once", []),
         ("java_command: /opt/etl/etl-prod.jar --server.port=8080", ["crashed"]),
+        ("Command Line: -Xmx512m com.acme.EtlApplication", ["crashed"]),
+        ("Command Line: -Xmx512m com.acme.etl.MonitorEtl", []),
+        ("Command Line: -Xmx512m com.acme.etl.Monitor", []),
+        ("java_command: /opt/etl/etl-monitor.jar", []),
         ("java_command: kafka.Kafka config/etl-prod.properties", []),
         (JAVA.format("main"), []),
         (JAVA.format(HEARTBEATS.format("billing")), []),
@@ -369,6 +378,77 @@ def test_the_process_id_that_a_log_prints_decides_whether_the_kernel_killed_its_
     story.line("c-3/syslog", "01:09:16.000", OOM.format("java"), logger="jdk.Hotspot")
     links = story.goes_on("01:15:00.000").the_incident().root_causes[0].behind
     assert [link.confidence for link in links] == ([] if confidence is None else [min(confidence, 0.95)])
+
+
+def test_a_kill_of_a_java_that_may_run_in_another_container_weighs_nothing() -> None:
+    before = evicted().goes_on("01:10:20.000").the_incident()
+    for pid in (1, 4242):
+        story = of_process(evicted(), 1)
+        killed = OOM.replace("4242", str(pid)).format("java")
+        story.line("c-3/syslog", "01:09:16.000", killed, logger="jdk.Hotspot")
+        incident = story.goes_on("01:10:20.000").the_incident()
+        found = [[(c.cause, c.confidence) for c in each.root_causes] for each in (incident, before)]
+        assert found[0] == found[1]
+        assert [cause for cause, _ in found[0]] == ["process-crash", "process-pause"]
+
+
+def test_a_kill_of_some_java_of_its_host_keeps_a_pause_as_a_rival(tmp_path: Path) -> None:
+    causes = beside_the_crash(tmp_path, "node-1/syslog", f"Nov 21 01:58:55 node-1 kernel: [1.2] {KILLED}").root_causes
+    assert [cause.cause for cause in causes] == ["process-crash", "process-pause"]
+    assert causes[0].confidence < causes[0].behind[0].confidence
+
+
+POD = "8b0f1c2d-0123-4567-89ab-0123456789ab"
+
+
+@pytest.mark.parametrize(
+    ("file", "pid", "counts"),
+    [
+        ("node-1/app.log", None, False),
+        ("node-1/app.log", 1, True),
+        (f"pods/shop_orders-0_{POD}/app/0.log", 1, True),
+        (f"pods/shop_orders-0_{POD.replace('8b', '9c')}/app/0.log", 1, False),
+    ],
+)
+def test_the_kill_in_a_pods_cgroup_is_none_of_a_member_that_runs_on_the_host_or_in_another_pod(
+    file: str,
+    pid: int | None,
+    counts: bool,  # noqa: FBT001
+) -> None:
+    slice_of_pod = f"kubepods-burstable-pod{POD.replace('-', '_')}.slice"
+    pids = frozenset(() if pid is None else (pid,))
+    participant = Participant("client", "orders-1", files=frozenset((file,)), pids=pids)
+    assert may_run_in(participant, [f"/kubepods.slice/{slice_of_pod}/cri-containerd-3f2a{'0' * 60}.scope"]) is counts
+
+
+@pytest.mark.parametrize(
+    ("group", "program", "tied"),
+    [
+        ("search-indexer-v2", "com.acme.search.SearchIndexerApplication", True),
+        ("search-indexer-v2", "com.acme.search.indexer.Main", True),
+        ("search-indexer-eu", "/srv/search-indexer-1.4.2.jar", True),
+        ("search-indexer-v2", "com.acme.search.indexer.monitor.Main", False),
+        ("search-indexer-v2", "com.acme.search.SearchIndexerExporter", False),
+        ("etl-prod", "com.acme.etl.Main", False),
+        ("etl-prod", "/app.jar", None),
+    ],
+)
+def test_a_main_class_is_the_members_by_its_own_name_or_several_words_of_its_package(
+    group: str,
+    program: str,
+    tied: bool | None,  # noqa: FBT001
+) -> None:
+    assert runs(group, Participant("client", "c-1", files=frozenset(("node-1/app.log",))), program) is tied
+
+
+def test_every_container_has_a_process_1(tmp_path: Path) -> None:
+    logs = shutil.copytree(SPRING, tmp_path / "logs")
+    listed = "Command Line: -Xmx512m com.acme.invoice.InvoiceExporter"
+    text = VM_ERROR.replace("777", "1").format("Nov 21 01:57:44")
+    (logs / "node-3" / "hs_err_pid1.log").write_text(f"{text}\n{listed}\n")
+    found = analyze([str(logs)], LOCAL)
+    assert all("crashed" not in behind(incident) for incident in found.incidents)
+    assert any(gap.what.startswith("node-3/hs_err_pid1.log is of a process (com.acme.inv") for gap in found.gaps)
 
 
 @pytest.mark.parametrize(("time", "links"), [("01:09:16.000", ["oom-kill"]), ("01:09:40.000", [])])

@@ -45,7 +45,6 @@ CAUSE = Cause(
         speaks_against(connections.one_broker_lost, WEAK),
         speaks_against(process_stops.threads_stopped, DECISIVE),
         speaks_against(process_stops.was_killed, DECISIVE),
-        speaks_against(process_stops.java_was_killed, STRONG),
         speaks_against(heartbeats.new_process, DECISIVE),
         speaks_against(heartbeats.shut_down, DECISIVE),
         speaks_for(returns.came_back, 0, absent=STRONG),

@@ -58,7 +58,7 @@ CAUSE = Cause(
         speaks_for(heartbeats.no_leave_sent, STRONG, absent=DECISIVE),
         speaks_for(process_stops.death_logged, DECISIVE),
         speaks_for(process_stops.was_killed, DECISIVE),
-        speaks_for(process_stops.java_was_killed, STRONG),
+        speaks_for(process_stops.java_was_killed, WEAK),
         speaks_against(process_stops.threads_stopped, STRONG),
         speaks_against(process_stops.ends_in_a_collection, STRONG),
         speaks_for(heartbeats.new_process, STRONG, absent=STRONG),

@@ -56,7 +56,6 @@ CAUSE = Cause(
         speaks_for(process_stops.threads_stopped, DECISIVE),
         speaks_for(process_stops.ends_in_a_collection, STRONG),
         speaks_against(process_stops.was_killed, DECISIVE),
-        speaks_against(process_stops.java_was_killed, STRONG),
         speaks_for(heartbeats.no_leave_sent, STRONG, absent=DECISIVE),
         speaks_for(heartbeats.own_log_continues, STRONG, absent=DECISIVE),
         speaks_against(heartbeats.new_process, DECISIVE),

@@ -39,6 +39,7 @@ from rebalance_forensics.timeline.identity.own_process import (
     has_pid,
     is_named_after,
     may_be_named_after,
+    may_run_in,
     words_of,
 )
 from rebalance_forensics.timeline.identity.participants import Participant, home_of
@@ -168,8 +169,12 @@ def _threads_in_poll(timeline: Timeline) -> frozenset[str | None]:
 
 @shown("the kernel killed a java process of its host in the moment in which its heartbeats stopped")
 def java_was_killed(timeline: Timeline, subject: Subject) -> Iterator[Event]:
-    """Neither a unit nor a process id ties that process to the member, and no other JVM is seen on its host."""
-    return (e for absence in subject.absences for e in likely_kills_of(timeline, absence))
+    """Neither a unit nor a process id ties that process to the member, so it may be another and rules nothing out.
+
+    A process id that its log prints inside a container is unlike the kernel's either way, which shows nothing at all.
+    """
+    unnumbered = (absence for absence in subject.absences if not absence.participant.pids)
+    return (e for absence in unnumbered for e in likely_kills_of(timeline, absence))
 
 
 @sign("the kernel, a supervisor or an orchestrator logged that its process was killed")
@@ -406,11 +411,14 @@ def _is_its_own(timeline: Timeline, participant: Participant, kill: ProcessKille
 
 
 def _is_a_java_of_its_host(timeline: Timeline, participant: Participant, kill: ProcessKilled) -> bool:
-    """True for a `java` without a name, as far as no other process id, unit or JVM is seen there."""
+    """True for a `java` without a name, as far as no other process id, unit, container or JVM is seen there."""
+    kills = timeline.of(ProcessKilled)
+    cgroups = behind.containers_beside(kill, kills)
     return (
         kill.command == "java"
         and has_pid(participant, kill.pid, of_the_kernel=True) is None
-        and not behind.units_beside(kill, timeline.of(ProcessKilled))
+        and not behind.units_beside(kill, kills)
+        and (not cgroups or any(map(is_unique, participant.hosts)) or may_run_in(participant, cgroups))
         and is_java_member(timeline, participant)
         and not _runs_beside_another_jvm(timeline, participant)
     )

@@ -32,6 +32,8 @@ _WORD = re.compile(r"[A-Z]?[a-z]{1,64}|[A-Z]{1,64}(?![a-z])")
 # After a wrap-around Linux gives no process id below this again (RESERVED_PIDS in kernel/pid.c): a lower number was
 # printed inside a container, and the kernel knows that process by another.
 _LOWEST_OF_A_HOST = 300
+# The UID of a pod or the id of a container, in the path of a kubelet's log or the name of a host of Docker's.
+_ID_OF_A_CONTAINER = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3})?[0-9a-f]{12,64}(?![0-9a-f])")
 # The thread that sends a consumer's heartbeats bears the name of its group; with KIP-848's protocol it does not.
 _HEARTBEATS, _BACKGROUND = "kafka-coordinator-heartbeat-thread", "consumer_background_thread"
 
@@ -93,22 +95,41 @@ def _is_called(name: Sequence[str], own: Sequence[str]) -> bool:
 def has_pid(participant: Participant, pid: int | None, *, of_the_kernel: bool = False) -> bool | None:
     """True for a process id that the member's log prints, False for another's; None where that is not shown.
 
-    What the kernel calls a process that prints a low number, in a container, is unknown.
+    Every container has a process 1, so equal low numbers tie nothing; the kernel calls such a process by another.
     """
     if pid is None or not participant.pids:
         return None
     if pid in participant.pids:
-        return True
+        return True if pid >= _LOWEST_OF_A_HOST else None
     return None if of_the_kernel and min(participant.pids) < _LOWEST_OF_A_HOST else False
 
 
+def may_run_in(participant: Participant, cgroups: Iterable[str]) -> bool:
+    """False for the cgroup of a container where the member's log shows none, or another."""
+    names = (*participant.files, *participant.hosts)
+    own = {found for name in names for found in _ID_OF_A_CONTAINER.findall(name) if not found.isdigit()}
+    if own:
+        # systemd escapes the dashes of a pod's UID.
+        return any(each in cgroup.replace("_", "-") for cgroup in cgroups for each in own)
+    return min(participant.pids, default=_LOWEST_OF_A_HOST) < _LOWEST_OF_A_HOST
+
+
 def runs(group: str, participant: Participant, program: str) -> bool | None:
-    """True for a main class or an archive that shares a word with the member's names; None for one without a name."""
+    """True for a main class or an archive called like the member; None for one without a name of its own.
+
+    One word of its package may be that of many programs: `com.acme.etl.MonitorEtl` is not `etl-prod`.
+    """
     if _OF_A_BROKER.match(program):
         return False
-    words = _program_words(program.rpartition("/")[2])
-    own = set().union(*map(_program_words, _names(group, participant)))
-    return None if not words else not words.isdisjoint(own)
+    path = program.rpartition("/")[2]
+    parts = [path] if path.endswith((".jar", ".war")) else path.split(".")
+    ends = [_program_words(".".join(parts[i:])) for i in reversed(range(len(parts)))]
+    if not ends[-1]:
+        return None
+    own = [words for name in _names(group, participant) if (words := _program_words(name))]
+    # `search-indexer-v2` is run by SearchIndexer, search.Indexer, search.indexer.Main; `search` alone by SearchMain.
+    whole = any(end == words and (len(end) > 1 or end is ends[0]) for end in ends for words in own)
+    return whole or any(len(ends[0]) > 1 and ends[0] < words for words in own)
 
 
 def _program_words(name: str) -> set[str]:
