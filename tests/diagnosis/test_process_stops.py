@@ -344,6 +344,7 @@ HEARTBEATS = "kafka-coordinator-heartbeat-thread | {}"
         ("Command Line: -Xmx512m com.acme.etl.MonitorEtl", []),
         ("Command Line: -Xmx512m com.acme.etl.Monitor", []),
         ("java_command: /opt/etl/etl-monitor.jar", []),
+        ("java_command: /app.jar", []),
         ("java_command: kafka.Kafka config/etl-prod.properties", []),
         (JAVA.format("main"), []),
         (JAVA.format(HEARTBEATS.format("billing")), []),
@@ -430,13 +431,13 @@ def test_the_kill_in_a_pods_cgroup_is_none_of_a_member_that_runs_on_the_host_or_
         ("search-indexer-v2", "com.acme.search.indexer.monitor.Main", False),
         ("search-indexer-v2", "com.acme.search.SearchIndexerExporter", False),
         ("etl-prod", "com.acme.etl.Main", False),
-        ("etl-prod", "/app.jar", None),
+        ("etl-prod", "/app.jar", False),
     ],
 )
 def test_a_main_class_is_the_members_by_its_own_name_or_several_words_of_its_package(
     group: str,
     program: str,
-    tied: bool | None,  # noqa: FBT001
+    tied: bool,  # noqa: FBT001
 ) -> None:
     assert runs(group, Participant("client", "c-1", files=frozenset(("node-1/app.log",))), program) is tied
 

@@ -114,8 +114,8 @@ def may_run_in(participant: Participant, cgroups: Iterable[str]) -> bool:
     return min(participant.pids, default=_LOWEST_OF_A_HOST) < _LOWEST_OF_A_HOST
 
 
-def runs(group: str, participant: Participant, program: str) -> bool | None:
-    """True for a main class or an archive called like the member; None for one without a name of its own.
+def runs(group: str, participant: Participant, program: str) -> bool:
+    """True for a main class or an archive called like the member.
 
     One word of its package may be that of many programs: `com.acme.etl.MonitorEtl` is not `etl-prod`.
     """
@@ -124,8 +124,6 @@ def runs(group: str, participant: Participant, program: str) -> bool | None:
     path = program.rpartition("/")[2]
     parts = [path] if path.endswith((".jar", ".war")) else path.split(".")
     ends = [_program_words(".".join(parts[i:])) for i in reversed(range(len(parts)))]
-    if not ends[-1]:
-        return None
     own = [words for name in _names(group, participant) if (words := _program_words(name))]
     # `search-indexer-v2` is run by SearchIndexer, search.Indexer, search.indexer.Main; `search` alone by SearchMain.
     whole = any(end == words and (len(end) > 1 or end is ends[0]) for end in ends for words in own)
@@ -163,4 +161,5 @@ def _may_have_been(group: str, participant: Participant, event: ev.ProcessDied) 
         return same
     if event.threads is not None:
         return consumes(group, event.threads)
-    return event.program is None or runs(group, participant, event.program) is not False
+    # `app.jar` is what any program may be called; a file that was cut above its command line refuses nobody.
+    return event.program is None or runs(group, participant, event.program)
