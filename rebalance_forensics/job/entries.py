@@ -39,6 +39,8 @@ class Ledger:
     added: list[Entry] = field(default_factory=list)
     grown: set[str] = field(default_factory=set)
     """Paths of files with more at their end and nothing else new."""
+    unchanged: set[str] = field(default_factory=set)
+    """Paths of files that were read again for events that somebody deleted, and are as they were."""
     replaced: dict[str, Entry] = field(default_factory=dict)
     """By path of a file that was scanned: the entry of its former state."""
     scanned: set[str] = field(default_factory=set)
@@ -101,6 +103,8 @@ def entries_of(
             del found.fresh[file.path], found.replaced[file.path]
         else:
             ledger.added.append(entry)
+            if former == entry:
+                ledger.unchanged.add(file.path)
             if former is not None and file.path not in found.again and only_grew(former.cells, cells):
                 ledger.grown.add(file.path)
     ledger.removed.extend([*found.replaced.values(), *found.dropped, *(before for before, _ in found.noted)])

@@ -164,13 +164,14 @@ def _explain(run: Run, scanned: Scanned) -> tuple[Days, Outcome]:
     # Events are dealt to dates by the times they print. Where the clocks of a group's logs turn out to lie hours apart,
     # the lines of one moment are of two dates, and each investigation must look that much further ahead to see both.
     ledger, apart_ms = scanned.ledger, 0
-    changed = changed_spans(scanned.spans, ledger.replaced, ledger.grown, ledger.dropped)
+    changed = changed_spans(scanned.spans, ledger.replaced, ledger.grown, ledger.dropped, ledger.unchanged)
     scope = run.options.scope
     stored = run.edition.dates(EVENTS, scope) | run.edition.dates(PENDING, scope)
     while True:
         days = chosen_days(
             run.edition.coverage(scope), run.interval, changed, stored, heard=newly_heard(ledger.removed, ledger.added),
-            again=scanned.losses.days, lookback_ms=run.options.lookback_ms,
+            again=scanned.losses.days, restored=scanned.losses.restored, incomplete=scanned.losses.incomplete,
+            lookback_ms=run.options.lookback_ms,
             lookahead_ms=run.options.lookahead_ms + apart_ms,
         )  # fmt: skip
         answers = _investigate(run, days, scanned)

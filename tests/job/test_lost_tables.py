@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from rebalance_forensics.job.lake.layout import batches_of
 from rebalance_forensics.pipeline.inputs.stores import checked_store
 from rebalance_forensics.pipeline.refusals import InputError
 from tests.job.conftest import Run, rows
+from tests.job.days import START, failure, line
 
 SINCE, UNTIL = "2026-03-01", "2026-03-04"
 
@@ -90,6 +92,52 @@ def test_a_date_whose_logs_are_gone_too_is_named_once_and_left_alone(run: Run, l
     assert after["incidents"] == before["incidents"]
     assert len(after["events"]) < len(before["events"])
     assert run(SINCE, UNTIL).notes == []
+
+
+def broker(logs: Path, name: str, group: str) -> Path:
+    log = logs / name / "server.log"
+    log.parent.mkdir()
+    log.write_text("".join(line(at, words) for at, words in failure(START + timedelta(days=1, hours=6), group, 1)))
+    return log
+
+
+@pytest.mark.parametrize("arriving", [False, True])
+def test_where_one_log_of_a_date_is_gone_the_others_are_read_again(
+    run: Run, logs: Path, tmp_path: Path, *, arriving: bool
+) -> None:
+    gone = broker(logs, "broker-2", "billing")
+    run(SINCE, UNTIL)
+    before = rows(tmp_path / "tables")
+    shutil.rmtree(tmp_path / "tables" / "events" / "date=2026-03-02")
+    gone.unlink()
+    if arriving:
+        broker(logs, "broker-3", "shipping")
+    outcome = run(SINCE, UNTIL)
+    (note,) = outcome.notes
+    assert "2026-03-02 (cluster default)" in note
+    assert "but for those of broker-2/server.log, no longer in the input" in note
+    after = rows(tmp_path / "tables")
+    assert [row for row in after["events"] if row["group"] != "shipping"] == [
+        row for row in before["events"] if row["group"] != "billing"
+    ]
+    if arriving:
+        groups = {row["group"] for row in before["incidents"]} ^ {"billing", "shipping"}
+        assert {row["group"] for row in after["incidents"]} == groups
+    else:
+        assert after | {"events": []} == before | {"events": []}
+    assert run(SINCE, UNTIL).notes == []
+
+
+def test_events_of_a_log_that_grew_come_back_whole(run: Run, logs: Path, tmp_path: Path) -> None:
+    grows = logs / "broker-1" / "server.log.2026-03-02"
+    text = grows.read_text()
+    grows.write_text("".join(text.splitlines(keepends=True)[:-3]))
+    run(SINCE, UNTIL)
+    shutil.rmtree(tmp_path / "tables" / "events" / "date=2026-03-02")
+    grows.write_text(text)
+    run(SINCE, UNTIL)
+    run(SINCE, UNTIL, output=tmp_path / "afresh")
+    assert rows(tmp_path / "tables", ["events"]) == rows(tmp_path / "afresh", ["events"])
 
 
 def test_another_log_of_the_same_size_and_time_is_read(run: Run, logs: Path, tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ class Lost:
     files: frozenset[str] = frozenset()
     partitions: frozenset[tuple[str, Partition]] = frozenset()
     """Tables with a date and cluster of which a file is lost."""
+    explained: frozenset[Partition] = frozenset()
+    """Dates and clusters of which findings are there still."""
 
     def of(self, *tables: Table) -> set[Partition]:
         """The dates and clusters of which some tables lack rows."""
@@ -42,7 +44,8 @@ def lost_from(edition: Edition, scope: str) -> Lost:
                 files.add(path)
                 partitions.add((table.name, file.partition))
         edition.known[table.name] = {path: file for path, file in named.items() if path not in files}
-    return Lost(frozenset(files), frozenset(partitions))
+    left = (file.partition for table in MADE_OF_EVENTS for file in edition.files(table).values())
+    return Lost(frozenset(files), frozenset(partitions), frozenset(left) if files else frozenset())
 
 
 @dataclass(slots=True)
@@ -51,37 +54,55 @@ class Losses:
 
     again: set[str] = field(default_factory=set)
     """Paths of logs to read again."""
+    restored: set[int] = field(default_factory=set)
+    """Dates whose events are read again."""
+    incomplete: set[int] = field(default_factory=set)
+    """Dates of which some events stay lost: they are investigated again only where another log of them arrives."""
     days: set[int] = field(default_factory=set)
     """Dates to investigate again."""
     notes: list[str] = field(default_factory=list)
 
 
 def losses_of(missing: Lost, kin: Kinship) -> Losses:
-    """Decide it. Dates of which some logs are gone are left as they are: half of their events tell a wrong story."""
+    """Read again every log that is there. Findings outlive events that cannot be read again: half of them mislead."""
     found = Losses()
     lost = set[Partition]()
     for partition in sorted(missing.of(EVENTS, PENDING)):
-        there = {path for path in kin.identities if _may_tell(kin, path, partition)}
         day, cluster = partition
+        # Clocks jump, and lines are not always in order.
+        there = {path for path in kin.identities if _may_tell(kin, path, cluster, {day - 1, day, day + 1})}
         logged = (e for e in kin.removed if e.cluster == cluster and e.cells["matched"] and day in _days(e))
-        if there and not any(logged):
-            found.again |= there & kin.current.keys()
-            found.notes.append(_note("events", partition, "they are read again from the logs"))
+        gone = sorted({entry.path for entry in logged})
+        known = kin.current.keys() | kin.former.keys()
+        if there and (not gone or any(_may_tell(kin, path, cluster, {day}) for path in there & known)):
+            # A log that grew since must not be continued where its last reading ended.
+            found.again |= there
+            found.restored.add(day)
+            then = "they are read again from the logs"
+            if gone:
+                more = f" and {len(gone) - 1} more" if gone[1:] else ""
+                then += f", but for those of {gone[0]}{more}, no longer in the input"
         else:
+            then = "the logs that told of them are gone too, so they stay lost"
+        if gone or not there:
             lost.add(partition)
-            found.notes.append(_note("events", partition, "the logs that told of them are gone too, so they stay lost"))
-    for partition in sorted(missing.of(*MADE_OF_EVENTS) - lost):
+            found.incomplete.add(day)
+            if partition in missing.explained:
+                then += "; the findings stay as they are until another log reaches this date"
+        found.notes.append(_note("events", partition, then))
+    for partition in sorted(missing.of(*MADE_OF_EVENTS)):
+        # Made again of incomplete events, findings that are there would go.
+        if partition in lost and (partition in missing.explained or partition[0] not in found.restored):
+            continue
         found.days.add(partition[0])
         found.notes.append(_note("findings", partition, "they are made again from the events"))
     return found
 
 
-def _may_tell(kin: Kinship, path: str, partition: Partition) -> bool:
-    # True if a log may hold events of a date; one that the ledger does not know is read in any case.
-    entry = kin.current.get(path)
-    day, cluster = partition
-    # Clocks jump, and lines are not always in order.
-    return entry is None or (entry.cluster == cluster and not {day - 1, day, day + 1}.isdisjoint(_days(entry)))
+def _may_tell(kin: Kinship, path: str, cluster: str, days: set[int]) -> bool:
+    # True if a log may hold events of some dates; one that the ledger does not know is read in any case.
+    entry = kin.current.get(path) or next(iter(kin.former.get(path, ())), None)
+    return entry is None or (entry.cluster == cluster and not days.isdisjoint(_days(entry)))
 
 
 def _days(entry: Entry) -> Iterator[int]:

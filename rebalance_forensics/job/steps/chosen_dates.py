@@ -16,17 +16,23 @@ Reach = Iterable[tuple[int, int]]
 
 
 def changed_spans(
-    spans: Spans, replaced: Mapping[str, Entry], grown: Collection[str], dropped: Iterable[Entry] = ()
+    spans: Spans,
+    replaced: Mapping[str, Entry],
+    grown: Collection[str],
+    dropped: Iterable[Entry] = (),
+    unchanged: Collection[str] = (),
 ) -> set[tuple[int, int]]:
     """Where events are new or may be gone."""
-    # Of a log that only grew, what stood before is as it was.
+    # Of a log that only grew, what stood before is as it was; so is all of one that was read again for lost events.
     found: set[tuple[int, int]] = set()
     for path, days in spans.items():
+        if path in unchanged:
+            continue
         last = replaced[path].cells["last"] if path in grown else None
         kept_until = millis(last) // DAY_MS if last else -1 << 60
         found.update((a, b) for day, (a, b) in days.items() if int(day) >= kept_until)
     for path, entry in replaced.items():
-        if path not in grown:
+        if path not in grown and path not in unchanged:
             found.update(_by_day(entry))
     for entry in dropped:
         found.update(_by_day(entry))
@@ -41,16 +47,21 @@ def chosen_days(
     *,
     heard: Reach = (),
     again: Collection[int] = (),
+    restored: Collection[int] = (),
+    incomplete: Collection[int] = (),
     lookback_ms: int,
     lookahead_ms: int,
 ) -> Days:
-    """All dates with something to do; `held` are the dates of the events that are known, `again` some to redo."""
+    """All dates with something to do; `stored` are those of known events, `again` some to investigate in any case.
+
+    Of `restored` dates the events come back; `incomplete` ones are investigated where logs of their own have changed.
+    """
     # Where only what is `heard` has changed, events are investigated anew beside which another silence stands now.
     coverage = before.with_(interval)
     changed = list(changed)
     touched = {at // DAY_MS for span in changed for at in span}
     # Every row is of a date on which its group logged a line: on dates without events there is nothing to find.
-    seen = touched.union(stored)
+    seen = touched.union(stored, restored)
     gained = {day for day in seen if before.gains(coverage, day)}
     near = {
         day
@@ -62,9 +73,10 @@ def chosen_days(
         for day in seen
         if any(a < (day + 1) * DAY_MS + lookahead_ms and b >= day * DAY_MS - lookback_ms for a, b in heard)
     }
-    investigated = {day for day in gained.union(near & seen, adjacent, again) if coverage.touches(day)}
+    reached = (near & seen | adjacent) - (set(incomplete) - touched)
+    investigated = {day for day in gained.union(reached, again) if coverage.touches(day)}
     return Days(
-        written=tuple(sorted(touched | gained | investigated)),
+        written=tuple(sorted(touched.union(gained, investigated, restored))),
         investigated=frozenset(investigated),
         coverage=coverage,
         lookback_ms=lookback_ms,
