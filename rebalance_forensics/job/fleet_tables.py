@@ -89,6 +89,12 @@ class _Reader:
             for path in files:
                 try:
                     batches = list(batches_of(self.edition.store, path, columns))
+                except FileNotFoundError:
+                    place = f"TABLES {self.edition.store.uri}: {path}"
+                    self.unreadable.append(
+                        f"{place} is not there any more; run the job again, which makes its rows anew."
+                    )
+                    continue
                 except InputError as error:
                     self.unreadable.append(str(error).replace("--output", "TABLES", 1))
                     continue

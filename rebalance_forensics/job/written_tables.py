@@ -103,9 +103,13 @@ def _reading(table: WrittenTable) -> Iterator[None]:
     try:
         yield
     except (FileNotFoundError, pa.ArrowException) as error:
+        wrong, first = "is not there any more", ""
+        if not isinstance(error, FileNotFoundError):
+            # A run misses files that are not there or have another size.
+            wrong, first = f"is damaged ({first_line(error)})", "delete it and "
         raise InputError(
-            f"TABLES {table.edition.store.uri}: a file of version {table.version} of {table.table.name} cannot be "
-            f"read: {first_line(error)}; where a later run has vacuumed it, take the newest versions."
+            f"TABLES {table.edition.store.uri}: a file of version {table.version} of {table.table.name} {wrong}; take "
+            f"the newest versions, and where these are the newest, {first}run the job again, which makes its rows anew."
         ) from error
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -38,6 +39,8 @@ _PROPERTIES = {
     "delta.logRetentionDuration": "interval 7 days",
 }
 _APP = "rebalance-forensics"
+# delta-rs has no class for a log with a file that was cut, overwritten or deleted.
+_DAMAGED = re.compile(r"\b(?:[Jj]son|[Pp]arquet) error|No table metadata or protocol found|No files in log segment")
 
 
 class Overtaken(Exception):  # noqa: N818 - two runs side by side are no error
@@ -240,5 +243,10 @@ def _one_sentence(store: Store, table: Table, done: str) -> Iterator[None]:
         yield
     except (_deltalake().exceptions.DeltaError, OSError, ValueError) as error:
         problem = first_line(error).partition(" -> ")[2] or first_line(error)
+        if _DAMAGED.search(problem):
+            problem = (
+                f"it is damaged; restore {table.name}/_delta_log, or name another --output and run over the intervals "
+                "again"
+            )
         sentence = f"--output {store.uri}: the log of the table {table.name} cannot be {done}: {problem}."
         raise StoreError.of(store.uri, error, "the next run makes up for it") or InputError(sentence) from error
