@@ -8,14 +8,13 @@ from functools import cached_property
 from html import escape
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from msgspec import Struct
 
 from rebalance_forensics.defects import DefectError, sentence
 from rebalance_forensics.diagnosis.model import Blame, Impact, Incident
-from rebalance_forensics.job.written_tables import tables
 from rebalance_forensics.pipeline.event_files import event_records
 from rebalance_forensics.pipeline.options import AnalyzeOptions, Engine, parse_instant, zone_rules
 from rebalance_forensics.pipeline.refusals import InputError
@@ -29,9 +28,22 @@ from rebalance_forensics.report.schema import Columns
 from rebalance_forensics.report.terminal import render
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Pause, UnreadSpan
 
+if TYPE_CHECKING:
+    from rebalance_forensics.job.written_tables import WrittenTables
+
 __all__ = ["AnalyzedLogs", "DefectError", "InputError", "analyze", "tables"]
 
 Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
+
+
+def tables(output: str | PathLike[str], version: int | None = None) -> WrittenTables:
+    """The tables of the job as its last whole run left them, or the one whose row is in `version` of `runs`.
+
+    InputError says what to put right.
+    """
+    from rebalance_forensics.job import written_tables  # noqa: PLC0415 - it brings Spark along
+
+    return written_tables.tables(fspath(output), version)
 
 
 def analyze(

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from os import PathLike, fspath
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -141,14 +140,11 @@ class WrittenTables(Mapping[str, WrittenTable]):
         return f"<tables of run {self.edition.named.run}: {', '.join(f'{n} {t.version}' for n, t in self.items())}>"
 
 
-def tables(output: str | PathLike[str], version: int | None = None) -> WrittenTables:
-    """The tables of the job as its last whole run left them, or the one whose row is in `version` of `runs`.
-
-    InputError says what to put right.
-    """
-    edition = written_edition(fspath(output), version)
+def tables(output: str, version: int | None) -> WrittenTables:
+    """What `rebalance_forensics.tables` gives."""
+    edition = written_edition(output, version)
     if edition.version is None and not edition.known:
-        raise InputError(f"TABLES {fspath(output)}: no run of the job has finished; run it first.")
+        raise InputError(f"TABLES {output}: no run of the job has finished; run it first.")
     return WrittenTables(edition)
 
 

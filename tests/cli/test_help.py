@@ -41,4 +41,4 @@ def test_a_command_gives_examples_of_its_own_options(command: Command, name: str
 def test_the_job_gives_examples_as_well(command: Command) -> None:
     options, _, shown = told(command, "job").partition("Examples:\n")
     assert set(re.findall(r"--[a-z-]+", shown)) <= set(re.findall(r"--[a-z-]+", options))
-    assert shown.count("rebalance-forensics job ") == 2
+    assert shown.count("rebalance-forensics job ") == 3

@@ -46,7 +46,7 @@ def test_analyze_prints_each_stage_and_the_whole_run(
 def test_the_job_prints_each_stage(logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--engine", "local", "--input", str(logs), "--output", str(tmp_path), "--since", "2026-03-01", "--timings"]
     assert job(given) == 0
-    stages = ["scan", "explain", "write findings", "put the tables in place", "publish", "total"]
+    stages = ["scan", "explain", "write findings", "commit", "publish", "total"]
     assert stages_in(capsys.readouterr().err) == stages
 
 

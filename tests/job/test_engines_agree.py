@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rebalance_forensics import tables
 from rebalance_forensics.job.arguments import parse
 from rebalance_forensics.job.job_run import run_job
 from rebalance_forensics.job.steps.engines import InProcess, JobEngine, OnSpark
-from rebalance_forensics.job.written_tables import tables
 from tests.conftest import SOME_OF_EVERY_KIND, some_samples
 from tests.job.conftest import rows
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from rebalance_forensics import tables
 from rebalance_forensics.job import main
-from rebalance_forensics.job.written_tables import tables
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze, analyze_with_events
 from rebalance_forensics.report.json_report import to_json
