@@ -118,9 +118,10 @@ def _message(dated: DatedIncident, page: str | None) -> dict[str, Any]:
 
 def deliver(
     store: Store, webhooks: Sequence[Webhook], *, pauses_s: Sequence[float] = PAUSES_S, timeout_s: float = TIMEOUT_S
-) -> list[str]:
+) -> Iterator[str]:
     """Send what waits; a sentence for each webhook that could not be reached. What failed waits for the next run."""
-    problems: list[str] = []
+    # A sentence is handed on before its message is marked as done with, so that a kill in between loses none.
+    problems: set[str] = set()
     # Messages of a run that was killed before its commit are about nothing that the tables have.
     for run in edition_of(store).named.untold:
         waiting = outbox_of(run)
@@ -128,11 +129,14 @@ def deliver(
             continue
         with undamaged(store.uri, waiting):
             messages = json.loads(store.read(waiting))
-        failed = [p for hook in webhooks for p in _send(store, hook, messages, pauses_s, timeout_s)]
-        problems.extend(what for what, _ in failed)
-        if not any(waits for _, waits in failed):
+        any_waits = False
+        for problem, waits in (p for hook in webhooks for p in _send(store, hook, messages, pauses_s, timeout_s)):
+            any_waits |= waits
+            if problem not in problems:
+                yield problem
+            problems.add(problem)
+        if not any_waits:
             store.delete_tree(f"{OUTBOX}/{run}")
-    return list(dict.fromkeys(problems))
 
 
 def _send(

@@ -28,12 +28,13 @@ def dying(store, path, data):
         os._exit(9)
     write(store, path, data)
 Store.write = dying
-deliver(Store(sys.argv[1]), [webhook_of(sys.argv[2])])
+[*deliver(Store(sys.argv[1]), [webhook_of(sys.argv[2])])]
 """
 
 
 def told(store: Path, *webhooks: str, timeout_s: float = 2.0) -> list[str]:
-    return deliver(Store(str(store)), [webhook_of(w) for w in webhooks], pauses_s=(0.01, 0.01), timeout_s=timeout_s)
+    hooks = [webhook_of(w) for w in webhooks]
+    return [*deliver(Store(str(store)), hooks, pauses_s=(0.01, 0.01), timeout_s=timeout_s)]
 
 
 @pytest.fixture

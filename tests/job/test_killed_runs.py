@@ -49,6 +49,7 @@ class Runs:
 
     def __init__(self, given: list[str]) -> None:
         self.given, self.lasts_s = given, 0.0
+        self.said = ""
         self._chance = random.Random(7)  # noqa: S311 - the same shares of a run in every run of the test
 
     def to_the_end(self, *more: str) -> str:
@@ -56,6 +57,7 @@ class Runs:
         with self._started(*more) as job:
             begin = time.monotonic()
             _, said = job.communicate()
+            self.said += said
             self.lasts_s = time.monotonic() - begin
             assert job.returncode == 0, said
             return said
@@ -66,7 +68,7 @@ class Runs:
             time.sleep(self._chance.uniform(0, 1.05) * self.lasts_s)
             over = job.poll() is not None
             job.kill()
-            job.wait()
+            self.said += job.communicate()[1]
         if over:
             return "after its end"
         before = edition_of(Store(str(output))).version
@@ -98,10 +100,10 @@ def kill_often(kills: int, logs: Path, tmp_path: Path, receiver: Receiver, engin
         given = ["--output", str(output), "--webhook", f"generic={receiver.url}/{output.name}", "--alert-from", "info"]
         for _ in range(min(runs.several(), kills - moments.total())):
             moments[runs.killed(output, *given)] += 1
-        said = runs.to_the_end(*given)
+        runs.to_the_end(*given)
         assert rows(output) == rows(tmp_path / "undisturbed")
         assert pages(output) == pages(tmp_path / "undisturbed")
-        receiver.unheard += assert_told_once(receiver, {row["id"] for row in rows(output)["incidents"]}, said)
+        receiver.unheard += assert_told_once(receiver, {row["id"] for row in rows(output)["incidents"]}, runs.said)
         assert not list((output / "_work").rglob("*.parquet"))
     return moments
 
