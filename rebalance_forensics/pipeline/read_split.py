@@ -327,7 +327,7 @@ class _Remembered:
         if self._pasted and (whole is None or (in_doubt and not is_kafkas(whole))):
             # A line may have been copied only in part, without a mark of that.
             found = self._catalog.match_inside(record.message)
-            return found or whole or self._catalog.match_inside(record.message + LEFT_OUT, since=self._since)
+            return found or self._catalog.match_inside(record.message + LEFT_OUT, since=self._since)
         # A bridge between two loggers prints a client's line inside its own, the client's prefix with it.
         if whole is None and (inner := _BEHIND_A_LABEL.match(record.message)) is not None:
             return self._catalog.match_inside(record.message[inner.start("line") :])

@@ -173,7 +173,8 @@ def _requested(now: Sequence[Event], before: Sequence[Event]) -> str | None:
     """The kind of follow-up that members ask for now; what was scheduled `before` shows the purpose of some."""
     for event in now:
         match event:
-            case ev.FollowUpTriggered(scheduled_at=at) | ev.JoinRequested(why="followup", followup_at=at):
+            # A line that breaks off before the time shows no kind: only 0 stands for at once.
+            case ev.FollowUpTriggered(scheduled_at=int(at)) | ev.JoinRequested(why="followup", followup_at=at):
                 return "probing" if at else _immediate(before)
             case ev.JoinRequested(why="revoke-partitions"):
                 return "cooperative"

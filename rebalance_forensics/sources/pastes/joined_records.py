@@ -22,7 +22,14 @@ _OBJECT = r"\{\"@?[A-Za-z][\w.]{0,30}\":"
 # Kafka's own beginning, without a header: it begins a record only right behind the logger that ended the one before.
 _BARE = r"\[Group(?:Coordinator \d+\]:|(?:Coordinator|MetadataManager) [a-zI]+=\d+[^\]\n]{0,80}\]) "
 _FIRST = re.compile(f"{_HEADER}|{_OBJECT}|{_BARE}")
-_NEXT = re.compile(rf"(?<=[\s)\].;,}}])(?:(?={_HEADER})|(?={_OBJECT}\"))|(?<=[a-z]\))(?={_BARE})")
+# The logger ends a message; an exception behind it is the first line of the trace that stood below.
+_TRACE = (
+    r"\((?:[\w$-]{1,60}\.){1,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\) "
+    r"(?=(?:[a-z_]\w{0,60}\.){2,12}[A-Z][\w$]{0,80}(?:Exception|Error): )"
+)
+_NEXT = rf"(?<=[\s)\].;,}}])(?:(?={_HEADER})|(?={_OBJECT}\"))|(?<=[a-z]\))(?={_BARE})"
+_RECORD = re.compile(_NEXT)
+_RECORD_OR_TRACE = re.compile(f"{_NEXT}|{_TRACE}")
 # No record is shorter with its header; a shorter stretch is the first of two headers in front of a message.
 _SHORTEST = 60
 
@@ -34,24 +41,24 @@ _FEW = 5
 def is_glued(lines: Sequence[str]) -> bool:
     """True where many lines have several records."""
     first = [line for line in lines if _FIRST.match(line)]
-    return sum(next(_begins(line), None) is not None for line in first) * _FEW > len(first)
+    return sum(next(_begins(line, _RECORD), None) is not None for line in first) * _FEW > len(first)
 
 
 def parted(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """One piece for each record."""
+    """One piece for each record, and one for a stack trace."""
     for piece in pieces:
         at = 0
-        for start in _begins(piece.text) if _FIRST.match(piece.text) else ():
+        for start in _begins(piece.text, _RECORD_OR_TRACE) if _FIRST.match(piece.text) else ():
             yield piece.part(at, start)
             at = start
         yield piece.part(at, len(piece.text)) if at else piece
 
 
-def _begins(text: str) -> Iterator[int]:
-    """The positions of the second and later records in a line; the content of a JSON object belongs to its record."""
+def _begins(text: str, following: re.Pattern[str]) -> Iterator[int]:
+    """The positions in a line where others follow the first record; the content of a JSON object belongs to its own."""
     at = 0
-    while match := _NEXT.search(text, max(_end_of_object(text, at), at + _SHORTEST)):
-        at = match.start()
+    while match := following.search(text, max(_end_of_object(text, at), at + _SHORTEST)):
+        at = match.end()
         yield at
 
 
