@@ -66,8 +66,26 @@ def test_the_lines_of_a_mark_go_when_a_reader_scrolls_on(opened: Opener) -> None
     assert lane
     assert box
     assert lane["y"] + lane["height"] <= box["y"]
-    one.page.evaluate("scrollBy(0, innerHeight)")
-    one.page.wait_for_function("document.getElementById('panel').hidden")
+    one.page.mouse.move(640, 100)
+    one.page.mouse.wheel(0, 900)
+    panel.wait_for(state="hidden")
+
+
+def test_a_scroll_that_no_reader_made_leaves_the_lines_of_a_mark(opened: Opener) -> None:
+    one = opened(crash_report(), width=390, height=844)
+    one.page.locator(f"{FIRST_PICTURE} .plot").focus()
+    for key in ("ArrowRight", "Enter"):
+        one.page.keyboard.press(key)
+    one.page.evaluate(
+        """new Promise((done) => {
+        addEventListener("scroll", () => setTimeout(done), { once: true });
+        scrollBy({ top: innerHeight, behavior: "instant" });
+        })"""
+    )
+    assert one.page.evaluate("scrollY") > 200
+    assert one.page.locator("#panel").is_visible()
+    one.page.keyboard.press("Escape")
+    assert one.page.locator("#panel").is_hidden()
 
 
 def test_a_strip_below_a_zoomed_picture_shows_where_in_the_whole_time_it_is(opened: Opener) -> None:

@@ -1,4 +1,4 @@
-let opener = null, panelLines = [], panelAt = 0;
+let opener = null, panelLines = [], panelAt = 0, panelTouched = false;
 
 const marked = (parent, text, wanted) => {
   const low = text.toLowerCase();
@@ -42,7 +42,7 @@ const showPanel = (title, note, numbers) => {
   listLines();
   if ($("panel").hidden) opener = document.activeElement;
   $("panel").hidden = false;
-  panelAt = scrollY;
+  [panelAt, panelTouched] = [scrollY, false];
   tip("");
   $("says").textContent = `${title}. ${note}`;
 };
@@ -52,8 +52,13 @@ const hidePanel = () => {
   for (const picture of pictures.values()) picture.light(null);
   if (opener) opener.focus({ preventScroll: true });
 };
-// It belongs to what was clicked: once a reader has scrolled on from that, it would cover something else.
-const leavePanel = () => { if (Math.abs(scrollY - panelAt) > innerHeight / 6) hidePanel(); };
+// It belongs to what was clicked: once its reader has scrolled on from that, it would cover something else. What the page
+// scrolls by itself (up to the lane, or still on its way to what was clicked) closes nothing: only what follows a reader's hand.
+const touched = () => { panelTouched = true; };
+const leavePanel = () => {
+  if (!panelTouched) panelAt = scrollY;
+  else if (Math.abs(scrollY - panelAt) > innerHeight / 6) hidePanel();
+};
 const tip = (text, x, y) => {
   const box = $("tip");
   box.hidden = !text;

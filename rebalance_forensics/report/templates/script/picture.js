@@ -165,7 +165,6 @@ class Picture {
     const lane = this.chart.getBoundingClientRect().top + (this.shown.indexOf(row) + 1) * LANE;
     const covered = lane + 8 - $("panel").getBoundingClientRect().top;
     if (covered <= 0 || $("panel").hidden) return;
-    panelAt = scrollY + covered;
     scrollBy({ top: covered, behavior: "instant" });
   }
   light(incident, found) {

@@ -20,6 +20,8 @@ $("clear-filters").addEventListener("click", clearFilters);
 $("zone").addEventListener("click", switchZone);
 $("panel-search").addEventListener("input", listLines);
 $("panel-close").addEventListener("click", hidePanel);
+// Before the page acts on them: what opens the panel is not what scrolls on from it.
+for (const name of ["wheel", "pointerdown", "keydown"]) addEventListener(name, touched, { passive: true, capture: true });
 addEventListener("scroll", leavePanel, { passive: true });
 addEventListener("keydown", (event) => { if (event.key === "Escape") { tip(""); hidePanel(); } });
 for (const chain of chains) {
