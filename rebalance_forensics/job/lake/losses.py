@@ -72,19 +72,19 @@ def losses_of(missing: Lost, kin: Kinship) -> Losses:
         # Clocks jump, and lines are not always in order.
         there = {path for path in kin.identities if _may_tell(kin, path, cluster, {day - 1, day, day + 1})}
         logged = (e for e in kin.removed if e.cluster == cluster and e.cells["matched"] and day in _days(e))
-        gone = sorted({entry.path for entry in logged})
+        removed = sorted({entry.path for entry in logged})
         known = kin.current.keys() | kin.former.keys()
-        if there and (not gone or any(_may_tell(kin, path, cluster, {day}) for path in there & known)):
+        if there and (not removed or any(_may_tell(kin, path, cluster, {day}) for path in there & known)):
             # A log that grew since must not be continued where its last reading ended.
             found.again |= there
             found.restored.add(day)
             then = "they are read again from the logs"
-            if gone:
-                more = f" and {len(gone) - 1} more" if gone[1:] else ""
-                then += f", but for those of {gone[0]}{more}, no longer in the input"
+            if removed:
+                more = f" and {len(removed) - 1} more" if removed[1:] else ""
+                then += f", but for those of {removed[0]}{more}, no longer in the input"
         else:
             then = "the logs that told of them are gone too, so they stay lost"
-        if gone or not there:
+        if removed or not there:
             lost.add(partition)
             found.incomplete.add(day)
             if partition in missing.explained:
