@@ -66,6 +66,7 @@ def test_the_report_of_every_sample_opens_on_a_phone_and_shows_a_line(opened: Op
         assert one.page.locator("#panel").is_visible(), sample
 
 
+@pytest.mark.long
 def test_axe_finds_nothing_in_samples_that_hold_every_kind_of_element(opened: Opener, pages: dict[str, str]) -> None:
     one = opened("<!DOCTYPE html><title>none</title>", width=390, height=844)
     seen: Seen = {}
