@@ -128,7 +128,7 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
     assert done.stdout == "True\n"
 
 
-@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.long])])
 def test_standard_input_is_not_kept(command: Command, tmp_path: Path, engine: str) -> None:
     spools = tmp_path / "spools"
     spools.mkdir()

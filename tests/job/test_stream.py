@@ -47,7 +47,6 @@ def as_at_once(run: Run, tmp_path: Path) -> None:
     assert len(rows(tmp_path / "at-once")["incidents"]) > 0
 
 
-@pytest.mark.long
 def test_streams_and_runs_take_turns(read: Follow, run: Run, logs: Path, tmp_path: Path) -> None:
     live, text = logs / "broker-1" / "server.log", busy(8)
     live.write_bytes(text[: 2 << 20])
