@@ -14,7 +14,7 @@ REBALANCING = "[Runner] The group is rebalancing, re-joining"
 FORGOTTEN = "[Runner] The coordinator is not aware of this member, re-joining the group"
 
 
-def said(minute: int, level: str, message: str, member: str, **more: object) -> str:
+def logged(minute: int, level: str, message: str, member: str, **more: object) -> str:
     at = f"2026-03-01T01:{minute:02}:00.000Z"
     about = {"groupId": "payments", "memberId": member}
     return json.dumps({"level": level, "timestamp": at, "logger": "kafkajs", "message": message, **about, **more})
@@ -23,11 +23,11 @@ def said(minute: int, level: str, message: str, member: str, **more: object) -> 
 def joined(minute: int, member: str) -> str:
     fields = {"leaderId": member, "isLeader": True, "memberAssignment": {"orders": [0]}, "duration": 3012}
     message = "[ConsumerGroup] Consumer has joined the group"
-    return said(minute, "INFO", message, member, groupProtocol="RoundRobinAssigner", **fields)
+    return logged(minute, "INFO", message, member, groupProtocol="RoundRobinAssigner", **fields)
 
 
 def told_again(minute: int, message: str, error: str) -> str:
-    return said(minute, "WARN", message, FIRST, error=error, retryCount=0, retryTime=259)
+    return logged(minute, "WARN", message, FIRST, error=error, retryCount=0, retryTime=259)
 
 
 def incidents(directory: Path, *lines: str) -> tuple[Incident, ...]:
@@ -51,8 +51,8 @@ def test_a_member_that_says_itself_that_it_is_forgotten_did_not_crash(tmp_path: 
 
 
 def test_a_consumer_that_crashed_has_left_even_where_only_its_errors_are_logged(tmp_path: Path) -> None:
-    crash = said(10, "ERROR", "[Consumer] Crash: KafkaJSNumberOfRetriesExceeded: db down", FIRST, retryCount=5)
-    again = said(11, "ERROR", "[Consumer] Restarting the consumer in 8206ms", FIRST, retryCount=5, retryTime=8206)
+    crash = logged(10, "ERROR", "[Consumer] Crash: KafkaJSNumberOfRetriesExceeded: db down", FIRST, retryCount=5)
+    again = logged(11, "ERROR", "[Consumer] Restarting the consumer in 8206ms", FIRST, retryCount=5, retryTime=8206)
     found = incidents(tmp_path, joined(0, FIRST), crash, again, joined(12, SECOND))
     assert found[-1].root_causes[0].cause == "member-left"
 

@@ -312,10 +312,10 @@ def test_a_worker_that_did_not_poll_is_measured_by_its_own_timeout_and_shows_wha
 def test_a_client_whose_line_another_logger_prints_inside_its_own_is_named(tmp_path: Path) -> None:
     leaving = CONSUMER.partition("[Consumer")[0].replace("o.a.k.c.c.internals.ConsumerCoordinator", "c.acme.LogBridge")
     expired = "poll timeout has expired."
-    said = "Member orders-1-0c sending LeaveGroup request to coordinator b:9092 (id: 2147483646 rack: null) due to"
+    leave = "Member orders-1-0c sending LeaveGroup request to coordinator b:9092 (id: 2147483646 rack: null) due to"
     (incident,) = incidents(
         tmp_path,
-        f'{leaving}kafka: "[Consumer clientId=orders-1, groupId=payments] {said} consumer {expired}"',
+        f'{leaving}kafka: "[Consumer clientId=orders-1, groupId=payments] {leave} consumer {expired}"',
     )
     cause = incident.root_causes[0]
     assert (incident.group, cause.cause, cause.culprits[0].name) == ("payments", "slow-processing", "orders-1")

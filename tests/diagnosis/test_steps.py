@@ -6,7 +6,7 @@ from tests.diagnosis.logs import Logs
 MEMBER = "c-1-1b4e28ba-2fa1-41d2-883f-0016d3cca427"
 
 
-def told(logs: Logs) -> str:
+def only_step(logs: Logs) -> str:
     (event,) = logs.events
     return what_happened(event)
 
@@ -17,7 +17,7 @@ def test_a_client_speaks_in_its_own_name_and_its_member_id_is_not_repeated() -> 
         f"Member {MEMBER} sending LeaveGroup request to coordinator {coordinator} due to the consumer is being closed"
     )
     logs = Logs().consumer(1, message)
-    assert told(logs) == "c-1: leave sent, the consumer is being closed"
+    assert only_step(logs) == "c-1: leave sent, the consumer is being closed"
 
 
 def test_a_broker_names_the_generation_and_cuts_random_ids() -> None:
@@ -26,19 +26,19 @@ def test_a_broker_names_the_generation_and_cuts_random_ids() -> None:
         "Preparing to rebalance group payments in state PreparingRebalance with old generation 7 "
         f"(__consumer_offsets-13) (reason: removing member {MEMBER} on heartbeat expiration)",
     )
-    assert told(logs) == (
+    assert only_step(logs) == (
         "broker-1: rebalance started, generation 7, removing member c-1-1b4e28ba… on heartbeat expiration"
     )
 
 
 def test_a_broker_names_the_member_it_gave_up() -> None:
     logs = Logs().coordinator(1, f"Member {MEMBER} in group payments has failed, removing it from the group")
-    assert told(logs) == "broker-1: member failed, c-1-1b4e28ba…"
+    assert only_step(logs) == "broker-1: member failed, c-1-1b4e28ba…"
 
 
 def test_a_controller_that_fences_a_broker_is_not_the_one_that_stopped() -> None:
     logs = Logs().broker(3, "[QuorumController id=3] Fencing broker 1 because its session has timed out.", "broker-3")
-    assert told(logs) == "broker-3: fenced broker-1"
+    assert only_step(logs) == "broker-3: fenced broker-1"
 
 
 def test_a_cause_that_java_prints_as_null_is_none() -> None:
@@ -46,4 +46,4 @@ def test_a_cause_that_java_prints_as_null_is_none() -> None:
         "Group coordinator b:9092 (id: 2147483646 rack: null) is unavailable or invalid due to cause: null. "
         "isDisconnected: true. Rediscovery will be attempted."
     )
-    assert told(Logs().consumer(1, message)) == "c-1: coordinator lost"
+    assert only_step(Logs().consumer(1, message)) == "c-1: coordinator lost"

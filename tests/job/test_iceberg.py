@@ -52,7 +52,7 @@ def snapshots(name):
     return spark.table(f"rebalance_forensics.iceberg.{name}.snapshots").count()
 
 
-told = []
+runs = []
 for step, until in enumerate(["2026-03-02", "2026-03-04", "2026-03-04", "2026-03-04"]):
     if step == 2:
         shutil.copy(late, logs + "/broker-1")
@@ -62,8 +62,8 @@ for step, until in enumerate(["2026-03-02", "2026-03-04", "2026-03-04", "2026-03
         lake, delta = spark.table(f"rebalance_forensics.iceberg.{name}"), tables[name].to_spark(spark)
         differ[name] = lake.exceptAll(delta).count() + delta.exceptAll(lake).count()
     rows = spark.table("rebalance_forensics.iceberg.incidents").count()
-    told.append({"code": code, "incidents": rows, "differ": differ, "snapshots": snapshots("incidents")})
-print(json.dumps(told))
+    runs.append({"code": code, "incidents": rows, "differ": differ, "snapshots": snapshots("incidents")})
+print(json.dumps(runs))
 """
 
 
@@ -94,8 +94,8 @@ def test_spark_with_deltas_package_reads_the_named_versions(run: Run, tmp_path: 
     program.write_text(READS)
     done = submit(program, str(tmp_path / "tables"), release=RELEASE, packages=[DELTA], settings=EXTENSIONS)
     assert done.returncode == 0, done.stderr[-4000:]
-    told, named = done.stdout.splitlines()[-1].rsplit(" ", 1)
-    found = ast.literal_eval(told)
+    printed, named = done.stdout.splitlines()[-1].rsplit(" ", 1)
+    found = ast.literal_eval(printed)
     assert named == "True"
     assert {name: count for name, (count, _) in found.items()} == {
         n: t.rows for n, t in rf.tables(tmp_path / "tables").items()

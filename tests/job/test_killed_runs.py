@@ -49,18 +49,18 @@ class Runs:
 
     def __init__(self, given: list[str]) -> None:
         self.given, self.lasts_s = given, 0.0
-        self.said = ""
+        self.logged = ""
         self._chance = random.Random(7)  # noqa: S311 - the same shares of a run in every run of the test
 
     def to_the_end(self, *more: str) -> str:
         """Let one be, and hear what it says; the next ones will take about as long from their start on."""
         with self._started(*more) as job:
             begin = time.monotonic()
-            _, said = job.communicate()
-            self.said += said
+            _, logged = job.communicate()
+            self.logged += logged
             self.lasts_s = time.monotonic() - begin
-            assert job.returncode == 0, said
-            return said
+            assert job.returncode == 0, logged
+            return logged
 
     def killed(self, output: Path, *more: str) -> str:
         """Kill one; what it was at."""
@@ -68,7 +68,7 @@ class Runs:
             time.sleep(self._chance.uniform(0, 1.05) * self.lasts_s)
             over = job.poll() is not None
             job.kill()
-            self.said += job.communicate()[1]
+            self.logged += job.communicate()[1]
         if over:
             return "after its end"
         before = edition_of(Store(str(output))).version
@@ -103,7 +103,7 @@ def kill_often(kills: int, logs: Path, tmp_path: Path, receiver: Receiver, engin
         runs.to_the_end(*given)
         assert rows(output) == rows(tmp_path / "undisturbed")
         assert pages(output) == pages(tmp_path / "undisturbed")
-        receiver.unheard += assert_told_once(receiver, {row["id"] for row in rows(output)["incidents"]}, runs.said)
+        receiver.unheard += assert_sent_once(receiver, {row["id"] for row in rows(output)["incidents"]}, runs.logged)
         assert not list((output / "_work").rglob("*.parquet"))
     return moments
 
@@ -112,12 +112,12 @@ def pages(output: Path) -> list[str]:
     return sorted(str(page.relative_to(output)) for page in (output / "reports").rglob("*.html"))
 
 
-def assert_told_once(receiver: Receiver, incidents: set[str], said: str) -> int:
-    """Each incident once; a kill between a question and its note may leave it unheard, and that is said."""
-    told = [message["dedup_key"] for message in receiver.accepted]
-    assert len(told) == len(set(told))
-    unheard = incidents - set(told)
-    assert all(f"may not know of incident {incident}" in said for incident in unheard)
+def assert_sent_once(receiver: Receiver, incidents: set[str], logged: str) -> int:
+    """Each incident once; a kill between a question and its note may leave it unheard, and the run logs that."""
+    sent = [message["dedup_key"] for message in receiver.accepted]
+    assert len(sent) == len(set(sent))
+    unheard = incidents - set(sent)
+    assert all(f"may not know of incident {incident}" in logged for incident in unheard)
     receiver.accepted.clear()
     return len(unheard)
 
@@ -132,8 +132,8 @@ def test_killed_at_many_random_moments(
 ) -> None:
     moments = kill_often(MANY, logs, tmp_path, receiver)
     with capsys.disabled():
-        told = ", ".join(f"{number} {moment}" for moment, number in sorted(moments.items()))
-        sys.stdout.write(f"\n{MANY} kills: {told}; no message twice, {receiver.unheard} said to be perhaps unheard\n")
+        kills = ", ".join(f"{number} {moment}" for moment, number in sorted(moments.items()))
+        sys.stdout.write(f"\n{MANY} kills: {kills}; no message twice, {receiver.unheard} said to be perhaps unheard\n")
     assert len(moments) > 2
 
 

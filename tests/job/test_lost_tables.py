@@ -105,11 +105,11 @@ def broker(logs: Path, name: str, group: str) -> Path:
 def test_where_one_log_of_a_date_is_gone_the_others_are_read_again(
     run: Run, logs: Path, tmp_path: Path, *, arriving: bool
 ) -> None:
-    gone = broker(logs, "broker-2", "billing")
+    billing = broker(logs, "broker-2", "billing")
     run(SINCE, UNTIL)
     before = rows(tmp_path / "tables")
     shutil.rmtree(tmp_path / "tables" / "events" / "date=2026-03-02")
-    gone.unlink()
+    billing.unlink()
     if arriving:
         broker(logs, "broker-3", "shipping")
     outcome = run(SINCE, UNTIL)

@@ -201,7 +201,7 @@ def test_who_may_not_delete_is_told_that_the_tables_grow(
 
 
 def as_an_earlier_release_left_them(output: Path, cluster: str = "default") -> None:
-    """The same files without logs, and the intervals in a file of their own."""
+    """Make them tables of an earlier release: plain Parquet without Delta logs, the covered intervals in a file."""
     named = {path for table in BY_NAME.values() for path in edition_of(Store(str(output))).files(table)}
     for path in output.rglob("*.parquet"):
         if str(path.relative_to(output)) not in named:
