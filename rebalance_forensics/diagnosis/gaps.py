@@ -345,7 +345,7 @@ def _untied_lines_of_hosts(timeline: Timeline, incidents: Sequence[Incident]) ->
                 f"{many[0].upper()}{many[1:]} in {files} {have} no time.",
                 f"Nothing was concluded from it. {consequence}",
             )
-    for died in timeline.of(ProcessDied) if timeline.shows_any((ProcessDied,)) else ():
+    for died in timeline.of(ProcessDied):
         present = timeline.participants.at_place(died)
         if died.pid and present and not ended_with(timeline.group, timeline.participants, died):
             yield _throughout(

@@ -351,7 +351,7 @@ class _Tally:
         self.matched[record.host] += 1
         if record.host is not None:
             self._met(record)
-        # A member that goes on fetching says nothing of its group: such lines make no log an excerpt about groups.
+        # A fetch position shows nothing about the group: a log with such lines alone is no excerpt about groups.
         if event is not None and not isinstance(event, FetchPositionSet):
             self.roles[event.speaker.role] += 1
         if isinstance(event, VersionReported) and event.product == "kafka":

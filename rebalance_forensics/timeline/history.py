@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from heapq import merge
 from itertools import chain, islice
 from operator import attrgetter
@@ -227,10 +227,10 @@ def _lanes_of_participant(timeline: Timeline, participant: Participant, marks: M
     yield Lane(
         name=participant.name, kind=participant.kind, spans=tuple(spans), marks=tuple(marks.get(participant.name, ()))
     )
-    ids = grouped(participant.member_ids if participant.threads else (), partial(_thread_of, timeline))
+    ids = grouped(participant.member_ids if participant.threads else (), timeline.participants.thread_of)
     for thread in sorted(participant.threads):
         generations = [*_generation_spans(timeline, ids.get(thread, ()))]
-        away = [d for d in timeline.departures.of(participant) if _thread_of(timeline, d.member) == thread]
+        away = [d for d in timeline.departures.of(participant) if timeline.participants.thread_of(d.member) == thread]
         lost = [span for d in away for span in (*_until_departure(timeline, d), _away(d, generations))]
         if generations or lost or marks.get(thread):
             yield Lane(
@@ -265,17 +265,14 @@ def _away(departure: Departure, generations: Sequence[Span] = ()) -> Span:
 def _is_of_one_thread(timeline: Timeline, departure: Departure) -> bool:
     """True where other threads of the instance stayed in the group, so that its process ran on."""
     participant = departure.participant
-    if _thread_of(timeline, departure.member) not in participant.threads:
+    if timeline.participants.thread_of(departure.member) not in participant.threads:
         return False
     near = timeline.departures.of(participant).between(departure.at - SESSION_MS, departure.at + SESSION_MS)
     last = _listed_generations(timeline).last(departure.at)
-    present = {_thread_of(timeline, m.member_id) for m in (last.members if last else ())} & participant.threads
-    return not present <= {_thread_of(timeline, d.member) for d in near}
-
-
-def _thread_of(timeline: Timeline, member_id: str | None) -> str | None:
-    # Member ids of KIP-1071 are random: the thread's own log shows whose it is.
-    return streams_thread(timeline.participants.client_of(member_id) or member_id) if member_id else None
+    present = {
+        timeline.participants.thread_of(m.member_id) for m in (last.members if last else ())
+    } & participant.threads
+    return not present <= {timeline.participants.thread_of(d.member) for d in near}
 
 
 @answered_once

@@ -28,6 +28,7 @@ _SIDECARS = frozenset(
     promtail otc-container otel-collector jaeger-agent datadog-agent vector
     """.split()  # noqa: SIM905 - names read best as words
 )
+_ORDINAL = re.compile(r"-\d+$")
 _APPLICATION = ("app", "application")
 _OF_STATUS = ("running", "ended", "oom-kill")
 
@@ -169,10 +170,10 @@ def workload_of(pod: str) -> str:
 
 def application_of(pod: str) -> str:
     """The Deployment or StatefulSet of a pod, by its name."""
-    return workload_of(workload_of(pod)) if is_unique(pod) else re.sub(r"-\d+$", "", pod)
+    return workload_of(workload_of(pod)) if is_unique(pod) else _ORDINAL.sub("", pod)
 
 
 def application_names(group: str, participant: Participant) -> frozenset[str]:
     """The names by which a container is known to be a member's application: its group's and its clients'."""
     names = {group, participant.name, *participant.client_ids, *participant.instance_ids}
-    return frozenset(names | {re.sub(r"-\d+$", "", name) for name in names})
+    return frozenset(names | {_ORDINAL.sub("", name) for name in names})

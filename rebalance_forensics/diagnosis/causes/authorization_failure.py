@@ -18,7 +18,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import (
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, distinct_events, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import VOLUNTARY
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.model import Advice, Severity
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Answer, Present, Row, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
 from rebalance_forensics.diagnosis.wording.durations import counted, how_often, occurrences, some, span, times
@@ -126,12 +126,17 @@ def _about_client(
         culprits=culprits,
         clues={shown: Present(distinct_events(events))},
         participants=(participant,),
-        severity="critical" if was_not_readmitted(timeline, participant, last) else "warning",
+        severity=_severity(timeline, (participant,), last),
         implies=with_rebalances(timeline, moves),
         struck_at=first,
         narrative=f"{culprits[0].name} {effect}.",
         advice=(advice,),
     )
+
+
+def _severity(timeline: Timeline, participants: Iterable[Participant], at: int) -> Severity:
+    """Critical where one of them was not readmitted afterwards."""
+    return "critical" if any(was_not_readmitted(timeline, p, at) for p in participants) else "warning"
 
 
 def _topics(names: Sequence[str]) -> str:
@@ -170,7 +175,7 @@ def denied_principals(timeline: Timeline) -> Iterator[Hypothesis]:
             culprits=culprits_of(timeline, lost) or (the_group(timeline),),
             clues={DENIED: Present(tuple(run[:MOST_DENIALS]))},
             participants=lost,
-            severity="critical" if any(was_not_readmitted(timeline, p, end) for p in lost) else "warning",
+            severity=_severity(timeline, lost, end),
             implies=with_rebalances(timeline, moves),
             struck_at=begin,
             narrative=f"The brokers denied {' and '.join(_each(e.principal for e in run))} {operations} on {what} "
@@ -212,7 +217,7 @@ def about_denied_topics(
         culprits=culprits_of(timeline, participants),
         clues=clues,
         participants=participants,
-        severity="critical" if any(was_not_readmitted(timeline, p, last) for p in participants) else "warning",
+        severity=_severity(timeline, participants, departures[-1].at),
         explains=tuple(departures),
         implies=with_rebalances(timeline, timeline.moves(departures[0].at, last + ONE_REBALANCE_MS)),
         struck_at=time_of(lines[0]),
@@ -275,16 +280,16 @@ def _about_refused_logins(
     # The refused login of any producer or probe fits a single member whose host no line shows. Several that fall silent
     # together, while several hosts or running connections are refused, are no accident.
     several = len(participants) > 1 and (bool(again) or len({e.address for e in lines}) > 1)
-    clue = LOGINS_REFUSED if several else LOGIN_REFUSED
+    row = HOST_REFUSED if all(p.hosts for p in participants) else LOGINS_REFUSED if several else LOGIN_REFUSED
     last = departures[-1].at
     answers = _each(e.answer for e in lines)
     words = f": {answers[0]}" if len(answers) == 1 else ""
     return Hypothesis(
         because=[*shown, *(e for d in departures for e in d.events[:1])],
         culprits=culprits_of(timeline, participants),
-        clues={HOST_REFUSED if all(p.hosts for p in participants) else clue: Present(shown)},
+        clues={row: Present(shown)},
         participants=participants,
-        severity="critical" if any(was_not_readmitted(timeline, p, last) for p in participants) else "warning",
+        severity=_severity(timeline, participants, departures[-1].at),
         explains=tuple(departures),
         implies=with_rebalances(timeline, timeline.moves(departures[0].at, last + ONE_REBALANCE_MS)),
         struck_at=time_of(lines[0]),

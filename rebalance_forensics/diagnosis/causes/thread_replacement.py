@@ -174,7 +174,10 @@ def _has_grown(timeline: Timeline, participant: Participant) -> bool:
     initial, departures = initial_arrivals(timeline), timeline.departures.of(participant)
     return any(
         a.id not in initial
-        and all(_thread_of(timeline, d) != _thread_of(timeline, a) for d in departures.between(0, a.at))
+        and all(
+            timeline.participants.thread_of(d.member) != timeline.participants.thread_of(a.member)
+            for d in departures.between(0, a.at)
+        )
         for a in timeline.arrivals.of(participant)
     )
 
@@ -209,12 +212,8 @@ def _replaces_only(timeline: Timeline, departure: Departure, heir: Arrival) -> b
 
 
 def _other_thread(timeline: Timeline, arrival: Arrival, departure: Departure) -> bool:
-    came, former = _thread_of(timeline, arrival), _thread_of(timeline, departure)
+    came, former = timeline.participants.thread_of(arrival.member), timeline.participants.thread_of(departure.member)
     return came is not None and former is not None and came != former
-
-
-def _thread_of(timeline: Timeline, move: Arrival | Departure) -> str | None:
-    return streams_thread(timeline.participants.client_of(move.member or "") or "")
 
 
 def _expiries_of(timeline: Timeline, participant: Participant, events: Sequence[Event]) -> list[Departure]:

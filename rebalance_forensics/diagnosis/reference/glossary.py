@@ -15,7 +15,7 @@ Usual = Literal["fault", "planned", "benign", "unknown"]
 
 
 class Topic(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A root cause, a thing behind one, or a rebalance that only follows from another: how it comes about, what to do.
+    """What `explain` prints of a root cause, of what lies behind one, or of a follow-up rebalance.
 
     `shows` is how logs show it; `settings` and `kips` are those that matter to it.
     """

@@ -35,6 +35,8 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.own_process import (
+    BACKGROUND,
+    HEARTBEATS,
     ended_with,
     has_pid,
     is_named_after,
@@ -57,7 +59,7 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS, REQUEST_TIMEOUT_MS,
 
 _SPRING_PRINTS = 15
 # Threads of a consumer that run whether or not the application polls.
-_BESIDE_THE_LOOP = ("kafka-coordinator-heartbeat-thread", "consumer_background_thread", "kafka-producer-network-thread")
+_BESIDE_THE_LOOP = (HEARTBEATS, BACKGROUND, "kafka-producer-network-thread")
 
 
 @sign(
@@ -105,7 +107,7 @@ def slow_calls(timeline: Timeline, absence: Absence) -> tuple[ThreadStack, ...]:
     """Where its polling thread was, dump by dump, while it did not poll; empty where a dump shows it in poll()."""
     if not timeline.of(ThreadStack):
         return ()
-    limit = shown_poll_ms(timeline, absence.departure_lines) or setting_ms(timeline, POLL)
+    limit = _poll_limit_ms(timeline, absence)
     until = absence.back_at or absence.at + limit
     stacks = [
         e
@@ -117,12 +119,16 @@ def slow_calls(timeline: Timeline, absence: Absence) -> tuple[ThreadStack, ...]:
 
 def errors_of_its_loop(timeline: Timeline, absence: Absence) -> tuple[ExceptionLogged, ...]:
     """What its polling thread logged as errors since it may have polled last."""
-    limit = shown_poll_ms(timeline, absence.departure_lines) or setting_ms(timeline, POLL)
-    participant = absence.participant
+    limit, participant = _poll_limit_ms(timeline, absence), absence.participant
     # An application may log through other threads as well; without names of threads nothing tells these apart.
     threads = {e.speaker.thread for e in timeline.events_from(participant, PartitionsAssigned)} - {None}
     near = timeline.of(ExceptionLogged).between(absence.at - limit, absence.at + ROUND_TRIP_MS)
     return tuple(e for e in near if e.speaker.thread in threads and participant in timeline.participants.at_place(e))
+
+
+def _poll_limit_ms(timeline: Timeline, absence: Absence) -> int:
+    """How long it may take between two calls of poll(), by the lines of its loss or by its settings."""
+    return shown_poll_ms(timeline, absence.departure_lines) or setting_ms(timeline, POLL)
 
 
 def _is_polling(timeline: Timeline, participant: Participant, stack: ThreadStack) -> bool:
@@ -151,7 +157,7 @@ def _shows_its_consumer(timeline: Timeline, participant: Participant, stack: Thr
     dumped = [e for e in timeline.of(ThreadStack) if words_of(e.speaker.file) == series]
     dumped = [e for e in dumped if home_of(e) == home_of(stack)]
     names = [e.speaker.thread or "" for e in dumped]
-    beating = [name.partition(" | ")[2] for name in names if name.startswith(_BESIDE_THE_LOOP[0])]
+    beating = [name.partition(" | ")[2] for name in names if name.startswith(HEARTBEATS)]
     if any(beating):
         return timeline.group in beating
     of_client = any(client in re.split(r"[ |]+", name) for name in names for client in participant.client_ids)
@@ -290,7 +296,7 @@ def behind_clock(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...
     """
     if not timeline.shows_any((HostDisturbed,)):
         return ()
-    limit = shown_poll_ms(timeline, absence.departure_lines) or setting_ms(timeline, POLL)
+    limit = _poll_limit_ms(timeline, absence)
     for e in timeline.of(HostDisturbed).between(absence.at - AT_ONCE_MS, absence.at + ROUND_TRIP_MS):
         own, forward = absence.participant in timeline.participants.at_place(e), e.stepped_ms or 0
         if own and forward >= limit - heartbeat_interval_ms(timeline):

@@ -98,7 +98,7 @@ def figures_of(history: GroupHistory) -> Iterator[tuple[str, str]]:
     if period is None or not is_timed(period[0]) or period[0] == period[1]:
         return
     whole = period[1] - period[0]
-    made = [g for g in history.generations if g.started_at is not None or g.completed_at is not None]
+    made = [g for g in history.generations if g.reached_at is not None]
     if stable := [(g.completed_at, until) for g, until in stable_until(history) if g.outcome == "stable"]:
         ms = sum((period[1] if until is None else until) - at for at, until in stable if at is not None)
         yield "Stable", f"{100 * ms / whole:.1f} % of {duration(whole)}"
@@ -114,8 +114,9 @@ def figures_of(history: GroupHistory) -> Iterator[tuple[str, str]]:
         yield "Partition time unread", f"{least}{duration(sum(ms or 0 for _, ms in spans))}" if spans else "none"
     by_member: dict[str, int] = defaultdict(int)
     for name, lasted in spans:
-        by_member[name or ""] += lasted or 0
-    if by_member.pop("", 0) >= 0 and by_member and (most := max(by_member.values())) > 0:
+        if name:
+            by_member[name] += lasted or 0
+    if (most := max(by_member.values(), default=0)) > 0:
         worst = min(name for name, ms in by_member.items() if ms == most)
         yield "Worst member", f"{called(worst, short_names(history))}, {duration(most)}"
 

@@ -64,11 +64,10 @@ class TextLayout(Layout, frozen=True, kw_only=True):
             logger=group("logger"),
             thread=(thread.strip() or None) if thread else None,
             message=message,
+            pid=int(parts["pid"]) if parts.get("pid") else None,
         )
         if "uptime" in parts and (uptime := _in_any_branch(parts, "uptime")):
             parsed = replace(parsed, uptime_ms=_uptime_ms(uptime))
-        if pid := parts.get("pid"):
-            parsed = replace(parsed, pid=int(pid))
         if self.trailer is not None:
             parsed = without_trailer(parsed, self.trailer.search(parsed.message))
         return parsed if self.then is None else self.then(parsed)

@@ -35,7 +35,7 @@ _LOWEST_OF_A_HOST = 300
 # The UID of a pod or the id of a container, in the path of a kubelet's log or the name of a host of Docker's.
 _ID_OF_A_CONTAINER = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3})?[0-9a-f]{12,64}(?![0-9a-f])")
 # The thread that sends a consumer's heartbeats bears the name of its group; with KIP-848's protocol it does not.
-_HEARTBEATS, _BACKGROUND = "kafka-coordinator-heartbeat-thread", "consumer_background_thread"
+HEARTBEATS, BACKGROUND = "kafka-coordinator-heartbeat-thread", "consumer_background_thread"
 
 
 def application_words(name: str) -> set[str]:
@@ -137,12 +137,7 @@ def _program_words(name: str) -> set[str]:
 def consumes(group: str, threads: Iterable[str]) -> bool:
     """True for a process with a thread of a consumer of this group, or with one that does not name its group."""
     names = list(threads)
-    return f"{_HEARTBEATS} | {group}" in names or any(name.startswith(_BACKGROUND) for name in names)
-
-
-def is_of_a_consumer(thread: str) -> bool:
-    """True for the threads that `consumes` looks for."""
-    return thread.startswith((_HEARTBEATS, _BACKGROUND))
+    return f"{HEARTBEATS} | {group}" in names or any(name.startswith(BACKGROUND) for name in names)
 
 
 def ended_with(group: str, participants: Participants, event: ev.ProcessDied) -> Sequence[Participant]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.identity.names import name_in_member_id
+from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_thread
 
 ParticipantKind = Literal["client", "instance", "worker"]
 NONE: frozenset[str] = frozenset()
@@ -112,6 +112,10 @@ class Participants(Struct, frozen=True, eq=False, kw_only=True):
             return member_id[1:]
         name = name_in_member_id(member_id)
         return self.client_of_member.get(member_id) if name is None else self.thread_of_instance.get(name, name)
+
+    def thread_of(self, member_id: str | None) -> str | None:
+        """The stream thread of a member, by its client id: member ids of KIP-1071 are random."""
+        return streams_thread(self.client_of(member_id) or "") if member_id else None
 
 
 def speaking(

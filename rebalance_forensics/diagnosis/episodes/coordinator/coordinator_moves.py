@@ -77,12 +77,11 @@ ShownBy = Literal[
 """The evidence for a move.
 
 `load`: a broker loads the group. `losses`: most members lose their coordinator. `answer`: a broker answers a member
-with NOT_COORDINATOR. `another`: a member finds another coordinator. `unreachable`: connections to the coordinator are
-refused. `refusal`, `refusals`: NOT_COORDINATOR for a client
-that may not have joined yet, once or at every attempt to join or commit. `between`: a broker that a member asks is
-stopping, or has not loaded the group yet. `unload`: the former coordinator unloads the
-group or restarts. `succession`: another broker logs for the group. `nothing`: a broker restart that did not concern the
-group.
+with NOT_COORDINATOR. `refusal`, `refusals`: it answers a client that may not have joined yet so, once or at every
+request. `between`: a broker that a member asks is stopping, or has not loaded the group yet. `another`: a member finds
+another coordinator. `unreachable`: connections to the coordinator are refused. `unload`: the former coordinator unloads
+the group or restarts. `succession`: another broker logs for the group. `nothing`: a broker restart that did not concern
+the group.
 """
 
 

@@ -201,7 +201,7 @@ def _end_of_threads(
         assert isinstance(event, ev.StreamThreadStateChanged)
         thread = event.thread or event.speaker.thread
         ended[thread] = [*ended[thread], event] if event.after in _ENDING else []
-    threads = _threads_of(timeline, (d.member for d in group))
+    threads = {timeline.participants.thread_of(d.member) for d in group}
     lines = [e for thread in sorted(t or "" for t in threads) for e in ended.get(thread, ())]
     if None in threads or not all(ended.get(thread) for thread in threads):
         return None
@@ -213,7 +213,7 @@ def _of_other_threads(timeline: Timeline, stop: Stop, members: Iterable[str | No
     if not only_threads_closed(stop):
         return False
     closed = {streams_thread(e.speaker.client_id or "") or e.speaker.thread for e in stop.events}
-    fell = _threads_of(timeline, members)
+    fell = set(map(timeline.participants.thread_of, members))
     return None not in closed | fell and not closed & fell
 
 
@@ -222,10 +222,6 @@ def only_threads_closed(stop: Stop) -> bool:
     return stop.participant.kind == "instance" and all(
         isinstance(e, ev.ConsumerClosed | ev.LeaveSent) for e in stop.events
     )
-
-
-def _threads_of(timeline: Timeline, members: Iterable[str | None]) -> set[str | None]:
-    return {streams_thread(timeline.participants.client_of(member or "") or "") for member in members}
 
 
 def _is_new_process(timeline: Timeline, arrival: Arrival, group: Sequence[Departure]) -> bool:

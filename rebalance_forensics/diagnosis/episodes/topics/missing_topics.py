@@ -92,7 +92,7 @@ def vanished_topics(timeline: Timeline) -> Iterator[VanishedTopics]:
         by_member = grouped(run, timeline.participants.of_speaker).items()
         refused_by = {member: [time_of(e) for e in lines] for member, lines in by_member}
         vanished = VanishedTopics(run, deleted, tuple(sorted(topics)), refused_by, ongoing)
-        # Where the log goes on, a broker that had just started has learned of the topic.
+        # A broker that has just started may not know its topics yet: if the log continues, it has learned of this one.
         if vanished.is_certain or ongoing:
             yield vanished
 
