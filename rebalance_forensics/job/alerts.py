@@ -91,7 +91,7 @@ def outbox_of(run: str) -> str:
     return f"{OUTBOX}/{run}/messages.json"
 
 
-def is_untold(store: Store, run: str) -> bool:
+def is_unsent(store: Store, run: str) -> bool:
     """True if messages of a run wait still."""
     return store.kind(outbox_of(run)) == "file"
 
@@ -123,9 +123,9 @@ def deliver(
     # A sentence is handed on before its message is marked as done with, so that a kill in between loses none.
     problems: set[str] = set()
     # Messages of a run that was killed before its commit are about nothing that the tables have.
-    for run in edition_of(store).named.untold:
+    for run in edition_of(store).named.unsent:
         waiting = outbox_of(run)
-        if not is_untold(store, run):
+        if not is_unsent(store, run):
             continue
         with undamaged(store.uri, waiting):
             messages = json.loads(store.read(waiting))

@@ -10,7 +10,7 @@ from uuid import uuid4
 import msgspec
 
 from rebalance_forensics import __version__
-from rebalance_forensics.job.alerts import is_untold, outbox_of, outbox_text
+from rebalance_forensics.job.alerts import is_unsent, outbox_of, outbox_text
 from rebalance_forensics.job.lake import editions, layout
 from rebalance_forensics.job.lake.delta import Overtaken
 from rebalance_forensics.job.lake.editions import Draft, Edition
@@ -76,7 +76,7 @@ def _run_alone(
 ) -> Outcome:
     with writing(store, _AS_THEY_WERE):
         edition = _edition(options, store)
-        # Who may not delete is told so after the run.
+        # A user that may not delete is warned after the run.
         with suppress(OSError):
             editions.forget_unfinished(edition, options.scope)
         run_id = uuid4().hex[:12]
@@ -115,16 +115,16 @@ def _run(run: Run, ahead: ReadAhead | None) -> tuple[Outcome, Edition]:
     outcome.errors, outcome.notes = scanned.errors, [*scanned.losses.notes, *_output_among_inputs(run.options)]
     with stage("write findings"):
         _write_findings(run, outcome)
-        untold = _add_publications(run, outcome)
+        unsent = _add_publications(run, outcome)
     outcome.summary = _summary(run, outcome, scanned, days)
     scanned.ledger.write(run.draft)
     _add_to_runs(run, outcome.summary)
     run.tenure.renew()
     with stage("commit"):
-        return outcome, _committed(run, days.coverage, untold)
+        return outcome, _committed(run, days.coverage, unsent)
 
 
-def _committed(run: Run, coverage: Coverage, untold: Sequence[str]) -> Edition:
+def _committed(run: Run, coverage: Coverage, unsent: Sequence[str]) -> Edition:
     # One run after the other; each begins with what the one before it has made of the tables.
     with committing(run.options) as turn:
 
@@ -145,7 +145,7 @@ def _committed(run: Run, coverage: Coverage, untold: Sequence[str]) -> Edition:
                         "it stopped without touching them. Run it again."
                     )
                 run.draft.base = newest
-            waiting = [*(each for each in newest.named.untold if is_untold(run.store, each)), *untold]
+            waiting = [*(each for each in newest.named.unsent if is_unsent(run.store, each)), *unsent]
             with suppress(Overtaken):
                 return editions.publish(run.draft, coverage, run.started_ms, waiting, confirm)
     raise InputError(f"--output {run.options.output}: other writers commit to the tables all the time; run it again.")
@@ -274,8 +274,8 @@ def _add_publications(run: Run, outcome: Outcome) -> list[str]:
         return []
     with_pages = severities_from(options.reports_from) if options.reports_from and options.link else ()
     page_of = addresses_of_pages(options.link or "", with_pages)
-    text, untold = outbox_text(outcome.found.whole(severities_from(options.alert_from)), page_of)
-    outcome.defects += untold
+    text, spoiled = outbox_text(outcome.found.whole(severities_from(options.alert_from)), page_of)
+    outcome.defects += spoiled
     store.write(outbox_of(run.id), text.encode())
     return [run.id]
 

@@ -224,7 +224,7 @@ def test_tables_of_an_earlier_release_are_taken_over_as_they_lie(run: Run, tmp_p
     assert rows(output) == before
     outcome = run(SINCE, "2026-03-03")
     assert (outcome.summary["scanned"], outcome.summary["days"]) == (0, 0)
-    assert edition_of(Store(str(output))).named.untold == ["cafe"]
+    assert edition_of(Store(str(output))).named.unsent == ["cafe"]
     assert rows(output) == before
     assert all(path.stat().st_mtime_ns == at for path, at in files.items() if path.is_file())
     run(SINCE, UNTIL)

@@ -51,7 +51,7 @@ class Named(Struct, frozen=True, kw_only=True):
     """By scope: the intervals of all its runs."""
     listed_ms: Mapping[str, int] = {}
     """By scope: when its last run listed its input."""
-    untold: Sequence[str] = ()
+    unsent: Sequence[str] = ()
     """Runs whose messages may wait still."""
 
 
@@ -215,7 +215,7 @@ class Draft:
         return kept | {file.path: file for file in self.added if file.path.startswith(f"{table.name}/")}
 
 
-def publish(draft: Draft, coverage: Coverage, listed_ms: int, untold: Sequence[str], confirm: Confirm) -> Edition:
+def publish(draft: Draft, coverage: Coverage, listed_ms: int, unsent: Sequence[str], confirm: Confirm) -> Edition:
     """Make of the newest edition the next one; raise Overtaken where another run was faster."""
     scope, named = draft.scope, draft.base.named
     covered = [(interval.since, interval.until) for interval in coverage.intervals]
@@ -225,7 +225,7 @@ def publish(draft: Draft, coverage: Coverage, listed_ms: int, untold: Sequence[s
             run=draft.run,
             covered={**named.covered, scope: covered},
             listed_ms={**named.listed_ms, scope: listed_ms},
-            untold=untold,
+            unsent=unsent,
         ),
         confirm,
     )
@@ -319,8 +319,8 @@ def _plain_edition(store: Store) -> Edition:
     for file in store.files(_COVERAGE):
         with undamaged(store.uri, file.path):
             covered.setdefault(unquote(file.path.split("/")[1]), []).extend(json.loads(store.read(file.path)))
-    untold = tuple(run for run in store.directories(OUTBOX) if run != "sent")
-    return Edition(store=store, named=replace(_NONE, covered=covered, untold=untold), known=known)
+    unsent = tuple(run for run in store.directories(OUTBOX) if run != "sent")
+    return Edition(store=store, named=replace(_NONE, covered=covered, unsent=unsent), known=known)
 
 
 def forget_unfinished(edition: Edition, scope: str) -> None:

@@ -26,7 +26,7 @@ def output_store(store: Store) -> Store:
     except (OSError, pa.ArrowException) as error:
         sentence = f"--output {uri} cannot be written: {first_line(error)}; check its permissions."
         raise StoreError.of(uri, error, "the tables are as they were") or InputError(sentence) from error
-    # Who may write and not delete can keep tables all the same.
+    # A user that may write and not delete can keep tables all the same.
     with suppress(OSError):
         store.delete(f"{WORK}/probe")
     return store
