@@ -10,10 +10,11 @@ import pytest
 
 from rebalance_forensics.job.arguments import parse
 from rebalance_forensics.job.job_run import run_job
-from rebalance_forensics.job.lake.editions import edition_of
+from rebalance_forensics.job.lake.editions import Edition, edition_of
+from rebalance_forensics.job.lake.intervals import date_text
+from rebalance_forensics.job.lake.layout import EVERY_CLUSTER
 from rebalance_forensics.job.run import Outcome
 from rebalance_forensics.job.steps.engines import InProcess, JobEngine
-from rebalance_forensics.job.written_tables import WrittenTable
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.tables.schemas import BY_NAME
 from tests.job.days import week
@@ -56,6 +57,9 @@ def run(logs: Path, tmp_path: Path) -> Run:
 def rows(output: str | Path, tables: Sequence[str] = TABLES) -> Rows:
     """All rows of the newest edition of the tables, in one order."""
     edition = edition_of(Store(str(output)))
-    found = {name: WrittenTable(edition, BY_NAME[name]).to_arrow().to_pylist() for name in tables}
-    dated = {name: [{**row, "date": str(row["date"])} for row in of_table] for name, of_table in found.items()}
-    return {name: sorted(of_table, key=repr) for name, of_table in dated.items()}
+    return {name: sorted(_rows(edition, name), key=repr) for name in tables}
+
+
+def _rows(edition: Edition, name: str) -> Iterator[dict[str, Any]]:
+    for (day, cluster), row in edition.rows(BY_NAME[name], None, EVERY_CLUSTER):
+        yield {**row, "date": date_text(day), "cluster": cluster}

@@ -58,7 +58,6 @@ def test_a_stream_reads_every_line_once(registered: SparkSession, logs: Path, tm
     first = len(seen)
     live.write_bytes(text)
     follow()
-    follow()
     whole = registered.read.format("rebalance_logs").load(str(logs))
     assert sorted(seen) == sorted((r.path, r.byte_offset, r.event) for r in whole.collect())
     assert 0 < first < len(seen)

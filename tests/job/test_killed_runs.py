@@ -143,7 +143,7 @@ def test_killed_on_spark(logs: Path, tmp_path: Path, receiver: Receiver) -> None
     assert kill_often(4, logs, tmp_path, receiver, "spark").total() == 4
 
 
-@pytest.mark.parametrize("commits", [0, 3, 6])
+@pytest.mark.parametrize("commits", [0, pytest.param(3, marks=pytest.mark.long), 6])
 def test_killed_between_two_commits(commits: int, run: Run, logs: Path, tmp_path: Path) -> None:
     run(SINCE, UNTIL, "--cluster", "blue", output=tmp_path / "undisturbed")
     run(SINCE, "2026-03-02", "--cluster", "blue")

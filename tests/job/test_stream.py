@@ -59,7 +59,7 @@ def test_streams_and_runs_take_turns(read: Follow, run: Run, logs: Path, tmp_pat
     assert isinstance(second.summary["bytes"], int)
     assert second.summary["bytes"] < len(text) - (1 << 20) + 10_000
     packed(live.rename(logs / "broker-1" / "server.log.2026-02-28"))
-    read()
+    run(SINCE, UNTIL)
     as_at_once(run, tmp_path)
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from rebalance_forensics.job.lake.intervals import date_text
 from rebalance_forensics.job.lake.layout import DataFile, partition_of, undamaged
-from rebalance_forensics.pipeline.inputs.stores import ALIASES, Store, StoreError, first_line, s3_settings
+from rebalance_forensics.pipeline.inputs.stores import ALIASES, Store, StoredFile, StoreError, first_line, s3_settings
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.schemas import Table, with_partitions
 
@@ -59,17 +59,11 @@ class TableLog:
     def open(cls, store: Store, table: Table, version: int | None = None) -> TableLog | None:
         """The newest version, or an earlier one; None where it is not there."""
         with _one_sentence(store, table, "read"):
-            rs = _deltalake()
-            try:
-                delta = rs.DeltaTable(_address(store, table), version=version, storage_options=_options(store))
-            except rs.exceptions.TableNotFoundError:
-                return None
-            except rs.exceptions.DeltaError:
-                # What is wrong with a version that is not there has no class of its own.
-                if version is None or cls.open(store, table) is None:
-                    raise
-                return None
-        return cls(store=store, table=table, delta=delta)
+            listing = tuple(store.files(f"{table.name}/_delta_log"))
+            newest = f"{table.name}/_delta_log/{version or 0:020}.json" == max(
+                (file.path for file in listing if file.path.endswith(".json")), default=None
+            )
+            return _opened(store, table, listing, None if newest else version)
 
     @classmethod
     def to_write(cls, store: Store, table: Table, note: str) -> TableLog:
@@ -185,6 +179,23 @@ class TableLog:
             if path := self.store.local_path(f"{self.table.name}/_delta_log/{name}"):
                 with suppress(FileNotFoundError):
                     path.chmod(self.store.mode)
+
+
+@lru_cache(maxsize=32)
+def _opened(store: Store, table: Table, _listing: tuple[StoredFile, ...], version: int | None) -> TableLog | None:
+    # To open a log takes 3 ms of CPU and some requests, so what was read of it serves for as long as its files are the
+    # same: a run asks five times for that of `runs`, and a stream goes on with those that its last run has left.
+    rs = _deltalake()
+    try:
+        delta = rs.DeltaTable(_address(store, table), version=version, storage_options=_options(store))
+    except rs.exceptions.TableNotFoundError:
+        return None
+    except rs.exceptions.DeltaError:
+        # What is wrong with a version that is not there has no class of its own.
+        if version is None or TableLog.open(store, table) is None:
+            raise
+        return None
+    return TableLog(store=store, table=table, delta=delta)
 
 
 def is_newest(store: Store, table: Table, version: int) -> bool:
