@@ -31,6 +31,7 @@ from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.process import ExceptionLogged, SettingsReported
 from rebalance_forensics.events.rebalances import AssignmentComputed
 from rebalance_forensics.records import Origin
+from tests.error_words import with_another_error
 from tests.stretching import Told
 
 Level = Literal["INFO", "DEBUG"]
@@ -228,7 +229,7 @@ class Rewriter:
             holes = [hole for hole in words.holes if hole[:2] == ("error", "error")]
             if words.event == name and len(holes) == 1 and words.line.fields.get("error"):
                 _, _, start, end = holes[0]
-                spelled = _spelled(words.message[start:end], str(words.line.fields["error"]), error)
+                spelled = with_another_error(self.client.name, words.message[start:end], error)
                 if spelled is not None:
                     message = words.message[:start] + spelled + words.message[end:]
                     longer = len(spelled) - (end - start)
@@ -302,39 +303,6 @@ def _printed(kind: str, value: object, shown: str) -> str:
         case (("id" | "ids" | "text" | "line" | "word" | "option"), str()):
             return value
     return shown
-
-
-def _spelled(shown: str, error: str, other: str) -> str | None:
-    """The text of an error with another error in the same spelling; None where no spelling of that one is known."""
-    known = catalog().compiled.errors
-    old, new = known.get(error), known.get(other)
-    if old is None or new is None:
-        return None
-    spellings = [error, *old.texts, *old.exceptions, error.lower()]
-    options = [other, *new.texts, *new.exceptions, other.lower()]
-    text, done = shown, False
-    for spelling in sorted(spellings, key=len, reverse=True):
-        if spelling in text:
-            alike = next((o for o in options if _style(o) == _style(spelling)), None)
-            if alike is None:
-                return None
-            text, done = text.replace(spelling, alike), True
-    return text if done else None
-
-
-def _style(text: str) -> str:
-    """How a spelling of an error looks: as a code, a class, a sentence of a library."""
-    for style, shape in _STYLES:
-        if re.fullmatch(shape, text):
-            return style
-    return "other"
-
-
-_STYLES = (
-    ("code", r"[A-Z][A-Z_]+"), ("erlang", r"[a-z_]+"), ("python", r"[A-Z]\w+Error"), ("java", r"[A-Z]\w+Exception"),
-    ("librdkafka", r"Broker: .*"), ("sarama", r"kafka server: .*"), ("ruby", r"Kafka::\w+"), ("sentence", r"The .*\."),
-    ("title", r"(?:[A-Z]\w* ?)+"), ("kafkajs", r"The .*[^.]"),
-)  # fmt: skip
 
 
 def _broker(node: int) -> int:

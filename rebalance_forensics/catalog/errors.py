@@ -1,4 +1,4 @@
-"""Kafka's error codes, by the texts and exception classes that stand for them in a log."""
+"""Kafka's error codes, by the numbers, names, texts and exception classes that stand for them in a log."""
 
 from __future__ import annotations
 
@@ -10,68 +10,87 @@ from msgspec import Struct
 from rebalance_forensics.catalog.pattern import ErrorWording
 from rebalance_forensics.records import LEFT_OUT
 
-_CLASS = re.compile(r"(?:[A-Za-z_$][\w$]*\.)*([A-Z]\w*(?:Exception|Error))(?::\s*(.*))?", re.DOTALL)
-# "UNKNOWN_MEMBER_ID: The coordinator …" (franz-go), "[25] Unknown Member ID: …" (kafka-go), "[Error 25] …" and, before
-# 1.3, "UnknownMemberIdError - 25 - …" (kafka-python).
-_LEADING = re.compile(r"(?:\[(?:Error )?-?\d+\] )?(.+?)(?:: .*| - -?\d+ - .*)?", re.DOTALL)
+# A class or an enum's value may be qualified, as in "org.apache.kafka.common.errors.X: …" and "Kafka::X".
+_QUALIFIED = re.compile(r"(?:[A-Za-z_$][\w$]*(?:\.|::))*(\w+)(?:\(\))?(?::\s*(.*))?", re.DOTALL)
+_EXCEPTION = re.compile(r"[A-Z]\w*(?:Exception|Error)")
+# "[25] Unknown Member ID: …" (kafka-go), "[Error 25] …", before 1.3 "UnknownMemberIdError - 25 - …" (kafka-python),
+# "KafkaError{code=UNKNOWN_MEMBER_ID,val=25,…" (confluent-kafka-python).
+_NUMBERED = re.compile(r"(?:\[(?:Error )?|\w+ - |KafkaError\{code=\w+,val=)?(-?\d+)(?:$|\] | - |,str=)")
+_OF_A_BROKER = re.compile(r"^(?:Broker|kafka server): ")  # librdkafka's and Sarama's texts of errors of the protocol
+# Names as programs write them; words of a sentence hold neither an underscore nor a capital letter inside.
+_IDENTIFIER = re.compile(r"\b(?:RD_KAFKA_RESP_ERR_|ERR_)?([A-Za-z]+(?:_|[a-z][A-Z])\w*)")
+_SUFFIX = re.compile(r"(?:exception|error|code)$")
+_NO_LETTER = re.compile(r"[^a-z0-9]+")
 _QUOTES = "'\"` "
 # Characters of a text that was cut which leave no doubt which error it was.
 _LONG = 60
 
 
 class ErrorNames(Struct, frozen=True):
-    """The names in Errors by text (its final dot dropped) and by simple class name; data of patterns/fragments."""
+    """The names in Errors by what stands for them, spelled alike, and by number; data of patterns/fragments."""
 
-    by_text: Mapping[str, str]
-    by_class: Mapping[str, str]
+    by_spelling: Mapping[str, str]
+    by_code: Mapping[str, str]
 
     @classmethod
     def of(cls, errors: Mapping[str, ErrorWording]) -> ErrorNames:
         """Index the `errors:` of a fragment file; the first name that claims a text or a class keeps it."""
-        by_text: dict[str, str] = {}
-        by_class: dict[str, str] = {}
+        spelled = {_spelling(name): name for name in errors}
         for name, wording in errors.items():
-            by_text[name] = name
-            by_text.setdefault(name.lower(), name)  # an atom of brod's
-            if wording.code is not None:
-                by_text.setdefault(str(wording.code), name)  # of clients that log the number alone
-            for text in wording.texts:
-                by_text.setdefault(_plain(text), name)
-            for simple_name in wording.exceptions:
-                by_class.setdefault(simple_name, name)
-        return cls(by_text, by_class)
+            for text in (*wording.texts, *wording.exceptions):
+                spelled.setdefault(_spelling(text), name)
+        return cls(spelled, {str(error.code): name for name, error in errors.items() if error.code is not None})
 
     def name(self, text: str) -> str:
-        """The name in Errors of what a log prints for it: the name, a text or an exception; else the text itself."""
-        plain = _plain(text)
-        if known := self.by_text.get(plain):
-            return known
-        if match := _CLASS.match(plain):
-            return self._of_exception(match[1], match[2])
-        if known := self._leading(plain):
-            return known
-        return (self.beginning_with(plain) if len(plain) >= _LONG else None) or _in_one_line(text)
+        """The name in Errors of what a log prints for it: number, name, text or exception; else the text itself."""
+        plain = text.strip().strip(_QUOTES)
+        numbered = _NUMBERED.match(plain)
+        return (
+            (self.by_code.get(numbered[1]) if numbered else None)
+            or self.by_spelling.get(_spelling(plain))
+            or self._leading(plain)
+            or self._only_identifier(plain)
+            or (self.beginning_with(plain) if len(plain) >= _LONG else None)
+            or _exception(plain)
+            or _in_one_line(text)
+        )
 
     def beginning_with(self, text: str) -> str | None:
         """The one error whose text begins so; None where several do, or none."""
-        begun = text.lstrip(_QUOTES)
-        names = {name for whole, name in self.by_text.items() if whole.startswith(begun)}
+        begun = _plain(text)
+        names = {name for whole, name in self.by_spelling.items() if whole.startswith(begun)}
         return names.pop() if len(names) == 1 else None
 
     def _leading(self, text: str) -> str | None:
-        match = _LEADING.fullmatch(text)
-        return (self.by_text.get(match[1]) or self.by_class.get(match[1])) if match else None
+        """The error in front of a colon, or behind it where a class stands in front that says no more than `error`."""
+        head, _, rest = text.partition(": ")
+        qualified = _QUALIFIED.fullmatch(text)
+        places = (head, qualified[1] if qualified else "", rest.partition(": ")[0], rest)
+        return next((name for place in places if (name := self.by_spelling.get(_spelling(place)))), None)
 
-    def _of_exception(self, simple_name: str, message: str | None) -> str:
-        by_text = self.by_text.get(_plain(message)) if message else None
-        return self.by_class.get(simple_name) or by_text or simple_name
+    def _only_identifier(self, text: str) -> str | None:
+        """The one error that a program's own print of it names, as in "NotCoordinator (Broker: Not coordinator)"."""
+        named = {self.by_spelling.get(_spelling(found)) for found in _IDENTIFIER.findall(text)} - {None}
+        return named.pop() if len(named) == 1 else None
+
+
+def _exception(text: str) -> str | None:
+    """The simple name of an exception's class that stands for no error of the protocol."""
+    qualified = _QUALIFIED.fullmatch(text)
+    return qualified[1] if qualified and _EXCEPTION.fullmatch(qualified[1]) else None
+
+
+def _spelling(text: str) -> str:
+    """A name or text as all clients spell it: NOT_COORDINATOR, not_coordinator, NotCoordinatorException alike."""
+    plain = _plain(text)
+    return _SUFFIX.sub("", plain) if " " not in text else plain
+
+
+def _plain(text: str) -> str:
+    return _NO_LETTER.sub("", _OF_A_BROKER.sub("", text.lstrip(_QUOTES)).casefold())
 
 
 def _in_one_line(text: str) -> str:
     """What is no error of Kafka's, as far as a sentence can hold it: Erlang prints whole terms, with their stacks."""
     line = " ".join(text.split())
     return line if "\n" not in text or len(line) <= _LONG else line[:_LONG].rstrip() + LEFT_OUT
-
-
-def _plain(text: str) -> str:
-    return text.strip().strip(_QUOTES).rstrip(". ")
