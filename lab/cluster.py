@@ -32,7 +32,7 @@ class Cluster:
         """Format and start the brokers, with further settings; returns when all of them accept connections."""
         self.release = release
         self._jars = broker_jars(release)
-        ports = _free_ports(3 * brokers)
+        ports = free_ports(3 * brokers)
         self._address = address
         self.bootstrap = ",".join(f"{address}:{port}" for port in ports[:brokers])
         self.bootstrap_with_login = ",".join(f"{address}:{port}" for port in ports[2 * brokers :])
@@ -74,7 +74,8 @@ class Cluster:
         raise RuntimeError(f"no broker listens on port {port} after {STARTS_WITHIN_S} s")
 
 
-def _free_ports(number: int) -> list[int]:
+def free_ports(number: int) -> list[int]:
+    """Ports of this machine that nobody listens on."""
     held = [socket.socket() for _ in range(number)]
     for one in held:
         one.bind(("127.0.0.1", 0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -30,19 +31,22 @@ def logs_with_log4j_2(release: str) -> bool:
 
 def broker_jars(release: str) -> Path:
     """The folder with everything a broker of that release needs."""
-    return _resolved(f"broker-{release}", ("org.apache.kafka", "kafka_2.13", release), release)
+    return _resolved(f"broker-{release}", ["kafka_2.13"], release)
+
+
+def connect_jars(release: str) -> Path:
+    """The folder with a Connect worker and the connectors that read and write files."""
+    return _resolved(f"connect-{release}", ["connect-runtime", "connect-file"], release)
 
 
 def client_jars(release: str) -> Path:
     """The folder with the Java client of that release and the lab's consumer and producer."""
-    return _compiled(
-        _resolved(f"client-{release}", ("org.apache.kafka", "kafka-clients", release), release), JAVA_SOURCES
-    )
+    return _compiled(_resolved(f"client-{release}", ["kafka-clients"], release), JAVA_SOURCES)
 
 
 def member_jars(artifact: str, release: str, sources: Path) -> Path:
     """The folder with a Kafka artifact of that release and a program's classes."""
-    return _compiled(_resolved(f"{artifact}-{release}", ("org.apache.kafka", artifact, release), release), sources)
+    return _compiled(_resolved(f"{artifact}-{release}", [artifact], release), sources)
 
 
 def _compiled(folder: Path, programs: Path) -> Path:
@@ -55,14 +59,14 @@ def _compiled(folder: Path, programs: Path) -> Path:
     return folder
 
 
-def _resolved(name: str, artifact: tuple[str, str, str], release: str) -> Path:
+def _resolved(name: str, artifacts: Sequence[str], release: str) -> Path:
     folder = cache() / name
     if (folder / "complete").exists():
         return folder
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     logging = LOG4J_2 if logs_with_log4j_2(release) else LOG4J_1
-    (folder / "pom.xml").write_text(_pom((artifact, *logging)))
+    (folder / "pom.xml").write_text(_pom((*(("org.apache.kafka", name, release) for name in artifacts), *logging)))
     copy = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}", "-DincludeScope=runtime"]
     subprocess.run(["mvn", "-q", "-B", "-f", str(folder / "pom.xml"), *copy], check=True)
     (folder / "complete").touch()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
@@ -21,7 +21,7 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact, Rebalance, Request, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.time_index import TimeIndex
+from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 
 CONFIG_CHANGED = clue("connector-config-changed", DECISIVE, "a worker logged the change just before it rejoined")
 REJOINED_UNASKED = clue(
@@ -82,28 +82,27 @@ CAUSE = Cause(
 def connector_changes(timeline: Timeline) -> Iterator[Hypothesis]:
     """Configuration changes that workers logged just before they rejoined."""
     changes = [e for e in timeline.of(ConnectorConfigChanged) if e.change in ("created", "updated", "removed", "tasks")]
-    for run in runs(changes, time_of, windows.ONE_REBALANCE_MS):
-        rebalances, connectors = (
-            _right_after(run, timeline.rebalances),
-            sorted({e.connector for e in run if e.connector}),
-        )
+    for run in runs(changes, time_of, windows.ONE_SCALING_MS):
+        rebalances = _right_after(run, timeline.rebalances)
+        occasions = _occasions_by_connector(run)
         if not rebalances:
             continue
         asked = (r for r in _right_after(run, timeline.requests) if r.why != "static-member-changed")
+        changed = [f"{name}{f' {times(number)}' if number > 1 else ''}" for name, number in occasions.items()]
         yield Hypothesis(
             because=run,
             circumstances=[e for r in rebalances[:2] for e in r.events[:2]],
-            culprits=tuple(Culprit(kind="connector", name=name) for name in connectors),
+            culprits=tuple(Culprit(kind="connector", name=name) for name in occasions),
             clues={CONFIG_CHANGED: Present(distinct_events(run))},
             severity="info",
             implies=(*rebalances, *asked),
             explains=tuple(rebalances),
-            narrative=f"Connector configuration changed ({', '.join(connectors) or 'tasks'}): "
+            narrative=f"Connector configuration changed ({', '.join(changed) or 'tasks'}): "
             f"{counted(len(rebalances), 'rebalance')} followed.",
             advice=(
                 Advice(
                     action="Submit changes together, or stop the loop that rewrites configurations.",
-                    why=f"Changes to {counted(len(connectors), 'connector')} caused "
+                    why=f"Changes to {counted(len(occasions), 'connector')} caused "
                     f"{counted(len(rebalances), 'rebalance')}{span(run)}.",
                     cost="Connect's REST interface takes one connector per request: send the requests back to back.",
                 ),
@@ -111,11 +110,23 @@ def connector_changes(timeline: Timeline) -> Iterator[Hypothesis]:
         )
 
 
+def _occasions_by_connector(changes: Iterable[ConnectorConfigChanged]) -> dict[str, int]:
+    # Every worker logs a change, and that of the tasks which follows from it.
+    named = sorted((e for e in changes if e.connector), key=time_of)
+    return {
+        name: len(list(runs(own, time_of, windows.AT_ONCE_MS)))
+        for name, own in sorted(grouped(named, lambda e: e.connector or "").items())
+    }
+
+
 def _right_after(run: Sequence[Event], facts: TimeIndex[F]) -> list[F]:
     changed = TimeIndex(map(time_of, run), at=int)
-    near = facts.between(changed[0] - windows.ROUND_TRIP_MS, changed[-1] + windows.HEARTBEAT_MS)
+    # The worker that asks for the rebalance may be another than the logs are of; its peers learn of it by a heartbeat.
+    near = facts.between(changed[0] - windows.ROUND_TRIP_MS, changed[-1] + windows.NEXT_HEARTBEAT_MS)
     return [
-        f for f in near if changed.any_between(fact_at(f) - windows.HEARTBEAT_MS, fact_at(f) + windows.ROUND_TRIP_MS)
+        f
+        for f in near
+        if changed.any_between(fact_at(f) - windows.NEXT_HEARTBEAT_MS, fact_at(f) + windows.ROUND_TRIP_MS)
     ]
 
 
@@ -132,4 +143,4 @@ def worker_rejoins(timeline: Timeline) -> list[list[Request]]:
             for worker in timeline.participants.everybody
         )
     ]
-    return [run for run in runs(uncovered, lambda r: r.at, windows.ONE_REBALANCE_MS) if touched(timeline, run)]
+    return [run for run in runs(uncovered, lambda r: r.at, windows.ONE_SCALING_MS) if touched(timeline, run)]

@@ -6,8 +6,19 @@ const start = (figure) => {
   }
   return pictures.get(name);
 };
-// To ask the browser for the size of something folded makes it lay out what nobody sees yet.
-const wake = (root) => { for (const figure of all(".picture", root)) if (!figure.closest("details:not([open])")) start(figure); };
+// To ask the browser for the size of something folded, or far below the screen, makes it lay out what nobody sees yet.
+const nearing = new IntersectionObserver((seen) => {
+  for (const { isIntersecting, target } of seen) if (isIntersecting) { nearing.unobserve(target); start(target); }
+}, { rootMargin: "100%" });
+const wake = (root) => {
+  for (const figure of all(".picture", root)) {
+    if (figure.closest("details:not([open])")) continue;
+    if (!figure.closest(".group")) { start(figure); continue; }
+    figure.querySelector(".controls").hidden = false;
+    nearing.observe(figure);
+    for (const name of ["pointerenter", "focusin"]) figure.addEventListener(name, () => start(figure), { once: true });
+  }
+};
 wake(document);
 for (const details of all("details")) details.addEventListener("toggle", () => { if (details.open) wake(details); });
 $("filters").hidden = false;
@@ -62,6 +73,7 @@ if (location.hash) readAddress();
 addEventListener("beforeprint", () => {
   if (printingOne()) return;
   for (const details of all("details:not([open])")) { details.open = true; details.dataset.printed = ""; }
+  for (const figure of all(".picture")) start(figure);
 });
 addEventListener("afterprint", () => {
   printedOne();
