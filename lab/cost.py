@@ -1,13 +1,14 @@
 """What a recorded incident cost, by the members' own rebalance listeners and the injected faults.
 
 `python -m lab.cost DIR…` prints the unread partition-seconds and the seconds in which the whole group stopped.
+`python -m lab.cost --said DIR…` compares them with what an analysis of the logs says, as a table, also of whole nights.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,9 @@ from typing import Any
 from lab.recording import Row
 
 Span = tuple[int, int]
-STANDS_STILL = ("pause-process", "stall-polling-thread")
+STANDS_STILL = ("pause-process", "stall-polling-thread", "network-partition")
+CLOSE_MS, CLOSE_SHARE = 2_000, 0.15
+"""A time is right within this, or within this share of what is true; the ends of a span within half of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,24 +45,40 @@ def length(spans: Iterable[Span]) -> int:
     return sum(end - begin for begin, end in spans)
 
 
-def cost_of(folder: Path) -> Cost:
-    """Read truth.json and listener.jsonl of one incident."""
+def cost_of(folder: Path, group: str | None = None) -> Cost:
+    """Read truth.json and listener.jsonl of one incident; of a night, what one of its groups paid."""
     truth = json.loads((folder / "truth.json").read_text())
     rows = [json.loads(line) for line in (folder / "listener.jsonl").read_text().splitlines()]
     begin, end = truth["window"]["from"], truth["window"]["to"]
-    read = _read(truth, rows, end)
+    read = _read(truth, rows, end, truth["expected"]["group"] if group is None else group)
     everything = [span for spans in read.values() for span in spans]
     unread = {partition: tuple(_gaps(read[partition], begin, end)) for partition in sorted(read)}
     return Cost(unread=unread, stopped=tuple(_gaps(everything, begin, end)))
 
 
-def _read(truth: Mapping[str, Any], rows: Iterable[Row], end: int) -> dict[str, list[Span]]:
+def _of_group(truth: Mapping[str, Any], group: str, rows: Iterable[Row]) -> tuple[list[Row], list[Row]]:
+    """What its members saw, and the faults of its members: those of a host are of each member on it."""
+    hosts: Mapping[str, Any] = truth["hosts"]
+    seats = {name: host if isinstance(host, list) else [host.get("client_id", name)] for name, host in hosts.items()}
+    members = {c for clients in seats.values() for c in clients} if len(truth["groups"]) == 1 else set()
+    members |= {c for clients in seats.values() for c in clients if c.rpartition("-")[0] == group}
+    faults = [
+        {**fault, "target": client}
+        for fault in truth["faults"]
+        for client in seats.get(fault["target"], [fault["target"]])
+        if client in members
+    ]
+    return [row for row in rows if row["client"] in members], faults
+
+
+def _read(truth: Mapping[str, Any], everything: Iterable[Row], end: int, group: str) -> dict[str, list[Span]]:
     """When each partition had an owner that neither was dead nor stood still."""
-    group = truth["groups"][truth["expected"]["group"]]
-    eager = group["assignor"] == "RangeAssignor"
+    rows, faults = _of_group(truth, group, everything)
+    settings = truth["groups"][group]
+    eager = settings.get("assignor") == "RangeAssignor" or settings.get("protocol") in ("eager", "static")
     still: dict[str, list[Span]] = defaultdict(list)
     moments = [(row["ts"], 1, row) for row in rows]
-    for fault in truth["faults"]:
+    for fault in faults:
         if fault["kind"] in STANDS_STILL:
             still[fault["target"]].append((fault["ts"], fault["ts"] + fault["ms"]))
         if fault["kind"] == "kill-process":
@@ -103,11 +122,67 @@ def _gaps(read: Iterable[Span], begin: int, until: int) -> Iterator[Span]:
         yield reached, until
 
 
+def said_and_true(folder: Path) -> Counter[str]:
+    """How much of a recording's unread time the report of its logs says, and how often its spans hold."""
+    # Not imported above: whoever only wants the costs needs no analysis.
+    from rebalance_forensics.pipeline.options import AnalyzeOptions  # noqa: PLC0415
+    from rebalance_forensics.pipeline.run import analyze  # noqa: PLC0415
+
+    truth = json.loads((folder / "truth.json").read_text())
+    begin, end = truth["window"]["from"], truth["window"]["to"]
+    histories = {h.group: h for h in analyze([str(folder / "logs")], AnalyzeOptions(engine="local")).groups}
+    found: Counter[str] = Counter()
+    for group in truth["groups"]:
+        unread = cost_of(folder, group).unread
+        spans = histories[group].unread if group in histories else ()
+        for partition in sorted({*unread, *(span.partition for span in spans)}):
+            real, own = unread.get(partition, ()), [span for span in spans if span.partition == partition]
+            cut = [(max(s.started_at, begin), min(end if s.ended_at is None else s.ended_at, end)) for s in own]
+            said, true = length(span for span in cut if span[1] > span[0]), length(real)
+            found += Counter(said=said, true=true)
+            if said or true > CLOSE_MS // 4:
+                right = abs(said - true) <= max(CLOSE_MS, CLOSE_SHARE * true) and (said > 0 or true <= CLOSE_MS // 4)
+                found += Counter(partitions=1, partitions_right=int(right))
+            for each, (left, until) in zip(own, cut, strict=True):
+                near = [gap for gap in real if gap[0] < until and left < gap[1]]
+                true_begin, true_end = (near[0][0], near[-1][1]) if near else (left, left)
+                slack = max(CLOSE_MS / 2, CLOSE_SHARE * (true_end - true_begin))
+                if until <= left:
+                    continue
+                if each.certain:
+                    found += Counter(certain=1, certain_right=int(abs(until - left - true_end + true_begin) <= slack))
+                else:
+                    earliest = left if each.from_earliest is None else each.from_earliest
+                    latest = end if each.to_latest is None else each.to_latest
+                    holds = bool(near) and earliest - slack <= true_begin and true_end <= latest + slack
+                    found += Counter(bounds=1, bounds_right=int(holds))
+    return found
+
+
+def _row(name: str, found: Counter[str]) -> str:
+    shares = (f"{found[f'{kind}_right']} of {found[kind]}" for kind in ("partitions", "certain", "bounds"))
+    return f"| {name} | {found['said'] / 1000:.1f} | {found['true'] / 1000:.1f} | {' | '.join(shares)} |"
+
+
 def main() -> None:
     """Print one line for each folder."""
-    for name in sys.argv[1:]:
-        cost = cost_of(Path(name))
-        print(f"{name}: {cost.partition_seconds:.1f} unread partition-seconds, stopped {cost.stopped_seconds:.1f} s")
+    parser = argparse.ArgumentParser(prog="python -m lab.cost", description=__doc__)
+    parser.add_argument("folders", type=Path, nargs="+", metavar="DIR")
+    parser.add_argument("--said", action="store_true", help="compare with what an analysis of the logs says")
+    chosen = parser.parse_args()
+    if chosen.said:
+        print("| recording | said, s | true, s | partitions right | certain spans right | bounds hold |")
+        print("|---|---|---|---|---|---|")
+        whole: Counter[str] = Counter()
+        for folder in chosen.folders:
+            found = said_and_true(folder)
+            print(_row(folder.name, found), flush=True)
+            whole += found
+        print(_row("all", whole))
+        return
+    for folder in chosen.folders:
+        cost = cost_of(folder)
+        print(f"{folder}: {cost.partition_seconds:.1f} unread partition-seconds, stopped {cost.stopped_seconds:.1f} s")
 
 
 if __name__ == "__main__":
