@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rebalance_forensics.defects import DefectError, sentence
-from rebalance_forensics.job import job_run, publications, stream, written_tables
+from rebalance_forensics.job import dry_run, job_run, progress, publications, stream, written_tables
 from rebalance_forensics.job.alerts import Webhook, deliver, webhook_of
 from rebalance_forensics.job.arguments import Invocation, parse
 from rebalance_forensics.job.iceberg import IcebergTables, publish
 from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
-from rebalance_forensics.job.run import DEFECT, OK, REFUSED, TAKEN, Outcome, exit_code, prometheus
-from rebalance_forensics.job.steps.engines import JobEngine, OnSpark, engine_of
+from rebalance_forensics.job.run import DEFECT, OK, PARTIAL, REFUSED, TAKEN, Outcome, exit_code, prometheus
+from rebalance_forensics.job.steps.engines import JobEngine, OnSpark, engine_of, quiet
 from rebalance_forensics.job.tenure import TablesTaken, following_up, holding
 from rebalance_forensics.pipeline.inputs.stores import Store, writing
 from rebalance_forensics.pipeline.refusals import InputError
@@ -84,10 +84,19 @@ def _main(arguments: Sequence[str], voice: Voice) -> int:
     voice.form = asked.log
     job_run.check(asked.options)
     voice.say("INFO", "run starts", inputs=asked.options.inputs, output=asked.options.output)
+    # To look at files takes no Spark; a table may be one that only Spark knows.
+    name = "local" if asked.options.dry_run and not asked.options.columns else asked.engine
     with (
         reporting_lost_jvm(),
-        engine_of(asked.engine, workers=asked.options.tasks, java_home=asked.java_home) as engine,
+        progress.shown() if asked.log == "text" else nullcontext(quiet) as show,
+        engine_of(name, workers=asked.options.tasks, java_home=asked.java_home, show=show) as engine,
     ):
+        if asked.options.dry_run:
+            planned = dry_run.planned(asked.options, engine)
+            for problem in planned.problems:
+                voice.say("WARN", problem)
+            sys.stdout.write(f"{planned.table()}\n")
+            return PARTIAL if planned.problems else OK
         return _run_on(engine, asked, voice)
 
 
@@ -118,7 +127,7 @@ def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
     iceberg = IcebergTables.of(spark.session, options) if spark and options.table_format == "iceberg" else None
 
     def run(options: JobOptions, ahead: ReadAhead | None = None) -> None:
-        with taken(wanted=asked.timings) as spent, holding(options, voice.say) as tenure:
+        with taken() as spent, holding(options, voice.say) as tenure:
             outcome = job_run.run_job(options, engine, ahead, tenure)
             shared = iceberg or options.webhooks or options.reports_from
             with (
@@ -132,7 +141,7 @@ def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
                     _follow_up(asked, outcome, voice)
         codes.append(exit_code(outcome, options.fail_on))
         voice.say("INFO", "run is done", **outcome.summary)
-        if spent is not None:
+        if spent is not None and asked.timings:
             voice.give_timings(spent)
         sys.stdout.write(json.dumps(outcome.summary) + "\n")
         sys.stdout.flush()

@@ -103,6 +103,11 @@ SETTINGS: tuple[Setting, ...] = (
         help="call webhooks about incidents of this severity or worse (default: critical)",
     ),
     Setting(name="metrics", metavar="FILE", help="write metrics of the run as Prometheus text"),
+    Setting(
+        name="dry-run",
+        flag=True,
+        help="print what would be read, why and how much of it, and end; neither tables nor leases are touched",
+    ),
     Setting(name="timings", flag=True, help="write to standard error how long each stage took"),
     Setting(name="log", choices=("text", "json"), help="format of standard error (default: text)"),
 )
@@ -272,6 +277,7 @@ def _invocation(settings: Settings) -> Invocation:
         since=settings.read("since", _moment),
         until=settings.read("until", _moment),
         reading=reading,
+        dry_run=settings.get("dry-run", False),
         table_format=settings.get("table-format", "delta"),
         catalog=settings.get("catalog"),
         lookback_ms=settings.read("lookback", _distance, f"{24 * HOUR_MS}ms"),
@@ -306,6 +312,8 @@ def _refuse_contradictions(settings: Settings) -> None:
         raise InputError("--table-format iceberg is written by Spark; leave out --engine local.")
     if alone and settings.get("stream"):
         raise InputError("--stream is followed by Spark; leave out --engine local.")
+    if settings.get("stream") and settings.get("dry-run"):
+        raise InputError("--dry-run shows what one run would read; leave out --stream.")
     if settings.get("stream") and settings.get("column"):
         raise InputError("--stream follows files; leave out --column, or run without --stream on a schedule.")
     if settings.get("catalog") and not iceberg:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
+from operator import itemgetter
 from uuid import uuid4
 
 import msgspec
@@ -23,21 +24,21 @@ from rebalance_forensics.job.publications import addresses_of_pages, write_repor
 from rebalance_forensics.job.run import Outcome, Run, Scanned, exit_code, now_ms
 from rebalance_forensics.job.scan import scan_files, scan_tables
 from rebalance_forensics.job.steps.chosen_dates import changed_spans, chosen_days
-from rebalance_forensics.job.steps.engines import JobEngine
+from rebalance_forensics.job.steps.engines import EXPLAIN, SCAN, WRITE, JobEngine
 from rebalance_forensics.job.steps.findings import Incidents, Kept, add_rows
-from rebalance_forensics.job.steps.investigation import Investigation
+from rebalance_forensics.job.steps.investigation import GroupSize, Investigation
 from rebalance_forensics.job.steps.log_spans import heard_on, newly_heard
 from rebalance_forensics.job.steps.partitioning import Days, Deal
 from rebalance_forensics.job.tenure import TablesTaken, Tenure, committing, holding
 from rebalance_forensics.pipeline.inputs.file_listing import lies_within, refuse_missing_inputs
-from rebalance_forensics.pipeline.inputs.stores import Store, first_line, writing
+from rebalance_forensics.pipeline.inputs.stores import Store, checked_store, first_line, writing
 from rebalance_forensics.pipeline.read_plan import refuse_patterns
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.schemas import TaskMessages, object_of
 from rebalance_forensics.pipeline.stats import Failure, SplitLines, SplitStats
 from rebalance_forensics.pipeline.tables.schemas import EVENTS, MADE_OF_EVENTS, PENDING, RUNS, Cells
 from rebalance_forensics.pipeline.workload import shard_keys
-from rebalance_forensics.process.timings import stage
+from rebalance_forensics.process.timings import so_far, stage
 from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.report.urgency_order import severities_from
 
@@ -54,7 +55,7 @@ def check(options: JobOptions) -> Store:
         _refuse_backwards(options.since, options.until)
     if options.output.rstrip("/") in [given.rstrip("/") for given in options.inputs]:
         raise InputError(f"--output {options.output} is an --input too; name another directory for the tables.")
-    store = layout.output_store(options.store)
+    store = checked_store(options.output, role="--output") if options.dry_run else layout.output_store(options.store)
     editions.refuse_other_version(store)
     if not options.columns:
         refuse_missing_inputs(options.inputs)
@@ -83,7 +84,7 @@ def _run_alone(
         missing = lost_from(edition, options.scope)
         draft = Draft(base=edition, run=run_id, scope=options.scope, lost=missing.files)
         run = Run(
-            options=options, engine=engine, store=store, interval=_interval(options, edition.coverage(options.scope)),
+            options=options, engine=engine, store=store, interval=interval_of(options, edition.coverage(options.scope)),
             id=run_id, work=layout.work_of(options.scope, run_id), started_ms=now_ms(), tenure=tenure, edition=edition,
             draft=draft, lost=missing,
         )  # fmt: skip
@@ -108,16 +109,19 @@ def _edition(options: JobOptions, store: Store) -> Edition:
 
 
 def _run(run: Run, ahead: ReadAhead | None) -> tuple[Outcome, Edition]:
-    with stage("scan"):
+    with stage(SCAN):
         scanned = scan_tables(run) if run.options.columns else scan_files(run, ahead)
-    with stage("explain"):
+    with stage(EXPLAIN):
         days, outcome = _explain(run, scanned)
-    outcome.errors, outcome.notes = scanned.errors, [*scanned.losses.notes, *_output_among_inputs(run.options)]
-    with stage("write findings"):
+    outcome.errors, outcome.notes = (
+        [*scanned.errors, *outcome.errors],
+        [*scanned.losses.notes, *_output_among_inputs(run.options)],
+    )
+    with stage(WRITE):
         _write_findings(run, outcome)
         unsent = _add_publications(run, outcome)
-    outcome.summary = _summary(run, outcome, scanned, days)
     scanned.ledger.write(run.draft)
+    outcome.summary = _summary(run, outcome, scanned, days)
     _add_to_runs(run, outcome.summary)
     run.tenure.renew()
     with stage("commit"):
@@ -167,10 +171,11 @@ def _explain(run: Run, scanned: Scanned) -> tuple[Days, Outcome]:
     changed = changed_spans(scanned.spans, ledger.replaced, ledger.grown, ledger.dropped, ledger.unchanged)
     scope = run.options.scope
     stored = run.edition.dates(EVENTS, scope) | run.edition.dates(PENDING, scope)
+    again = scanned.losses.days.union(run.edition.named.unexplained.get(scope, ()))
     while True:
         days = chosen_days(
             run.edition.coverage(scope), run.interval, changed, stored, heard=newly_heard(ledger.removed, ledger.added),
-            again=scanned.losses.days, restored=scanned.losses.restored, incomplete=scanned.losses.incomplete,
+            again=again, restored=scanned.losses.restored, incomplete=scanned.losses.incomplete,
             lookback_ms=run.options.lookback_ms,
             lookahead_ms=run.options.lookahead_ms + apart_ms,
         )  # fmt: skip
@@ -190,7 +195,8 @@ def _output_among_inputs(options: JobOptions) -> Iterator[str]:
             yield f"--output {options.output} lies within --input {given}; what stands there is not read as logs."
 
 
-def _interval(options: JobOptions, before: Coverage) -> Interval:
+def interval_of(options: JobOptions, before: Coverage) -> Interval:
+    """The interval of a run: what it is asked for, or from where the tables end up to now."""
     since = options.since if options.since is not None else before.end
     until = options.until if options.until is not None else now_ms()
     if since is None:
@@ -241,8 +247,11 @@ def _outcome(run: Run, answers: TaskMessages) -> Outcome:
     found = Incidents(run.store, [object_of(Kept, text) for what, text in answers if what == "case"])
     found.relate()
     run.draft.put(text for what, text in answers if what == "file")
+    run.draft.unexplained.update(int(text) for what, text in answers if what == "again")
+    largest = max((object_of(GroupSize, text) for what, text in answers if what == "size"), default=None)
     return Outcome(
-        summary={}, interval=run.interval, found=found,
+        summary={}, interval=run.interval, found=found, largest=largest,
+        errors=[text for what, text in answers if what == "error"],
         failures=list(dict.fromkeys(object_of(Failure, text) for what, text in answers if what == "failure")),
         defects=list(dict.fromkeys([*(text for what, text in answers if what == "defect"), *found.defects])),
     )  # fmt: skip
@@ -289,6 +298,8 @@ def _add_to_runs(run: Run, summary: Cells) -> None:
 
 
 def _summary(run: Run, outcome: Outcome, scanned: Scanned, days: Days) -> dict[str, int | str | None]:
+    largest = outcome.largest
+    slowest, seconds = max(((name, took) for name, (took, _) in so_far().items()), key=itemgetter(1), default=("", 0.0))
     return {
         "id": run.id,
         "started_at": run.started_ms * 1000,
@@ -304,4 +315,9 @@ def _summary(run: Run, outcome: Outcome, scanned: Scanned, days: Days) -> dict[s
         "incidents": len(outcome.incidents),
         "exit_code": exit_code(outcome, run.options.fail_on),
         "version": __version__,
+        "bytes_written": sum(file.size for file in run.draft.added),
+        "slowest_stage": slowest,
+        "slowest_stage_ms": int(seconds * 1000),
+        "largest_group": largest.group if largest else None,
+        "largest_group_events": largest.events if largest else None,
     }

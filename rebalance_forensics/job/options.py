@@ -24,6 +24,8 @@ class JobOptions:
     until: int | None = None
     """Epoch ms. Without `since` the job continues where it stopped, without `until` it runs up to now."""
     reading: AnalyzeOptions = field(default_factory=AnalyzeOptions)
+    dry_run: bool = False
+    """Say what would be read, and touch nothing."""
     table_format: Literal["delta", "iceberg"] = "delta"
     catalog: str | None = None
     """Before the names of the Iceberg tables; without it they are directories of the output."""

@@ -15,10 +15,12 @@ from rebalance_forensics.job.lake.losses import Losses, Lost
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.steps.engines import JobEngine
 from rebalance_forensics.job.steps.findings import Incidents
+from rebalance_forensics.job.steps.investigation import GroupSize
 from rebalance_forensics.job.steps.scan_step import Spans
 from rebalance_forensics.job.tenure import Tenure
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.stats import Failure, SplitStats
+from rebalance_forensics.process.timings import so_far
 from rebalance_forensics.report.urgency_order import severities_from
 
 OK, FOUND, REFUSED, PARTIAL, DEFECT, TAKEN = 0, 1, 2, 3, 70, 75
@@ -71,6 +73,8 @@ class Outcome:
     summary: dict[str, int | str | None]
     interval: Interval
     found: Incidents
+    largest: GroupSize | None = None
+    """The group with the most events of one date among those that were explained."""
     failures: list[Failure] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     defects: list[str] = field(default_factory=list)
@@ -107,6 +111,8 @@ def prometheus(outcome: Outcome) -> str:
         ("files_unreadable", "Files that could not be read.", run["unreadable"]),
         ("bytes_read", "Bytes read, unpacked.", run["bytes"]),
         ("events_found", "Events in them.", run["events"]),
+        ("bytes_written", "Size of the files it wrote.", run["bytes_written"]),
+        ("largest_group_events", "Events of the group and date that had most.", run["largest_group_events"] or 0),
         ("dates_written", "Dates whose tables were written anew.", run["days"]),
         ("exit_code", "Exit code of the run.", run["exit_code"]),
         ("duration_seconds", "How long the run took.", f"{finished_s - started_s:.3f}"),
@@ -122,6 +128,8 @@ def prometheus(outcome: Outcome) -> str:
     metrics: list[tuple[str, str, Sequence[tuple[str, object]]]]
     metrics = [(name, meaning, [("", value)]) for name, meaning, value in gauges]
     metrics.append(("incidents", "Incidents of the dates that were written.", incidents))
+    stages = [(f'{{stage="{name}"}}', f"{took:.3f}") for name, (took, _) in so_far().items()]
+    metrics.append(("stage_seconds", "How long each stage took.", stages))
     for name, meaning, values in metrics:
         metric = f"rebalance_forensics_{name}"
         lines += [f"# HELP {metric} {meaning}", f"# TYPE {metric} gauge"]

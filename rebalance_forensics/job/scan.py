@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_forensics.job.entries import COUNTED, Ledger, entries_of
+from rebalance_forensics.job.lake.editions import Edition
+from rebalance_forensics.job.lake.intervals import Interval
 from rebalance_forensics.job.lake.ledger import Changes, Entry, changes, kinship, known_sights, read_ledger
-from rebalance_forensics.job.lake.losses import Lost, losses_of
+from rebalance_forensics.job.lake.losses import Losses, Lost, losses_of
 from rebalance_forensics.job.micro_batch import ReadAhead, end_where_stream_stopped, fully_read
+from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.run import Run, Scanned
+from rebalance_forensics.job.steps.engines import JobEngine
 from rebalance_forensics.job.steps.log_spans import heard_cells
 from rebalance_forensics.job.steps.scan_step import Scan, ScanPlan, Spans, TableScan, hour_id, plan_scan, widen
 from rebalance_forensics.pipeline.inputs.file_listing import Listing, list_inputs
 from rebalance_forensics.pipeline.inputs.file_probe import Look, Looked, look_tasks
+from rebalance_forensics.pipeline.inputs.growing_logs import Part
 from rebalance_forensics.pipeline.inputs.log_tables import LogTable
 from rebalance_forensics.pipeline.inputs.sights import Sight, profiles_beside, sight_of
 from rebalance_forensics.pipeline.inputs.table_rows import Hour
@@ -55,21 +60,46 @@ class Harvest:
         return stats
 
 
-def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
-    """List, open what is new, read it, unless a stream has read it already."""
-    entries = read_ledger(run.edition, run.options.scope)
-    listing = list_inputs(run.options.inputs, besides=run.options.output)
-    parts = ahead.parts() if ahead else {}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesToRead:
+    """What a run reads of its files, decided before it reads a line of them."""
+
+    entries: list[Entry]
+    listing: Listing
+    looked: Looked
+    found: Changes
+    plan: ScanPlan
+    losses: Losses
+
+    @property
+    def errors(self) -> list[str]:
+        """What cannot be listed or opened."""
+        return [sentence for _, sentence in (*self.listing.errors, *self.looked.errors)]
+
+
+def files_to_read(
+    options: JobOptions, engine: JobEngine, edition: Edition, lost: Lost, parts: Mapping[str, Part]
+) -> FilesToRead:
+    """List, and open what is new."""
+    entries = read_ledger(edition, options.scope)
+    listing = list_inputs(options.inputs, besides=options.output)
     end_where_stream_stopped(listing, parts)
-    sights, looked = _look(run, listing, entries)
+    sights, looked = _look(options, engine, listing, entries, edition.named.listed_ms.get(options.scope))
     kin = kinship(sights, entries)
     former = [sight for entry in kin.removed if (sight := sight_of(entry.cells)) is not None]
-    profiles = profiles_beside(list(sights.values()), run.options.reading.zones, former)
-    losses = losses_of(run.lost, kin)
+    profiles = profiles_beside(list(sights.values()), options.reading.zones, former)
+    losses = losses_of(lost, kin)
     found = changes(kin, sights, profiles, losses.again)
     read = [(sights[path], profiles[path]) for path in sorted(found.fresh)]
-    plan = plan_scan(read, found, run.options.reading, errors=looked.errors, workers=run.engine.workers)
-    harvest = Harvest()
+    plan = plan_scan(read, found, options.reading, errors=looked.errors, workers=engine.workers)
+    return FilesToRead(entries=entries, listing=listing, looked=looked, found=found, plan=plan, losses=losses)
+
+
+def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
+    """Read what is new, unless a stream has read it already."""
+    parts = ahead.parts() if ahead else {}
+    files = files_to_read(run.options, run.engine, run.edition, run.lost, parts)
+    plan, found, listing, losses, harvest = files.plan, files.found, files.listing, files.losses, Harvest()
     harvest.add(_read(run, plan, ahead, fully_read(parts, plan)))
     if harvest.undated:
         losses.notes.append(
@@ -79,8 +109,8 @@ def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
     stats = [*(settled.stats for settled in plan.settled.values()), *harvest.stats]
     replaced = _replaced(plan, found)
     ids = {path: identity.file_id for path, identity in found.fresh.items()}
-    ledger = entries_of(plan, stats, looked, entries, listing, found)
-    errors = [*(sentence for _, sentence in (*listing.errors, *looked.errors)), *ledger.scan_errors]
+    ledger = entries_of(plan, stats, files.looked, files.entries, listing, found)
+    errors = [*files.errors, *ledger.scan_errors]
     refuse_foreign(run, len(listing.files), errors, ledger)
     return Scanned(
         stats=stats, spans={path: spans for path, spans in harvest.spans.items() if path in found.fresh},
@@ -90,14 +120,15 @@ def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
     )  # fmt: skip
 
 
-def _look(run: Run, listing: Listing, entries: Sequence[Entry]) -> tuple[dict[str, Sight], Looked]:
-    known = known_sights(
-        listing.files, entries, run.options.reading.limits, run.edition.named.listed_ms.get(run.options.scope)
-    )
+def _look(
+    options: JobOptions, engine: JobEngine, listing: Listing, entries: Sequence[Entry], since_ms: int | None
+) -> tuple[dict[str, Sight], Looked]:
+    limits = options.reading.limits
+    known = known_sights(listing.files, entries, limits, since_ms)
     new = [file for file in listing.files if file.path not in known]
     prefixes = {int(entry.cells["head_bytes"] or 0) for entry in entries if entry.cells["head"]}
-    look = Look(tasks=look_tasks(new), prefixes=tuple(sorted(prefixes)), limits=run.options.reading.limits)
-    looked = run.engine.look(look) if new else Looked()
+    look = Look(tasks=look_tasks(new), prefixes=tuple(sorted(prefixes)), limits=limits)
+    looked = engine.look(look) if new else Looked()
     sights = [*(sight for of_file in known.values() for sight in of_file), *looked.sights]
     return {sight.file.path: sight for sight in sorted(sights, key=lambda sight: sight.file.path)}, looked
 
@@ -148,13 +179,18 @@ def scan_tables(run: Run) -> Scanned:
     return scanned
 
 
+def hours_of(table: LogTable, options: JobOptions, interval: Interval, engine: JobEngine) -> list[Hour]:
+    """The hours of a table that a run over an interval asks for."""
+    since, until = interval.since - options.lookback_ms, interval.until + options.lookahead_ms
+    return engine.hours(table, since // DAY_MS * DAY_MS, -(-until // DAY_MS) * DAY_MS)
+
+
 def _scan(run: Run, table: LogTable, entries: Sequence[Entry], scanned: Scanned, harvest: Harvest) -> None:
     options = run.options
-    since, until = run.interval.since - options.lookback_ms, run.interval.until + options.lookahead_ms
-    hours = run.engine.hours(table, since // DAY_MS * DAY_MS, -(-until // DAY_MS) * DAY_MS)
+    hours = hours_of(table, options, run.interval, run.engine)
     known = {entry.path: entry for entry in entries}
     there = [hour for hour in hours if hour.at != UNDATED]
-    new = [hour for hour in there if not _is_known(known.get(table.hour(hour.at)), hour, run.lost)]
+    new = [hour for hour in there if not is_known(known.get(table.hour(hour.at)), hour, run.lost)]
     scanned.listed += len(there)
     column = dict(table.columns)["time"]
     scanned.errors += [
@@ -180,7 +216,8 @@ def _scan(run: Run, table: LogTable, entries: Sequence[Entry], scanned: Scanned,
             scanned.ledger.replaced[path] = known[path]
 
 
-def _is_known(entry: Entry | None, hour: Hour, missing: Lost) -> bool:
+def is_known(entry: Entry | None, hour: Hour, missing: Lost) -> bool:
+    """True if an hour of a table was read as it is, and its events are there."""
     lost = {day for day, _ in missing.of(EVENTS, PENDING)}
     return entry is not None and entry.was_read_at(hour.etag) and entry.day not in lost
 

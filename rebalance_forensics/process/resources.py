@@ -1,11 +1,12 @@
-"""What the process may use of the machine: its processors, and its time for garbage collection."""
+"""What the process may use of the machine: its processors, its memory, and its time for garbage collection."""
 
 from __future__ import annotations
 
 import gc
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 THRESHOLDS = (100_000, 20, 50)
 
@@ -13,6 +14,30 @@ THRESHOLDS = (100_000, 20, 50)
 def cores() -> int:
     """Cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def spare_memory() -> int | None:
+    """Bytes that the process can still have, by the limits of itself, its container and the machine; None if unknown.
+
+    Unlike the kernel, nobody warns a Python worker of Spark before it is killed.
+    """
+    found: list[int] = []
+    with suppress(ImportError, OSError, ValueError, LookupError):
+        import resource  # noqa: PLC0415 - Windows has none
+
+        # spark.executor.pyspark.memory is this limit.
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        found += [limit - pages * resource.getpagesize()] if limit != resource.RLIM_INFINITY else []
+    with suppress(OSError, ValueError, LookupError):
+        group = Path("/sys/fs/cgroup")
+        cached = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())["inactive_file"]
+        used = int((group / "memory.current").read_text()) - int(cached)
+        found.append(int((group / "memory.max").read_text()) - used)
+    with suppress(OSError, ValueError, LookupError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found += [int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")]
+    return max(0, min(found)) if found else None
 
 
 @contextmanager

@@ -41,6 +41,12 @@ class Timings:
         return "\n".join(f"{name:<{width}}  {took:>8}  {cpu:>7}" for name, took, cpu in rows)
 
 
+def so_far() -> dict[str, tuple[float, float]]:
+    """The stages that have ended, in the block that times them."""
+    timings = _wanted.get()
+    return dict(timings.stages) if timings else {}
+
+
 _wanted: ContextVar[Timings | None] = ContextVar("timings", default=None)
 
 

@@ -51,6 +51,8 @@ class Named(Struct, frozen=True, kw_only=True):
     """By scope: the intervals of all its runs."""
     listed_ms: Mapping[str, int] = {}
     """By scope: when its last run listed its input."""
+    unexplained: Mapping[str, Sequence[int]] = {}
+    """By scope: dates on which a group had more events than a task could hold; each run tries them again."""
     unsent: Sequence[str] = ()
     """Runs whose messages may wait still."""
 
@@ -188,6 +190,7 @@ class Draft:
     replaced: set[tuple[str, Partition]] = field(default_factory=set)
     added: list[DataFile] = field(default_factory=list)
     lost: frozenset[str] = frozenset()
+    unexplained: set[int] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
     def replace(self, table: Table, partitions: Iterable[Partition]) -> None:
@@ -225,6 +228,7 @@ def publish(draft: Draft, coverage: Coverage, listed_ms: int, unsent: Sequence[s
             run=draft.run,
             covered={**named.covered, scope: covered},
             listed_ms={**named.listed_ms, scope: listed_ms},
+            unexplained={**named.unexplained, scope: sorted(draft.unexplained)},
             unsent=unsent,
         ),
         confirm,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +20,7 @@ from rebalance_forensics.pipeline.inputs.file_probe import Look, Looked, look_he
 from rebalance_forensics.pipeline.inputs.log_tables import CANONICAL, LogTable
 from rebalance_forensics.pipeline.inputs.table_rows import Hour, arrow_batches, arrow_hours, spark_batches, spark_hours
 from rebalance_forensics.pipeline.schemas import MESSAGES, TaskMessages, messages_in, spark_schema
-from rebalance_forensics.pipeline.spark.engine import in_shards, tasks
+from rebalance_forensics.pipeline.spark.engine import in_shards, tasks, watching
 from rebalance_forensics.pipeline.spark.session import active_session, start_session
 from rebalance_forensics.process.resources import cores
 
@@ -30,6 +30,14 @@ if TYPE_CHECKING:
 # So many looks at files are worth a stage of Spark's.
 SPREAD_FROM = 32
 Batches = Iterable[pa.RecordBatch]
+Show = Callable[[str, int, int, str], None]
+"""Is given a stage, how much of it is done, of how much, and the unit."""
+LOOK, SCAN, EXPLAIN, WRITE = "look at files", "scan", "explain", "write findings"
+"""The stages of a run that tasks do."""
+
+
+def quiet(stage: str, done: int, total: int, unit: str) -> None:
+    """Nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +45,7 @@ class InProcess:
     """Everything one after another, for tests and machines without Java."""
 
     workers: int = 1
+    show: Show = quiet
 
     def look(self, look: Look) -> Looked:
         """Open all new files and say what they are."""
@@ -44,7 +53,7 @@ class InProcess:
 
     def scan(self, scan: Scan) -> TaskMessages:
         """Read all portions."""
-        return messages_in(batch for task in range(len(scan.plan.portions)) for batch in scan_task(scan, task))
+        return self._reported(scan.bytes, partial(scan_task, scan), SCAN, "bytes")
 
     def hours(self, table: LogTable, since: int, until: int) -> list[Hour]:
         """What a table of logs holds of each hour between two times."""
@@ -59,11 +68,28 @@ class InProcess:
         dealt = (batch for task in range(len(deal.portions)) for batch in deal_task(deal, task))
         table = pa.Table.from_batches(dealt, DEALT)
         order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in DEALT_ORDER])
-        return messages_in(investigate_shards(table.take(order).to_batches(max_chunksize=4096), what))
+        return messages_in(investigate_shards(self._shown(table.take(order)), what))
 
     def write_findings(self, what: Findings) -> TaskMessages:
         """Write the rows of what groups' cases hold."""
-        return messages_in(batch for task in range(len(what.files)) for batch in write_findings(what, task))
+        return self._reported([1] * len(what.files), partial(write_findings, what), WRITE, "files")
+
+    def _shown(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+        done = 0
+        for batch in rows.to_batches(max_chunksize=4096):
+            yield batch
+            done += batch.num_rows
+            self.show(EXPLAIN, done, rows.num_rows, "events")
+
+    def _reported(
+        self, sizes: Sequence[int], run: Callable[[int], Iterator[pa.RecordBatch]], stage: str, unit: str
+    ) -> TaskMessages:
+        def batches() -> Iterator[pa.RecordBatch]:
+            for task in range(len(sizes)):
+                yield from run(task)
+                self.show(stage, sum(sizes[: task + 1]), sum(sizes), unit)
+
+        return messages_in(batches())
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +98,18 @@ class OnSpark:
 
     session: SparkSession
     workers: int
+    show: Show = quiet
 
     def look(self, look: Look) -> Looked:
         """Open all new files and say what they are; few are opened from here, sooner than Spark starts a worker."""
         if len(look.tasks) < SPREAD_FROM:
             return look_here(look)
-        return together(looked(text) for _, text in self._reported(len(look.tasks), partial(look_task, look)))
+        sizes = [len(task) for task in look.tasks]
+        return together(looked(text) for _, text in self._reported(sizes, partial(look_task, look), LOOK, "files"))
 
     def scan(self, scan: Scan) -> TaskMessages:
         """Read all portions."""
-        return self._reported(len(scan.plan.portions), partial(scan_task, scan))
+        return self._reported(scan.bytes, partial(scan_task, scan), SCAN, "bytes")
 
     def hours(self, table: LogTable, since: int, until: int) -> list[Hour]:
         """What a table of logs holds of each hour between two times."""
@@ -102,14 +130,20 @@ class OnSpark:
         dealt = tasks(self.session, len(deal.portions), partial(deal_task, deal), DEALT)
         ordered = in_shards(dealt, len(deal.shards), DEALT_ORDER)
         found = ordered.mapInArrow(lambda batches: investigate_shards(batches, what), spark_schema(MESSAGES))
-        return messages_in(found.toArrow().to_batches())
+        number = len(deal.portions) + len(deal.shards)
+        with watching(self.session, number, lambda done: self.show(EXPLAIN, done, number, "tasks")):
+            return messages_in(found.toArrow().to_batches())
 
     def write_findings(self, what: Findings) -> TaskMessages:
         """Write the rows of what groups' cases hold."""
-        return self._reported(len(what.files), partial(write_findings, what))
+        return self._reported([1] * len(what.files), partial(write_findings, what), WRITE, "files")
 
-    def _reported(self, number: int, run: Callable[[int], Iterator[pa.RecordBatch]]) -> TaskMessages:
-        return messages_in(tasks(self.session, number, run, MESSAGES).toArrow().to_batches())
+    def _reported(
+        self, sizes: Sequence[int], run: Callable[[int], Iterator[pa.RecordBatch]], stage: str, unit: str
+    ) -> TaskMessages:
+        number, total = len(sizes), sum(sizes)
+        with watching(self.session, number, lambda done: self.show(stage, total * done // number, total, unit)):
+            return messages_in(tasks(self.session, number, run, MESSAGES).toArrow().to_batches())
 
 
 JobEngine = InProcess | OnSpark
@@ -121,15 +155,15 @@ _SUBMITTED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLE
 
 
 @contextmanager
-def engine_of(name: str, *, workers: int | None, java_home: str | None) -> Iterator[JobEngine]:
+def engine_of(name: str, *, workers: int | None, java_home: str | None, show: Show = quiet) -> Iterator[JobEngine]:
     """The engine that a run asked for; a session that was started for it ends with it."""
     if name == "local":
-        yield InProcess(workers=workers or 1)
+        yield InProcess(workers=workers or 1, show=show)
         return
     given = _given_session()
     session = given or start_session(java_home)
     try:
-        yield OnSpark(session=session, workers=workers or _parallelism(session))
+        yield OnSpark(session=session, workers=workers or _parallelism(session), show=show)
     finally:
         if given is None:
             session.stop()

@@ -22,6 +22,7 @@ from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.schemas import EVENT_KINDS, ROWS, Kind, message_batch
 from rebalance_forensics.pipeline.stages import read_portion
 from rebalance_forensics.pipeline.tables.rows import hashed
+from rebalance_forensics.pipeline.workload import weight
 from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.sources.files.places import open_remote_with
 from rebalance_forensics.sources.files.walk import InputFile
@@ -109,6 +110,11 @@ class Scan:
     plan: ReadPlan
     store: Store
     work: str
+
+    @property
+    def bytes(self) -> list[int]:
+        """What each portion has to read, as it is stored."""
+        return [sum(map(weight, portion)) for portion in self.plan.portions]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

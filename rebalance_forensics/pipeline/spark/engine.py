@@ -29,7 +29,8 @@ def run_on_spark(
     session: SparkSession, plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int, int], None]
 ) -> Results:
     """What the stages find, by way of Spark; `progress` gets the bytes done and of how many."""
-    with watching(session, plan, progress):
+    total, tasks = plan.total_bytes, len(plan.portions)
+    with watching(session, tasks, lambda done: progress(total * done // tasks, total)):
         rows = deque(cases(session, plan, wanted).toArrow().cast(ROWS).to_batches())
     # Rows are let go as they are read: they are as large as what is made of them.
     return results_of((rows.popleft() for _ in range(len(rows))), first_shard=plan.reading.shards[0])
@@ -77,15 +78,15 @@ POLL_SECONDS = 0.2
 
 
 @contextmanager
-def watching(session: SparkSession, plan: ReadPlan, progress: Callable[[int, int], None]) -> Iterator[None]:
-    """Report on the jobs that run inside the `with` block."""
-    context = getattr(session, "sparkContext", None) if len(plan.portions) > 1 else None
+def watching(session: SparkSession, tasks: int, progress: Callable[[int], None]) -> Iterator[None]:
+    """Report how many tasks are done of the first `tasks` of the jobs that run inside the `with` block."""
+    context = getattr(session, "sparkContext", None) if tasks > 1 else None
     if context is None:
         yield
         return
     group, done = f"rebalance-forensics-{uuid4()}", threading.Event()
-    context.setJobGroup(group, "rebalance-forensics analyze")
-    watcher = threading.Thread(target=_poll, args=(context, group, plan, progress, done), daemon=True)
+    context.setJobGroup(group, "rebalance-forensics")
+    watcher = threading.Thread(target=_poll, args=(context, group, tasks, progress, done), daemon=True)
     watcher.start()
     try:
         yield
@@ -96,16 +97,15 @@ def watching(session: SparkSession, plan: ReadPlan, progress: Callable[[int, int
 
 
 def _poll(
-    context: SparkContext, group: str, plan: ReadPlan, progress: Callable[[int, int], None], done: threading.Event
+    context: SparkContext, group: str, tasks: int, progress: Callable[[int], None], done: threading.Event
 ) -> None:
-    status, total = context.statusTracker(), plan.total_bytes
+    status = context.statusTracker()
     while not done.wait(POLL_SECONDS):
         stages = [
             info
             for job in status.getJobIdsForGroup(group)
             if (running := status.getJobInfo(job))
             for stage in running.stageIds
-            if (info := status.getStageInfo(stage)) and info.numTasks == len(plan.portions)
+            if (info := status.getStageInfo(stage))
         ]
-        if stages:
-            progress(total * max(info.numCompletedTasks for info in stages) // len(plan.portions), total)
+        progress(min(tasks, sum(info.numCompletedTasks for info in stages)))

@@ -392,6 +392,11 @@ RUNS = Table(
         own("incidents", pa.int64(), "incidents in those"),
         own("exit_code", pa.int32(), "0, 1 or 3"),
         own("version", pa.string(), "of rebalance-forensics"),
+        own("bytes_written", pa.int64(), "size of the files that it added to the other tables"),
+        own("slowest_stage", pa.string(), "the stage that took longest: scan, explain or write findings"),
+        own("slowest_stage_ms", pa.int64(), "how long that took"),
+        own("largest_group", pa.string(), "the group with the most events around one date, of those explained"),
+        own("largest_group_events", pa.int64(), "how many these were, with those before and after the date"),
     ),
 )
 PENDING = Table(

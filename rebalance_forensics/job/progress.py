@@ -1,0 +1,43 @@
+"""How far the stages of a run are, on a terminal: how much of how much, and at which rate."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rebalance_forensics.job.steps.engines import Show, quiet
+
+
+@contextmanager
+def shown() -> Iterator[Show]:
+    """A bar for each stage, which stays when the stage is over; nothing unless on a terminal: logs keep no bars."""
+    if not sys.stderr.isatty():
+        yield quiet
+        return
+    from rich.console import Console  # noqa: PLC0415 - only where somebody watches
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    columns = (
+        TextColumn("{task.description:<14}"),
+        BarColumn(),
+        TextColumn("{task.fields[done]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        begun = {}
+
+        def show(stage: str, done: int, total: int, unit: str) -> None:
+            if stage not in begun:
+                begun[stage] = bars.add_task(stage, total=total, done=""), time.monotonic()
+            bar, since = begun[stage]
+            rate = _amount(int(done / max(time.monotonic() - since, 0.001)), unit)
+            text = f"{_amount(done, unit)} of {_amount(total, unit)}, {rate} a second"
+            bars.update(bar, completed=done, total=total, done=text)
+
+        yield show
+
+
+def _amount(number: int, unit: str) -> str:
+    return f"{number / 1e6:,.1f} MB" if unit == "bytes" else f"{number:,} {unit}"
