@@ -94,9 +94,10 @@ def _joined_anew(number: int) -> str:
     )
 
 
-def _evicted(number: int, at: int, client: str) -> str:
-    """A member falls silent, is removed, and comes back under another id."""
-    member, next_id = (f"{client}-{life:08x}-aaaa-bbbb-cccc-{life:012x}" for life in (number, number + 1))
+def _evicted(number: int, at: int, client: str, newcomer: str = "") -> str:
+    """A member falls silent, is removed, and comes back under another id, or another client joins."""
+    lives = (client, number), (newcomer or client, number + 1)
+    member, next_id = (f"{name}-{life:08x}-aaaa-bbbb-cccc-{life:012x}" for name, life in lives)
     joins = (
         "Dynamic member with unknown member id joins group payments in PreparingRebalance state. Created a new member "
         f"id {next_id} and request the member to rejoin with this id."
@@ -232,6 +233,9 @@ GROWING: Mapping[str, Callable[[int], Logs]] = {
     ),
     "evictions of a member": lambda size: "".join(_evicted(n, n * _MINUTE, "c-1") for n in range(size)),
     "members that come and go": lambda size: "".join(_evicted(n, n * _MINUTE, f"c-{n}") for n in range(size)),
+    "members replaced within a minute": lambda size: "".join(
+        _evicted(n, n * _MINUTE // size, f"c-{n}", f"d-{n}") for n in range(size)
+    ),
     "incidents hours apart": lambda size: "".join(_evicted(n, n * _HOUR, f"c-{n % 3}") for n in range(size)),
     "restarts of another broker": lambda size: _incident() + "".join(map(_restarted, range(size))),
     "connections that its process loses": lambda size: {

@@ -84,18 +84,25 @@ def _family(process: int) -> Iterator[int]:
 
 
 def _python_kib(process: int) -> int:
+    # Forked workers share most of what they loaded: their resident sizes, added up, count it once for each.
     try:
-        told = Path(f"/proc/{process}/status").read_text()
+        name = Path(f"/proc/{process}/comm").read_text()
+        rows = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:] if "python" in name else []
     except OSError:
         return 0
-    lines = dict(line.split(":", 1) for line in told.splitlines() if ":" in line)
-    return int(lines.get("VmRSS", "0 kB").split()[0]) if "python" in lines.get("Name", "") else 0
+    return next((int(row.split()[1]) for row in rows if row.startswith("Pss:")), 0)
 
 
 def command(
-    *arguments: str | Path, heard: bool = False, environment: Mapping[str, str] | None = None
+    *arguments: str | Path,
+    heard: bool = False,
+    environment: Mapping[str, str] | None = None,
+    errors: Path | None = None,
 ) -> Callable[[], int]:
-    """A command to be timed, its output dropped or `heard`; it may fail only as `grep` does. Says its peak MiB."""
+    """A command to be timed, its output dropped or `heard`; it may fail only as `grep` does. Says its peak MiB.
+
+    What it prints to standard error is written to `errors`.
+    """
 
     def run() -> int:
         process = subprocess.Popen(
@@ -114,17 +121,21 @@ def command(
         thread.join()
         if process.returncode > 1:
             sys.exit(f"{arguments}: {complaint}")
+        if errors:
+            errors.write_text(complaint)
         return watch.peak_kib >> 10
 
     return run
 
 
-def ours(*arguments: str | Path, cache: Path | None = None, without: str | None = None) -> Callable[[], int]:
+def ours(
+    *arguments: str | Path, cache: Path | None = None, without: str | None = None, errors: Path | None = None
+) -> Callable[[], int]:
     """One of our own commands, with what it keeps in a cache of its own, or as if a package was not installed."""
     environment = {"XDG_CACHE_HOME": str(cache)} if cache else {}
     if without:
         environment["PYTHONPATH"] = str(_hiding(without))
-    return command(sys.executable, "-m", "rebalance_forensics", *arguments, environment=environment)
+    return command(sys.executable, "-m", "rebalance_forensics", *arguments, environment=environment, errors=errors)
 
 
 @cache

@@ -189,11 +189,12 @@ def cluster_incidents(cases: Sequence[CaseOutline], whole: Whole) -> ClusterInci
         return [line.timestamp for line in evidence if line.timestamp is not None]
 
     for blow in blows(histories, parts, moments_of):
-        own = [whole(part.case, part.number) for part in blow.parts]
+        own = [_without_tables(whole(part.case, part.number)) for part in blow.parts]
         if blow.kind == "broker":
             running.update(incident.id for incident in own)
             own = [replace(i, impact=i.impact_if_running) if i.impact_if_running is not None else i for i in own]
-        incident = _incident(blow, own, histories)
+        best = blow.parts[own.index(_shows_it_best(blow, own))]
+        incident = _incident(blow, own, histories, whole(best.case, best.number).signs)
         incidents.append(incident)
         for of_group in own:
             whole_of[of_group.id] = incident.id
@@ -203,7 +204,18 @@ def cluster_incidents(cases: Sequence[CaseOutline], whole: Whole) -> ClusterInci
     return ClusterIncidents(tuple(incidents), whole_of, triggers, frozenset(running))
 
 
-def _incident(blow: Blow, own: Sequence[Incident], histories: Sequence[GroupOutline]) -> Incident:
+def _without_tables(incident: Incident) -> Incident:
+    # A night of 20,000 groups has as many of them in memory at once, and their tables are three quarters of each.
+    return replace(incident, signs=(), what_if=())
+
+
+def _shows_it_best(blow: Blow, own: Sequence[Incident]) -> Incident:
+    return max(own, key=lambda i: (i.root_causes[0].cause == blow.cause, i.root_causes[0].confidence, -i.started_at))
+
+
+def _incident(
+    blow: Blow, own: Sequence[Incident], histories: Sequence[GroupOutline], signs: Sequence[SignRow]
+) -> Incident:
     led = {h.group: led_by(blow, h) for h in histories if h.cluster == own[0].cluster}
     groups = tuple(replace(group, led=led.get(group.group, ())) for group in _disturbed(own))
     ongoing = any(incident.ongoing for incident in own)
@@ -226,7 +238,7 @@ def _incident(blow: Blow, own: Sequence[Incident], histories: Sequence[GroupOutl
         ruled_out=_ruled_out(blow, own),
         # Where the lines of some group are sure, no log is needed.
         would_decide=() if is_sure else _would_decide(blow, own),
-        signs=_signs(blow, own),
+        signs=(_several_groups(blow, own), *signs),
         followups=tuple(sorted({name for incident in own for name in incident.followups})),
         impact=summed([group.impact for group in groups], of_groups=True),
         occurrences=_occurrences(own),
@@ -453,17 +465,15 @@ def _ruled_out(blow: Blow, own: Sequence[Incident]) -> tuple[RuledOut, ...]:
     return tuple(sorted(found, key=lambda row: row.cause))
 
 
-def _signs(blow: Blow, own: Sequence[Incident]) -> tuple[SignRow, ...]:
-    """Those of the group whose lines show it best, and what only the groups together show."""
-    best = max(own, key=lambda i: (i.root_causes[0].cause == blow.cause, i.root_causes[0].confidence, -i.started_at))
-    together = SignRow(
+def _several_groups(blow: Blow, own: Sequence[Incident]) -> SignRow:
+    """What only the groups together show, beside the signs of the group whose lines show it best."""
+    return SignRow(
         sign="several-groups-at-once",
         says=f"{len({incident.group for incident in own})} groups were disturbed at that time",
         answer="present",
         weighs=((blow.cause, 4),),
         evidence=_interleaved([i.root_causes[0].evidence[:1] for i in own])[:LINES_OF_A_GROUP],
     )
-    return (together, *best.signs)
 
 
 def _id(blow: Blow, verdict: RootCause) -> str:

@@ -32,11 +32,12 @@ from rebalance_forensics.timeline.facts import Arrival, Fact, StaticReturn
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once, listed_once
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import TimeIndex
+from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 
 T = TypeVar("T")
 Fits = Callable[[Timeline, Absence, Arrival], bool]
+Choice = Callable[[Absence], TimeIndex[Arrival]]
 # Evidence of a return.
 RETURNS = (StaticReturn, ev.JoinSucceeded)
 
@@ -412,9 +413,11 @@ def _places_taken(timeline: Timeline) -> list[Restart]:
     # A log of its own would show a member's former life.
     nameless = (a for a in newcomers if not a.participant.has_log or a.participant.has_one_process)
     found = [*_own_restarts(timeline, downs)]
-    found += _nearest(timeline, _free(found, [*downs, *expired]), _free(found, nameless), _is_unnamed, "unnamed")
+    unnamed = _free(found, [*downs, *expired])
+    found += _nearest(timeline, unnamed, _unnamed_choice(_free(found, nameless)), _may_be_unnamed, "unnamed")
     found += _moved_tasks(timeline)
-    found += _nearest(timeline, _free(found, unreturned), _free(found, newcomers), _may_succeed, "deployed")
+    deployed = _same_deployment(_free(found, newcomers))
+    found += _nearest(timeline, _free(found, unreturned), deployed, _may_succeed, "deployed")
     found += _alternating(timeline, _free(found, [*unreturned, *newcomers]))
     return sorted(found, key=lambda r: r.absence.at)
 
@@ -430,15 +433,31 @@ def _is_missed(absence: Absence) -> bool:
     return _fell_silent(absence) and not absence.participant.has_log and absence.back_at is None
 
 
-def _is_unnamed(timeline: Timeline, absence: Absence, newcomer: Arrival) -> bool:
-    """True where one of the two has a generated name."""
+def _unnamed_choice(newcomers: Iterable[Arrival]) -> Choice:
+    """Of each absence the newcomers where one of the two has a generated name."""
+    every = TimeIndex(newcomers)
+    anonymous = TimeIndex(filter(_is_anonymous, every), ordered=True)
+    # A KIP-848 member gets a real name once the group is back on classic.
+    return lambda absence: every if is_bare_member_id(absence.departures[0].member or "") else anonymous
+
+
+def _same_deployment(newcomers: Iterable[Arrival]) -> Choice:
+    """Of each absence the newcomers whose name may be one of the same deployment."""
+    every = TimeIndex(newcomers)
+    by_word = grouped(every, lambda newcomer: _deployment_of(newcomer.participant.name))
+    nameless = TimeIndex(by_word.get(None, ()), ordered=True)
+    choices = {word: TimeIndex([*of_word, *nameless]) for word, of_word in by_word.items()}
+    choices[None] = every
+    return lambda absence: choices.get(_deployment_of(absence.participant.name), nameless)
+
+
+def _may_be_unnamed(timeline: Timeline, absence: Absence, newcomer: Arrival) -> bool:
+    """True where the newcomer's process may have started for the member that is absent."""
     # A process that still runs needs no successor, so an expired one may have been dead for a session at most.
     dead_for = session_timeout_ms(timeline) + windows.NEXT_HEARTBEAT_MS
     if _is_missed(absence) and newcomer.at < absence.at - dead_for:
         return False
-    # A KIP-848 member gets a real name once the group is back on classic.
-    generated = _is_anonymous(newcomer) or is_bare_member_id(absence.departures[0].member or "")
-    return generated and not has_left_by(timeline, newcomer, absence.at)
+    return not has_left_by(timeline, newcomer, absence.at)
 
 
 def _own_restarts(timeline: Timeline, downs: Iterable[Absence]) -> Iterator[Restart]:
@@ -464,13 +483,12 @@ def _moved_tasks(timeline: Timeline) -> Iterator[Restart]:
 
 
 def _nearest(
-    timeline: Timeline, absences: Iterable[Absence], newcomers: Iterable[Arrival], fits: Fits, how: How
+    timeline: Timeline, absences: Iterable[Absence], choice: Choice, fits: Fits, how: How
 ) -> Iterator[Restart]:
-    """Each absence with the newcomer nearest to it, before or after, that fits and has taken no other place."""
+    """Each absence with the newcomer of its choice nearest to it that fits and has taken no other place."""
     used: set[str] = set()
-    by_time = TimeIndex(newcomers)
     for absence in absences:
-        near = (a for a in by_time.nearest(absence.at, windows.SUCCESSION_MS) if a.id not in used)
+        near = (a for a in choice(absence).nearest(absence.at, windows.SUCCESSION_MS) if a.id not in used)
         others = (a for a in near if a.participant is not absence.participant)
         newcomer = next((a for a in others if fits(timeline, absence, a)), None)
         if newcomer is not None:
