@@ -25,6 +25,10 @@ _SERVICE = r"[\w.-]{1,80}\s{1,40}\|"
 _THROWN = re.compile(
     rf"""[>\s]{{0,20}}(?:{_SERVICE}\s{{0,4}})?(?:(?:Caused by|Suppressed|Exception in thread "[^"\n]{{1,200}}"):?\s)?"""
 )
+# A time since some start, as people write in a timeline of their own: `T+42.315 INFO`.
+_SINCE = re.compile(
+    rf"[>\s]{{0,20}}\[?T?\+?\d{{1,6}}(?:[.:,]\d{{1,3}}){{0,3}} ?m?s?\]?:?\s{{1,8}}(?:\[?{_LEVEL}\]?:?\s{{1,8}})?"
+)
 _BEGINS = re.compile(rf"""(?:[:|>)\]}}"'`*;,\u00bb\u2022\u2502\t-]|{_LEVEL})\s{{0,40}}(?=[\w(\[])""")
 _BEHIND_ITS_THREAD = re.compile(rf"{_LEVEL}\s{{1,40}}[\w.#@-]{{1,60}}\s{{1,8}}(?=[A-Z(\[])")
 _LOGGER = re.compile(r"\s\((?:[\w$-]{1,60}\.){0,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\)(?:\s\[[^\[\]]{0,80}\])?\s?\Z")
@@ -51,7 +55,9 @@ def found_in(text: str, match: Callable[[str], Match | None]) -> Match | None:
 
 def _is_amid(before: str) -> bool:
     """True if other words stand before a message; an announced exception and the name of a service are none."""
-    return _THROWN.fullmatch(before) is None and before.strip(_QUOTED) != ""
+    # An exception stands on a line of its own behind the words with which an application logs it.
+    before = before.rpartition("\n")[2]
+    return not (_THROWN.fullmatch(before) or _SINCE.fullmatch(before)) and before.strip(_QUOTED) != ""
 
 
 def is_kafkas(found: Match, *, amid: bool = False) -> bool:

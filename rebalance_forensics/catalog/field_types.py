@@ -54,10 +54,11 @@ def read_settings(text: str) -> tuple[tuple[str, str], ...]:
 
 # librdkafka and kafka-go log the same errors in lines of their own, which say of which request.
 _CLIENTS_OWN = re.compile(
-    r"RD_KAFKA_RESP_ERR_|\[thrd:|Group \"|(?:Join|Sync|Leave)Group|Heartbeat|heartbeat error|Fatal (?:consumer )?error"
+    r"RD_KAFKA_RESP_ERR_|\[thrd:|Group \"|(?:Join|Sync|Leave)Group|Heartbeat|heartbeat error"
+    r"|(?<!PHP )Fatal (?:consumer )?error"
     r"|Offset ?[Cc]ommit|commit attempt|Consumer commit error|committing message\b|Failed to (?:join|sync) group"
     r"|(?:join|sync)Group failed|leave group failed|group coordinator|joining group|FindCoordinator|querying for"
-    r"|[Aa]uto[- ](?:offset )?commit|lost ownership of"
+    r"|[Aa]uto[- ](?:offset )?commit|committing offsets|lost ownership of"
 )
 HIDDEN = "***"
 _MARKS = frozenset("*#\u2022\u2588")
@@ -98,6 +99,13 @@ def crash(text: str) -> str:
 def application(text: str) -> str:
     """An application's words before an error that its client returned; ValueError for a client's own line."""
     if _CLIENTS_OWN.search(text):
+        raise ValueError(text)
+    return text
+
+
+def other_thread(text: str) -> str:
+    """A thread's name; ValueError for that of a StreamThread, whose end is an event of its own."""
+    if _STREAM_THREAD.search(text):
         raise ValueError(text)
     return text
 
@@ -334,6 +342,8 @@ _COLLECTION = r"(?:[A-Z]\w*|set|frozenset)?[\[({][^\n]*?[\])}]|[^\s\[\](){}][^\n
 _PARTITIONS = rf"(?:\S+?\[[\d ]*\](?:, )?)+|{_COLLECTION}"
 _OPTION = r"Some\([^\n]*?\)|Optional(?:Int|Long)?\[[^\n]*?\]|Optional(?:Int|Long)?\.empty"
 ANY = r"(?s:.*?)"
+# StreamThread and KafkaStreams name their threads so: <application.id>-<process id>-StreamThread-<number>.
+_STREAM_THREAD = re.compile(r"-StreamThread-\d+\Z")
 # What people put in place of an address before they publish a log.
 _MASKED = r"\*{2,}(?::\*+)?|[xX]{3,}|<[\w .-]{1,40}>(?::<[\w .-]{1,40}>)?"
 
@@ -346,10 +356,14 @@ TYPES: Mapping[str, HoleType] = {
     "line": HoleType(r"[^\n]*?", str),
     "uncoded": HoleType(r"[^\n]*?", uncoded),
     "application": HoleType(r"[^\n]*?", application),
-    # What stands behind an error in a program's own words: rdkafka-ruby's code, quotes and brackets.
-    "closing": HoleType(r"(?: \([a-z_]{3,40}\))?[)\]}\"'`.,;]{0,6}", str),
+    "stream_thread": HoleType(r"[^\"\n]*?-StreamThread-\d+", str),
+    "other_thread": HoleType(r"[^\"\n]*?", other_thread),
+    # What stands behind an error in a program's own words: rdkafka-ruby's code, quotes and brackets, PHP's place.
+    "closing": HoleType(r"(?: \([a-z_]{3,40}\))?[)\]}\"'`.,;]{0,6}(?: in \S{1,300}:\d{1,6})?", str),
     "crash": HoleType(r"\S+?", crash, loose=r"[^\n]+?"),
     "rest": HoleType(r"(?s:.*)", str.strip),
+    # Behind an exception's own words, which have blanks: of a flattened trace only its first frame ends them.
+    "trace": HoleType(r"(?:\s*\n|\s+at [\w.$/<>]+\()(?s:.*)", str),
     "dot": HoleType(r"\.", str),
     "int": HoleType(r"-?\d+", integer),
     "float": HoleType(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", decimal),

@@ -549,10 +549,13 @@ def _lost_coordinators(timeline: Timeline) -> Iterator[Hypothesis]:
 
 def _of_coordinator(timeline: Timeline) -> Iterator[Hypothesis]:
     """What an excerpt has of a coordinator's lines about a group, where none shows why."""
-    # A whole log has more: a broker that starts loads all of its groups, and most go on as they were.
-    if not timeline.coverage.is_excerpt and len(timeline.ungrouped):
+    found = _of_coordinator_alone(timeline)
+    # A whole log has more: a broker that starts loads all of its groups, and most go on as they were. After a leave or
+    # an assignment, which a rebalance follows or precedes, a whole log has that rebalance.
+    moved = any(isinstance(e, ev.GroupLoaded | ev.GroupUnloaded | ev.MemberLoaded) for e in found)
+    if moved and not timeline.coverage.is_excerpt and len(timeline.ungrouped):
         return
-    for lines in runs(_of_coordinator_alone(timeline), time_of, QUIET_MS):
+    for lines in runs(found, time_of, QUIET_MS):
         yield _hypothesis_of_group(timeline, lines, _coordinators_words(timeline, lines[0]))
 
 

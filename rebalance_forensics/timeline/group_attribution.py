@@ -126,7 +126,8 @@ def names_in(event: Event) -> list[str]:
 def streams_client_of(event: Event) -> str | None:
     """The Streams client that writes a line, by its thread, its consumer's client id, or its name in the text."""
     speaker = event.speaker
-    if (known := streams_client(speaker.thread or "") or streams_client(speaker.client_id or "")) is not None:
+    thread = speaker.thread or (event.thread if isinstance(event, ev.ThreadFailed) else None)
+    if (known := streams_client(thread or "") or streams_client(speaker.client_id or "")) is not None:
         return known
     found = _STREAM_CLIENT.search(event.text) if speaker.role == "streams" and _CLIENT_MARK in event.text else None
     return found[1] if found else None

@@ -31,11 +31,12 @@ SpeakerKey = tuple[str | None, str, str | None]
 _BY_MEMBERS = (
     *OF_A_MEMBER, ev.AssignmentFailed, ev.CoordinatorFound, ev.CoordinatorLost, ev.FollowUpRequested,
     ev.FollowUpScheduled, ev.FollowUpTriggered, ev.GroupHeartbeatFailed, ev.InstanceFenced, ev.ListenerFailed,
-    ev.MemberTransitioned, ev.OffsetCommitFailed, ev.RegistryLeaderElected, ev.ShutdownRequested, ev.ThreadFailed,
-    ev.ThreadFenced,
+    ev.MemberTransitioned, ev.OffsetCommitFailed, ev.RegistryLeaderElected, ev.ShutdownRequested, ev.ThreadAdded,
+    ev.ThreadFailed, ev.ThreadFenced,
 )  # fmt: skip
 _BY_STREAMS = (
-    ev.ShutdownRequested, ev.StreamsStateChanged, ev.StreamThreadStateChanged, ev.ThreadFailed, ev.ThreadFenced,
+    ev.ShutdownRequested, ev.StreamsStateChanged, ev.StreamThreadStateChanged, ev.ThreadAdded, ev.ThreadFailed,
+    ev.ThreadFenced,
 )  # fmt: skip
 # Lines that librdkafka and its like write for consumers; Java's clients write them for those without a group too.
 _BY_OTHER_CLIENTS = (ev.ConsumerClosed, ev.NodeDisconnected)
