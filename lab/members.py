@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Literal
 
 from lab.jars import client_jars
-from lab.processes import JavaProcess, Processes, properties
+from lab.processes import JavaProcess, Processes, java_command, properties
+from lab.supervision import supervised
 
 Protocol = Literal["eager", "cooperative", "static", "kip-848"]
 PROTOCOLS: tuple[Protocol, ...] = ("eager", "cooperative", "static", "kip-848")
@@ -37,6 +38,8 @@ class Group:
     heap: str = "64m"
     jvm: tuple[str, ...] = ()
     """Further options of the members' JVMs."""
+    supervised: tuple[int, ...] = ()
+    """The members that supervisord runs."""
 
     def client_id(self, number: int) -> str:
         """The client id of the nth member, counted from 1."""
@@ -86,10 +89,14 @@ class Members:
         main = ["LabConsumer", str(file), self.group.topic, str(self.group.batch_ms), str(listener)]
         log = self.folder(number) / "app.log"
         gc_log = f"-Xlog:gc*,safepoint:file={self.folder(number) / 'gc.log'}:time,uptime,level,tags"
-        options = (gc_log, *self.group.jvm)
-        self.running[number] = self._processes.java(
-            self._jars, self.group.heap, main, log, self.group.release, options=options
+        command = java_command(
+            self._jars, self.group.heap, main, self.group.release, options=(gc_log, *self.group.jvm)
         )
+        environment = None
+        if number in self.group.supervised:
+            command, environment = supervised(client, command, self.folder(number))
+            log = self._scratch / f"{client}.supervisord.out"
+        self.running[number] = self._processes.start(command, log, environment)
 
     def folder(self, number: int) -> Path:
         """Where the logs of the nth member's host lie."""

@@ -12,8 +12,9 @@ from typing import Any, Literal
 from lab.members import ASSIGNORS, Group
 
 FaultKind = Literal[
-    "kill-process", "pause-process", "stall-polling-thread", "fill-heap", "restart-process", "start-process"
-]
+    "kill-process", "pause-process", "stall-polling-thread", "fill-heap", "fill-memory", "restart-process",
+    "start-process",
+]  # fmt: skip
 Row = dict[str, Any]
 
 

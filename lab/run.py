@@ -19,6 +19,7 @@ from lab.jars import client_jars
 from lab.members import Group, Members
 from lab.processes import Processes
 from lab.recording import Expected, Fault, FaultKind, Row, listened, now, truth_of, write_rows
+from lab.supervision import kernel_lines, kill_children_of, limit_memory
 
 GROUP_FORMS_WITHIN_S = 120
 RECORDS_A_SECOND = 20
@@ -64,6 +65,23 @@ class Run:
         """Have it keep objects until its heap is full; it lets go of them when no more fit in."""
         self._note("fill-heap", number)
         self.members.running[number].tell("leak")
+
+    def fill_memory(self, number: int, megabytes: int) -> None:
+        """Leak as above, in a cgroup whose memory ends before the heap does; the kernel's log is put beside its log."""
+        member = self.members.running[number]
+        before = len(kernel_lines())
+        cgroup = limit_memory(member.pid, self.group.client_id(number), megabytes)
+        self._note("fill-memory", number)
+        member.tell("leak")
+        while member.runs:
+            time.sleep(0.1)
+        (self.members.folder(number) / "dmesg.log").write_text("".join(kernel_lines()[before:]))
+        cgroup.rmdir()
+
+    def kill_below_supervisor(self, number: int) -> None:
+        """`kill -9` of a process that its supervisor starts again."""
+        self._note("kill-process", number)
+        kill_children_of(self.members.running[number].pid)
 
     def collect(self, number: int) -> None:
         """A full collection, as `System.gc()` asks for."""

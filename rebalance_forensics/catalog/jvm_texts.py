@@ -17,7 +17,9 @@ _SIZE = r"\d{1,12}(?:[.,]\d)?[BKMG]"
 _HEAP = re.compile(rf"(?<!: )(?<![\d.,])({_SIZE})->({_SIZE})\(({_SIZE})\)")
 _HEAP_OF_G1 = re.compile(rf"\bHeap: ({_SIZE})\(({_SIZE})\)->({_SIZE})\(({_SIZE})\)")
 _HEAP_AT_MARK = re.compile(rf"\] ({_SIZE})\(({_SIZE})\), ")
-_TOOK = re.compile(r"[,)] ?(\d{1,6}[.,]\d{2,7}) secs\]")
+_TOOK = re.compile(r"[,)] ?(\d{1,6}[.,]\d{2,8}) secs\]")
+# A concurrent phase that ends meanwhile is printed into the middle of the collection, with a [Times: of its own.
+_BESIDE_THE_APPLICATION = re.compile(r"\[(?:GC |CMS-|ASCMS-)concurrent[^\]\n]*\]")
 _OPERATION = re.compile(r"\A ?\(?(CMS Initial Mark|CMS Final Remark|remark|cleanup)\b")
 
 
@@ -32,11 +34,10 @@ def collection(text: str) -> Fields:
     Phases beside the application (`[GC concurrent-mark-end, 10.1 secs]`) stop nobody.
     """
     # Without a cause (JDK 7 and before) the heap stands where the cause does now.
-    if text.startswith((" concurrent", "-")):
+    if text.startswith(" concurrent"):
         raise ValueError(text)
-    end = text.rfind("[Times: ")
     # The last duration is that of the whole: phases and generations stand before it. G1's own lines are in ms.
-    took = _TOOK.findall(text if end < 0 else text[:end])
+    took = _TOOK.findall(_BESIDE_THE_APPLICATION.sub("", text))
     stopped_ms = round(float(took[-1].replace(",", ".")) * 1000) if took else 0
     if stopped_ms < _SHORTEST_STOP:
         raise ValueError(text)
