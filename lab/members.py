@@ -89,9 +89,7 @@ class Members:
         main = ["LabConsumer", str(file), self.group.topic, str(self.group.batch_ms), str(listener)]
         log = self.folder(number) / "app.log"
         gc_log = f"-Xlog:gc*,safepoint:file={self.folder(number) / 'gc.log'}:time,uptime,level,tags"
-        command = java_command(
-            self._jars, self.group.heap, main, self.group.release, options=(gc_log, *self.group.jvm)
-        )
+        command = java_command(self._jars, self.group.heap, main, self.group.release, options=(gc_log, *self.group.jvm))
         environment = None
         if number in self.group.supervised:
             command, environment = supervised(client, command, self.folder(number))

@@ -148,18 +148,21 @@ def behind_end(
     links = behind_container(by_pod)
     if not by_host or (links and not any(e.why == "oom-kill" for e in by_host)):
         return links
-    by_memory = next((e for e in by_host if e.why == "oom-kill"), None)
-    first = by_memory or by_host[0]
-    who = f"{first.command} (pid {first.pid})" if first.pid else first.unit or "the process"
+    by_memory = [e for e in by_host if e.why == "oom-kill"]
+    # The kernel logs the cgroup in one line, the process and its memory in the next; systemd reports both afterwards.
+    first = max(by_memory or by_host[:1], key=lambda e: (e.by == "kernel", e.used_kib is not None))
+    used = f", {_memory(first.used_kib)} resident" if first.used_kib else ""
+    who = f"{first.command} (pid {first.pid}{used})" if first.pid else first.unit or "the process"
     who = who if surely else f"{who} on its host, and no line shows whose process that was"
-    if by_memory is not None:
-        killer = "The kernel" if first.by == "kernel" else "systemd reports that the kernel"
-        why = f"{killer} killed {who}: out of memory." if surely else f"Out of memory, the kernel killed {who}."
+    logged_by = "The kernel" if first.by == "kernel" else first.by
+    if by_memory:
+        killer = "The kernel" if first.by == "kernel" else f"{first.by} reports that the kernel"
+        where = " at the memory limit of its cgroup" if any(e.at_limit for e in by_memory) else ": out of memory"
+        why = f"{killer} killed {who}{where}." if surely else f"Out of memory, the kernel killed {who}."
         return (Link("oom-kill", why, 0.95 if surely else 0.6, (*by_host[:3], *by_pod[:1])),)
     if first.why == "exited":
-        return (Link("exited", f"systemd logged that {who} ended with status {first.signal}.", 0.9, by_host[:4]),)
+        return (Link("exited", f"{logged_by} logged that {who} ended with status {first.signal}.", 0.9, by_host[:4]),)
     what = "killed" if first.why == "killed" else "crashed"
-    logged_by = "The kernel" if first.by == "kernel" else "systemd"
     signal = f" by signal {first.signal}" if first.signal else f": {first.fault}" if first.fault else ""
     why = (
         f"{logged_by} logged that {who} was ended{signal}."
@@ -333,6 +336,10 @@ def heap_after(stop: ThreadsStopped | ProcessDied) -> str | None:
     if stop.size_kib >= _KIB_A_GIB:
         return f"{stop.after_kib / _KIB_A_GIB:.1f} of {stop.size_kib / _KIB_A_GIB:.1f} GiB"
     return f"{stop.after_kib >> 10:,} of {stop.size_kib >> 10:,} MiB"
+
+
+def _memory(kib: int) -> str:
+    return f"{kib / _KIB_A_GIB:.1f} GiB" if kib >= _KIB_A_GIB else f"{kib >> 10:,} MiB"
 
 
 def after_stop_of_threads(stop: ThreadsStopped) -> Advice:

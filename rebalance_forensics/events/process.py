@@ -169,7 +169,8 @@ class ProcessKilled(Event, frozen=True, kw_only=True):
     """The kernel or a supervisor ended a process, or saw it end; the process itself logs nothing of it.
 
     `signal` is what systemd prints as its status (`9/KILL`, `1/FAILURE`), others as a signal (`SIGKILL`) or exit code;
-    `fault` is the kernel's word for a crash.
+    `fault` is the kernel's word for a crash. `used_kib` of memory were resident as the OOM killer chose the process:
+    `at_limit` for its cgroup, otherwise for the whole host.
     """
 
     why: Literal["oom-kill", "killed", "crashed", "exited"]
@@ -179,6 +180,8 @@ class ProcessKilled(Event, frozen=True, kw_only=True):
     unit: str | None = None
     signal: str | None = None
     fault: str | None = None
+    used_kib: int | None = None
+    at_limit: bool = False
 
 
 class HostDisturbed(Event, frozen=True, kw_only=True):

@@ -172,6 +172,24 @@ def test_a_gc_log_without_a_stop_that_long_rules_a_collection_out_and_says_so(tm
 
 
 @pytest.mark.parametrize(
+    ("recorded", "log", "behind", "why"),
+    [
+        ("memory-limit", "dmesg.log", "oom-kill", "killed java (pid 19252, 204 MiB resident) at the memory limit"),
+        ("supervised-crash", "supervisord.log", "killed", "supervisord logged that payments-2 was ended by signal"),
+    ],
+)
+def test_the_kernel_or_a_supervisor_that_logs_an_end_is_behind_it_and_is_asked_for_where_it_is_missing(
+    tmp_path: Path, recorded: str, log: str, behind: str, why: str
+) -> None:
+    incident = the_incident(tmp_path / "all", recorded)
+    assert chain(incident) == [behind]
+    assert why in incident.root_causes[0].behind[0].why
+    alone = the_incident(tmp_path / "alone", recorded, without(log))
+    assert (chain(alone), alone.root_causes[0].confidence < incident.root_causes[0].confidence) == ([], True)
+    assert "on the host of client payments-2 (journalctl -o short-iso, dmesg -T)" in needs(alone)
+
+
+@pytest.mark.parametrize(
     ("where", "line"),
     [
         ("node-2", "Out of memory: Killed process 999 (postgres) total-vm:83886kB, anon-rss:41943kB, file-rss:0kB"),
