@@ -19,7 +19,7 @@ _HEAP_OF_G1 = re.compile(rf"\bHeap: ({_SIZE})\(({_SIZE})\)->({_SIZE})\(({_SIZE})
 _HEAP_AT_MARK = re.compile(rf"\] ({_SIZE})\(({_SIZE})\), ")
 _TOOK = re.compile(r"[,)] ?(\d{1,6}[.,]\d{2,8}) secs\]")
 # A concurrent phase that ends meanwhile is printed into the middle of the collection, with a [Times: of its own.
-_BESIDE_THE_APPLICATION = re.compile(r"\[(?:GC |CMS-|ASCMS-)concurrent[^\]\n]*\]")
+_BESIDE_THE_APPLICATION = re.compile(r"\[(?:GC |CMS-|ASCMS-)concurrent[^\[\]\n]{0,200}\]")
 _OPERATION = re.compile(r"\A ?\(?(CMS Initial Mark|CMS Final Remark|remark|cleanup)\b")
 
 
