@@ -136,7 +136,7 @@ def _look(
 def _read(run: Run, plan: ScanPlan, ahead: ReadAhead | None, done: Collection[str]) -> TaskMessages:
     messages = ahead.scanned(done, run.store, run.work) if ahead and done else []
     left = plan.without(done, run.engine.workers) if done else plan.reads
-    return [*messages, *run.engine.scan(Scan(plan=left, store=run.store, work=run.work))] if left.portions else messages
+    return [*messages, *run.engine.scan(Scan.of(left, run.store, run.work))] if left.portions else messages
 
 
 def _replaced(plan: ScanPlan, found: Changes) -> dict[str, int]:

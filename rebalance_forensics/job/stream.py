@@ -6,7 +6,6 @@ tables know another state of it) the run reads the log itself, so the tables nev
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from threading import Lock
@@ -28,7 +27,7 @@ from rebalance_forensics.pipeline.refusals import InputError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-CHECKPOINT = "_checkpoint"
+CHECKPOINT, OFFSETS = "_checkpoint", "_offsets"
 
 
 def follow(options: JobOptions, engine: OnSpark, run: Callable[[JobOptions, ReadAhead | None], None]) -> None:
@@ -50,7 +49,11 @@ def follow(options: JobOptions, engine: OnSpark, run: Callable[[JobOptions, Read
         events[0] += 1
 
     place = options.checkpoint or f"{store.hadoop_name}/{CHECKPOINT}/{quote(options.scope, safe='')}"
-    stream = log_stream(engine.session, options.inputs, options.reading, _known(store, options.scope))
+    offsets = f"{store.uri.rstrip('/')}/{OFFSETS}/{quote(options.scope, safe='')}"
+    stream = log_stream(
+        engine.session, options.inputs, options.reading, besides=options.output, offsets=offsets,
+        begin=_known(store, options.scope),
+    )  # fmt: skip
     try:
         writer = stream.writeStream.foreachBatch(on_batch).option("checkpointLocation", place)
         if options.stream == "continuous":
@@ -68,8 +71,8 @@ def follow(options: JobOptions, engine: OnSpark, run: Callable[[JobOptions, Read
         run(whole, None)
 
 
-def _known(store: Store, scope: str) -> str:
+def _known(store: Store, scope: str) -> dict[str, int]:
     # How far the tables know each file; a checkpoint counts more, where there is one.
     entries = read_ledger(edition_of(store), scope)
     sizes = {e.path.partition("!/")[0]: e.cells["etag"] for e in entries if e.cells["etag"]}
-    return json.dumps({path: int(etag.rpartition("-")[2]) for path, etag in sizes.items()})
+    return {path: int(etag.rpartition("-")[2]) for path, etag in sizes.items()}

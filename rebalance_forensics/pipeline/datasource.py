@@ -3,27 +3,39 @@
     spark.dataSource.register(RebalanceLogs)
 
 Options: `cluster`, `clusterPerDirectory`, `tz` and `patterns` (comma between several), `splitBytes`,
-`unpackRatio`. Rows are the typed events; nothing else of a log leaves the Python workers.
+`unpackRatio`; for a stream also `maxFilesPerTrigger` and `maxBytesPerTrigger` (Spark 4.2 or newer), and `offsets`, a
+directory or URI where it keeps how far each file is read, which stands in its checkpoint otherwise. Rows are the typed
+events; nothing else of a log leaves the Python workers.
 """
 
 from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Event, Lock
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
+try:
+    from pyspark.sql.streaming.datasource import (
+        ReadAllAvailable,
+        ReadMaxBytes,
+        ReadMaxFiles,
+        SupportsTriggerAvailableNow,
+    )
+except ImportError:  # before Spark 4.2 a batch has no limits
+    SupportsTriggerAvailableNow = object  # type: ignore[assignment,misc]
+
 from rebalance_forensics.pipeline import read_plan, schemas, stages
 from rebalance_forensics.pipeline.inputs.file_listing import list_inputs, refuse_missing_inputs
-from rebalance_forensics.pipeline.inputs.growing_logs import GrowingLogs, Offset, Part, looked_into, part_batch
+from rebalance_forensics.pipeline.inputs.growing_logs import GrowingLogs, Offset, Offsets, Part, looked_into, part_batch
 from rebalance_forensics.pipeline.inputs.sights import profiles_beside
 from rebalance_forensics.pipeline.inputs.stores import open_location
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules
@@ -42,8 +54,14 @@ if TYPE_CHECKING:
 _LOOK_S = 1
 
 
-def log_stream(session: SparkSession, inputs: Sequence[str], reading: AnalyzeOptions, begin: str = "{}") -> DataFrame:
-    """The rows of logs as they grow, with counts; `begin` says how far each file is known already."""
+def log_stream(
+    session: SparkSession, inputs: Sequence[str], reading: AnalyzeOptions, *, besides: str, offsets: str,
+    begin: Mapping[str, int],
+) -> DataFrame:  # fmt: skip
+    """The rows of logs as they grow, with counts, but of what lies below `besides`.
+
+    `begin` says how far each file is known, `offsets` where that is kept.
+    """
     session.dataSource.register(RebalanceLogs)
     zones = reading.zones
     asked = {
@@ -55,7 +73,9 @@ def log_stream(session: SparkSession, inputs: Sequence[str], reading: AnalyzeOpt
         "splitBytes": str(reading.split_bytes),
         "unpackRatio": str(reading.limits.ratio),
         "counts": "true",
-        "begin": begin,
+        "begin": Offsets(offsets).of(begin)["files"],
+        "offsets": offsets,
+        "besides": besides,
     }
     given = {name: value for name, value in asked.items() if value}
     return session.readStream.format(RebalanceLogs.name()).options(**given).load()
@@ -134,6 +154,10 @@ class _Asked:
     counts: bool
     """For the job: rows of counts too, and the end of each log again when it has grown."""
     begin: str
+    offsets: str | None
+    besides: str | None
+    most_files: int | None
+    most_bytes: int | None
 
     @classmethod
     def of(cls, given: dict[str, str]) -> _Asked:
@@ -153,7 +177,18 @@ class _Asked:
             ),
             counts=options.get("counts", "false") == "true",
             begin=options.get("begin", "{}"),
+            offsets=options.get("offsets"),
+            besides=options.get("besides"),
+            most_files=_limit(options, "maxFilesPerTrigger"),
+            most_bytes=_limit(options, "maxBytesPerTrigger"),
         )
+
+
+def _limit(options: Mapping[str, str], name: str) -> int | None:
+    text = options.get(name.lower())
+    if text is not None and not (text.isdigit() and int(text)):
+        raise InputError(f"rebalance_logs: {name} = {text!r} is no number above 0.")
+    return int(text) if text else None
 
 
 def _several(text: str | None) -> list[str]:
@@ -181,20 +216,36 @@ class LogReader(DataSourceReader):
         return _events(partition)
 
 
-class LogStream(DataSourceStreamReader):
+class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Follows logs: an offset says up to which byte each file was read."""
 
     def __init__(self, asked: _Asked) -> None:
         self._asked = asked
-        self._logs = GrowingLogs(asked.paths, asked.options, again=asked.counts)
+        offsets = Offsets(asked.offsets)
+        self._logs = GrowingLogs(asked.paths, asked.options, again=asked.counts, besides=asked.besides, offsets=offsets)
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
         """Nothing is read, or what the job's tables hold."""
         return {"files": self._asked.begin}
 
-    def latestOffset(self) -> Offset:  # type: ignore[override]  # noqa: N802 - the form that every Spark 4 knows
-        """How far each file goes now."""
-        return self._logs.offset()
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Batches end where the logs end now."""
+        self._logs.no_further()
+
+    def getDefaultReadLimit(self) -> Any:  # noqa: ANN401, N802 - Spark before 4.2 has no class for it
+        """How much a batch reads at most."""
+        if self._asked.most_files:
+            return ReadMaxFiles(self._asked.most_files)
+        return ReadMaxBytes(self._asked.most_bytes) if self._asked.most_bytes else ReadAllAvailable()
+
+    def latestOffset(self, start: Offset | None = None, limit: Any = None) -> Offset:  # noqa: ANN401, N802
+        """How far each file goes now, or as far as a batch may read; Spark before 4.2 gives neither start nor limit."""
+        files, size = self._asked.most_files, self._asked.most_bytes
+        if start is None and (files or size):
+            raise InputError("rebalance_logs: maxFilesPerTrigger and maxBytesPerTrigger need Spark 4.2 or newer.")
+        if start is None or isinstance(limit, ReadAllAvailable):
+            return self._logs.offset()
+        return self._logs.offset(start, files, size)
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         """What was added between two offsets, one partition a file; one for all that a packed archive holds."""
@@ -208,7 +259,8 @@ class LogStream(DataSourceStreamReader):
         return _events(partition)
 
     def commit(self, end: Offset) -> None:
-        """Spark's checkpoint is all there is to keep."""
+        """Spark's checkpoint knows it; only offsets that are kept beside it are let go."""
+        self._logs.offsets.forget(end)
 
 
 def _events(partition: InputPartition | None) -> Iterator[pa.RecordBatch]:

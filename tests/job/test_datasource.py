@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from rebalance_forensics.pipeline.datasource import LogStream, Portion, RebalanceLogs
+from rebalance_forensics.pipeline.refusals import InputError
 from tests.job.conftest import Run, rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-pytestmark = pytest.mark.spark
-
 
 @pytest.fixture
 def registered(spark: SparkSession) -> SparkSession:
-    from rebalance_forensics.pipeline.datasource import RebalanceLogs  # noqa: PLC0415 - Spark only where it is tested
-
     spark.dataSource.register(RebalanceLogs)
     return spark
 
@@ -42,11 +42,18 @@ def test_a_stream_reads_every_line_once(registered: SparkSession, logs: Path, tm
     text = live.read_bytes()
     cut = text.index(b"Stabilized group payments")
     seen: list[tuple[str, int, str]] = []
+    batches: list[int] = []
+
+    def on_batch(batch: DataFrame, _number: int) -> None:
+        found = [(row.path, row.byte_offset, row.event) for row in batch.collect()]
+        batches.append(len({path for path, _, _ in found}))
+        seen.extend(found)
 
     def follow() -> None:
-        stream = registered.readStream.format("rebalance_logs").load(str(logs)).writeStream
+        read = registered.readStream.format("rebalance_logs").option("maxFilesPerTrigger", 2)
+        stream = read.option("offsets", str(tmp_path / "offsets")).load(str(logs)).writeStream
         query = (
-            stream.foreachBatch(lambda batch, _: seen.extend((r.path, r.byte_offset, r.event) for r in batch.collect()))
+            stream.foreachBatch(on_batch)
             .option("checkpointLocation", str(tmp_path / "checkpoint"))
             .trigger(availableNow=True)
             .start()
@@ -61,3 +68,51 @@ def test_a_stream_reads_every_line_once(registered: SparkSession, logs: Path, tm
     whole = registered.read.format("rebalance_logs").load(str(logs))
     assert sorted(seen) == sorted((r.path, r.byte_offset, r.event) for r in whole.collect())
     assert 0 < first < len(seen)
+    assert batches == [2, 1, 1]
+    checkpoint = b"".join(path.read_bytes() for path in (tmp_path / "checkpoint" / "offsets").iterdir())
+    assert b"server.log" not in checkpoint
+
+
+def stream_of(logs: Path, **options: str) -> LogStream:
+    stream = RebalanceLogs({"path": str(logs), **options}).streamReader(None)
+    assert isinstance(stream, LogStream)
+    return stream
+
+
+def batches_of(stream: LogStream, start: dict[str, str]) -> Iterator[list[tuple[str, int]]]:
+    """The files of each batch up to the last, and their bytes."""
+    while (end := stream.latestOffset(start, stream.getDefaultReadLimit())) != start:
+        portions = [portion for portion in stream.partitions(start, end) if isinstance(portion, Portion)]
+        yield [(s.file.path, (s.end or s.file.size) - s.start) for portion in portions for s in portion.splits]
+        stream.commit(end)
+        start = end
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_batch_is_as_large_as_its_limit_and_no_file_is_left_behind(*, kept: bool, logs: Path, tmp_path: Path) -> None:
+    files = sorted((logs / "broker-1").iterdir())
+    for age, path in enumerate(reversed(files)):
+        os.utime(path, (age + 1_000_000, age + 1_000_000))
+    offsets = {"offsets": str(tmp_path / "offsets")} if kept else {}
+    oldest = [(f"broker-1/{path.name}", path.stat().st_size) for path in reversed(files)]
+    by_number = list(batches_of(stream_of(logs, maxFilesPerTrigger="2", **offsets), {"files": "{}"}))
+    assert by_number == [sorted(oldest[:2]), oldest[2:]]
+    # A file that is larger than the limit comes alone.
+    stream = stream_of(logs, maxBytesPerTrigger="10", **offsets)
+    assert list(batches_of(stream, stream.initialOffset())) == [[each] for each in oldest]
+    stream = stream_of(logs, **offsets)
+    start = stream.latestOffset()
+    files[0].write_bytes(files[0].read_bytes() + b"[2026-03-04 00:00:00,000] INFO one more line\n")
+    stream.prepareForTriggerAvailableNow()
+    files[1].write_bytes(files[1].read_bytes() + b"[2026-03-04 00:00:00,000] INFO another line\n")
+    assert list(batches_of(stream, start)) == [[(oldest[-1][0], 45)]]
+    assert (len(start["files"]) == 32) is kept
+
+
+def test_an_offset_that_is_missing_is_named(logs: Path, tmp_path: Path) -> None:
+    stream = stream_of(logs, offsets=str(tmp_path / "offsets"))
+    end = stream.latestOffset()
+    for path in (tmp_path / "offsets").iterdir():
+        path.unlink()
+    with pytest.raises(InputError, match="delete the checkpoint to read the logs from their beginning"):
+        stream.partitions(stream.initialOffset(), end)

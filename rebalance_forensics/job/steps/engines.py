@@ -53,7 +53,7 @@ class InProcess:
 
     def scan(self, scan: Scan) -> TaskMessages:
         """Read all portions."""
-        return self._reported(scan.bytes, partial(scan_task, scan), SCAN, "bytes")
+        return self._reported(scan.sizes, partial(scan_task, scan), SCAN, "bytes")
 
     def hours(self, table: LogTable, since: int, until: int) -> list[Hour]:
         """What a table of logs holds of each hour between two times."""
@@ -109,7 +109,7 @@ class OnSpark:
 
     def scan(self, scan: Scan) -> TaskMessages:
         """Read all portions."""
-        return self._reported(scan.bytes, partial(scan_task, scan), SCAN, "bytes")
+        return self._reported(scan.sizes, partial(scan_task, scan), SCAN, "bytes")
 
     def hours(self, table: LogTable, since: int, until: int) -> list[Hour]:
         """What a table of logs holds of each hour between two times."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 import pyarrow as pa
@@ -14,11 +17,13 @@ from rebalance_forensics.pipeline.inputs.file_listing import Listed, Listing, li
 from rebalance_forensics.pipeline.inputs.file_probe import Look, Looked, look_here, look_tasks
 from rebalance_forensics.pipeline.inputs.resumption import UNSETTLED_BYTES, grows, splits_of
 from rebalance_forensics.pipeline.inputs.sights import Sight, profiles_beside, read_as
-from rebalance_forensics.pipeline.inputs.stores import open_location
+from rebalance_forensics.pipeline.inputs.stores import Store, open_location
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import reading_of
 from rebalance_forensics.pipeline.read_split import Reading
+from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.schemas import Kind, Row, batch_of
+from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.sources.files.decompression import chunks_of, is_packed
 from rebalance_forensics.sources.files.places import Place, open_remote_with
 from rebalance_forensics.sources.files.walk import InputFile
@@ -26,11 +31,58 @@ from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.records.splits import Split
 
 Offset = dict[str, Any]
-"""How many bytes of each file are read, as JSON: what a checkpoint holds."""
+"""How many bytes of each file are read, as JSON or by the name of a file that says it: what a checkpoint holds."""
 PART = "Part"
 """The `event` of a row that describes a part; its payload is a Part."""
 # The last line of a log ends in here.
 _TAIL = 1 << 20
+# Spark may go back to the offsets of its last hundred batches.
+_KEPT_MS = 7 * DAY_MS
+
+
+class Offsets:
+    """Offsets as long as all paths are, or in a place of their own, where each is known by its hash."""
+
+    # Spark writes an offset twice a batch and hands it on five times: of 10,000 files it is 600 KB, its hash 44 bytes.
+
+    def __init__(self, place: str | None) -> None:
+        self._store = Store(place) if place else None
+
+    def of(self, ends: Mapping[str, int]) -> Offset:
+        """The offset that says how far each file is read."""
+        text = json.dumps(ends, sort_keys=True)
+        if self._store is None:
+            return {"files": text}
+        name = sha256(text.encode()).hexdigest()[:32]
+        if self._store.kind(name) != "file":
+            self._store.write(name, gzip.compress(text.encode(), mtime=0))
+        return {"files": name}
+
+    def ends(self, offset: Offset) -> dict[str, int]:
+        """How far each file is read."""
+        text = offset["files"]
+        if not text.startswith("{"):
+            if self._store is None:
+                raise InputError(
+                    f"the stream's checkpoint names its offset {text}; give the stream its offsets= again."
+                )
+            try:
+                text = gzip.decompress(self._store.read(text))
+            except FileNotFoundError as error:
+                raise InputError(
+                    f"{self._store.uri}/{text} is missing, by which the stream's checkpoint knows how far it read; "
+                    "delete the checkpoint to read the logs from their beginning."
+                ) from error
+        found: dict[str, int] = json.loads(text)
+        return found
+
+    def forget(self, latest: Offset) -> None:
+        """Delete those that are older than a week."""
+        too_old = int(time.time() * 1000) - _KEPT_MS
+        for file in self._store.files() if self._store else ():
+            if file.mtime_ms < too_old and file.path != latest["files"]:
+                assert self._store
+                self._store.delete(file.path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +114,8 @@ def _last_line_end(file: Listed) -> int:
     return start + tail.rfind(b"\n") + 1 if b"\n" in tail else 0
 
 
-def parts_between(start: Offset, end: Offset, *, again: bool) -> Iterator[Part]:
+def parts_between(before: Mapping[str, int], after: Mapping[str, int], *, again: bool) -> Iterator[Part]:
     """What was added; `again`: with the end of what was there, for its last record may continue. Who shrank is new."""
-    before: Mapping[str, int] = json.loads(start["files"])
-    after: Mapping[str, int] = json.loads(end["files"])
     for path, size in after.items():
         known = before.get(path, 0)
         if size != known:
@@ -92,9 +142,14 @@ class GrowingLogs:
 
     # `again`: the end of each log is read once more when it has grown, for its last record may not have been whole.
 
-    def __init__(self, paths: Sequence[str], options: AnalyzeOptions, *, again: bool) -> None:
+    def __init__(
+        self, paths: Sequence[str], options: AnalyzeOptions, *, again: bool, besides: str | None = None,
+        offsets: Offsets | None = None,
+    ) -> None:  # fmt: skip
         refuse_missing_inputs(paths)  # once: later on a log may be away for a moment, while it is rolled
-        self._paths, self._options, self._again = paths, options, again
+        self._paths, self._options, self._again, self._besides = paths, options, again, besides
+        self.offsets = offsets or Offsets(None)
+        self._target: list[Listed] | None = None
         self._seen: dict[str, tuple[str, Looked]] = {}
         self._ends: dict[str, tuple[str, int]] = {}
 
@@ -103,11 +158,36 @@ class GrowingLogs:
         """How lines become rows."""
         return reading_of(self._options)
 
-    def offset(self) -> Offset:
-        """How far each log goes now: up to the end of its last whole line, where records are read once only."""
-        files = list_inputs(self._paths).files
+    def no_further(self) -> None:
+        """Let offsets end where the logs end now."""
+        self._target = self._listing().files
+
+    def offset(
+        self, start: Offset | None = None, most_files: int | None = None, most_bytes: int | None = None
+    ) -> Offset:
+        """How far each log goes now: up to the end of its last whole line, where records are read once only.
+
+        With a limit, the oldest files that are new since `start`; a file that is larger than the limit comes alone.
+        """
+        files = self._listing().files if self._target is None else self._target
         ends = {file.path: file.size if self._again else self._end_of(file) for file in files}
-        return {"files": json.dumps(ends, sort_keys=True)}
+        if start is None or (most_files is None and most_bytes is None):
+            return self.offsets.of(ends)
+        before, read, size = self.offsets.ends(start), 0, 0
+        for file in sorted(files, key=lambda file: (file.mtime_ms, file.path)):
+            known, end = before.get(file.path, 0), ends[file.path]
+            more = end - known if end >= known else end
+            fits = (most_files is None or read < most_files) and (most_bytes is None or size + more <= most_bytes)
+            if end == known or fits or not read:
+                read, size = read + (end != known), size + more
+            elif known:
+                ends[file.path] = known
+            else:
+                del ends[file.path]
+        return self.offsets.of(ends)
+
+    def _listing(self) -> Listing:
+        return list_inputs(self._paths, besides=self._besides)
 
     def _end_of(self, file: Listed) -> int:
         etag, end = self._ends.get(file.path, ("", 0))
@@ -118,9 +198,10 @@ class GrowingLogs:
 
     def added(self, start: Offset, end: Offset) -> Iterator[Added]:
         """What came between two offsets, by log; together what lies in one packed archive."""
-        parts = {part.path: part for part in parts_between(start, end, again=self._again)}
+        between = parts_between(self.offsets.ends(start), self.offsets.ends(end), again=self._again)
+        parts = {part.path: part for part in between}
         together: dict[str, Added] = {}
-        sights = self._beside(list_inputs(self._paths), parts)
+        sights = self._beside(self._listing(), parts) if parts else []
         profiles = profiles_beside(sights, self._options.zones)
         for sight in sights:
             file, profile = sight.file, profiles[sight.file.path]
