@@ -43,7 +43,7 @@ class GrouplessClientReported(Event, frozen=True, kw_only=True):
 
 
 class ClusterReported(Event, frozen=True, kw_only=True):
-    """Says "Cluster ID: …": which cluster a client is connected to."""
+    """Says "Cluster ID: …": which cluster a client is connected to, or a broker or controller belongs to."""
 
     cluster_id: str
 
@@ -78,6 +78,7 @@ class BrokerStarted(Event, frozen=True, kw_only=True):
     broker: int | None = None
     brokers: tuple[int, ...] = ()
     phase: Literal["starting", "started"] = "started"
+    cluster_id: str | None = None
 
 
 class BrokerStopped(Event, frozen=True, kw_only=True):

@@ -271,12 +271,14 @@ _FIRST_REGISTRATION = "No previous registration found"
 # Logs of another cluster in the same directory show by what happens once in a cluster: a partition of
 # __consumer_offsets is created once on a broker, a leader is elected for it once with each epoch, a broker registers
 # for the first time once (KRaft). And a broker is one process: two that have its id and write at the same time are two
-# brokers. Cluster ids do not always differ: all clusters made after Kafka's Docker examples share one.
+# brokers. Brokers print the id of their cluster when they start; it does not always differ: all clusters made after
+# Kafka's Docker examples have the same.
 class _BrokerLog:
     """The broker that one file is of, and the events in it that happen once in a cluster."""
 
     def __init__(self) -> None:
         self.ids: Counter[int] = Counter()
+        self.clusters: set[str] = set()
         self.once: dict[tuple[object, ...], int] = {}
         """The times of events that happen once in the life of a cluster."""
         self.components: set[str] = set()
@@ -289,6 +291,8 @@ class _BrokerLog:
             self.ids[speaker.broker] += 1
         if speaker.component is not None:
             self.components.add(speaker.component)
+        if isinstance(event, ev.ClusterReported | ev.BrokerStarted) and event.cluster_id is not None:
+            self.clusters.add(event.cluster_id)
         if event.at is None:
             return
         self.times.append(event.at)
@@ -303,6 +307,8 @@ class _BrokerLog:
 
     def is_of_another_cluster(self, other: _BrokerLog) -> bool:
         """True where both cannot be of one cluster; neither is a copy of the other."""
+        if self.clusters and other.clusters and self.clusters.isdisjoint(other.clusters):
+            return True
         # Times that differ by a zone are of one event, logged by two clocks.
         apart = (abs(at - other.once[what]) % QUARTER_HOUR_MS for what, at in self.once.items() if what in other.once)
         if any(SECOND_MS < ms < QUARTER_HOUR_MS - SECOND_MS for ms in apart):
@@ -378,19 +384,25 @@ class BrokerLogs:
 
     def foreign_to(self, own: Sequence[Event]) -> frozenset[str]:
         """The files of brokers outside a group's cluster, by the group's own lines."""
-        # Of two brokers with one id the group's is the one that logs it, else the one whose log lies nearer to those
-        # that do, else the one that ran at the time.
-        if not self._rivals:
-            return frozenset()
+        # Its clients print the id of its cluster. Of two brokers with one id the group's is the one that logs it, else
+        # the one whose log lies nearer to those that do, else the one that ran at the time.
         of_group = [event for event in own if event.group is not None]
         places = {place_of(event) for event in of_group}
+        ids = {event.cluster_id for event in of_group if isinstance(event, ev.ClusterReported)}
+        of_others = frozenset(
+            place[0]
+            for place, log in self._logs.items()
+            if ids and log.clusters and place not in places and ids.isdisjoint(log.clusters)
+        )
+        if not self._rivals:
+            return of_others
         times = [event.at for event in of_group if event.at is not None]
         files = {place[0] for place in places}
 
         def nearness(place: Place) -> tuple[bool, int, int, int]:
             return place in places, *_nearness(place[0], files), self._logs[place].overlap_ms(times)
 
-        return frozenset(
+        return of_others.union(
             place[0]
             for place, rivals in self._rivals.items()
             if place not in places and any(nearness(rival) > nearness(place) for rival in rivals)

@@ -1,6 +1,27 @@
 from __future__ import annotations
 
+import pytest
+
+from rebalance_forensics import events as ev
+from tests.diagnosis.logs import Logs
 from tests.story import Story
+
+OWN, OTHER = "MkU3OEVBNTcwNTJENDM2Qk", "5L6g3nShT-eMCtK--X86sw"
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "Cluster ID = {}",
+        "[QuorumController id=9] Creating new QuorumController with clusterId {}.",
+        "[BrokerLifecycleManager id=9] Incarnation 0IDFaxjkRfqaqgstv1yELg of broker 9 in cluster {} is now STARTING.",
+    ],
+)
+def test_a_broker_of_another_cluster_than_that_of_the_groups_clients_disturbs_nobody(start: str) -> None:
+    for cluster in (OWN, OTHER):
+        logs = Logs().consumer(0, f"Cluster ID: {OWN}").consumer(1, "(Re-)joining group")
+        logs.broker(10, start.format(cluster), "broker-9").broker(11, "[KafkaServer id=9] started", "broker-9")
+        assert logs.timeline().shows_any((ev.BrokerStarted,)) == (cluster == OWN)
 
 
 def test_the_broker_that_speaks_for_the_group_coordinates_it() -> None:
