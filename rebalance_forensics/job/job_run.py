@@ -115,7 +115,7 @@ def _run(run: Run, ahead: ReadAhead | None) -> tuple[Outcome, Edition]:
         days, outcome = _explain(run, scanned)
     outcome.errors, outcome.notes = (
         [*scanned.errors, *outcome.errors],
-        [*scanned.losses.notes, *_output_among_inputs(run.options)],
+        [*scanned.losses.notes, *_notes(run)],
     )
     with stage(WRITE):
         _write_findings(run, outcome)
@@ -189,7 +189,14 @@ def _explain(run: Run, scanned: Scanned) -> tuple[Days, Outcome]:
                 run.store.delete(msgspec.json.decode(text, type=layout.DataFile).path)
 
 
-def _output_among_inputs(options: JobOptions) -> Iterator[str]:
+def _notes(run: Run) -> Iterator[str]:
+    options, covered = run.options, run.interval.since
+    if options.since is None and options.until is None and covered > run.started_ms:
+        yield (
+            f"the tables cover the time up to {time_text(covered)}, but it is {time_text(run.started_ms)} by the clock "
+            "of this host; unless a run was asked for days to come, the clock of the last one is ahead: set both. "
+            "Nothing is left out."
+        )
     for given in options.inputs:
         if not options.columns and lies_within(options.output, given):
             yield f"--output {options.output} lies within --input {given}; what stands there is not read as logs."
@@ -201,6 +208,9 @@ def interval_of(options: JobOptions, before: Coverage) -> Interval:
     until = options.until if options.until is not None else now_ms()
     if since is None:
         raise InputError("--since is missing and the tables cover nothing yet; say from when to read.")
+    if options.since is None and options.until is None:
+        # The last run may have been on a host whose clock is ahead.
+        until = max(until, since + 1)
     _refuse_backwards(since, until)
     return Interval(since, until)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.job import main
+from rebalance_forensics.job import job_run, main
 from rebalance_forensics.sources.files.decompression import chunks_of
 from rebalance_forensics.sources.files.places import Place
 from rebalance_forensics.sources.records import record_reader
@@ -203,3 +203,19 @@ def test_what_an_earlier_run_wrote_and_somebody_damaged_is_named(job: Job, tmp_p
     assert code == REFUSED
     assert "cannot be read: " in said
     assert len(said.splitlines()) == 1
+
+
+def test_a_host_whose_clock_is_an_hour_behind_goes_on_and_is_named(
+    run: Run, job: Job, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    late = max((logs / "broker-1").iterdir())
+    text = late.read_text()
+    late.unlink()
+    run("2026-03-01", "2026-03-04")
+    late.write_text(text)
+    monkeypatch.setattr(job_run, "now_ms", lambda: 1_772_578_800_000)  # 2026-03-03T23:00:00Z
+    assert main(["--engine", "local", "--input", str(logs), "--output", str(tmp_path / "tables")]) == OK
+    said = capsys.readouterr().err
+    assert "cover the time up to 2026-03-04T00:00:00Z, but it is 2026-03-03T23:00:00Z by the clock of this host" in said
+    assert job(output=str(tmp_path / "at-once"))[0] == OK
+    assert rows(tmp_path / "tables") == rows(tmp_path / "at-once")

@@ -27,11 +27,11 @@ from rebalance_forensics.job.lake.leases import (
 )
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.process.identity import Process
-from rebalance_forensics.records import MINUTE_MS
+from rebalance_forensics.records import DAY_MS
 from tests.job.s3_server import serving, settings
 
 LASTS_MS = 60_000
-SKEW = 5 * MINUTE_MS
+SKEW = DAY_MS
 """Wall clocks of two machines may be as far apart."""
 
 

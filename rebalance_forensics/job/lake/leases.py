@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from rebalance_forensics.pipeline.inputs.stores import ALIASES, Store, s3_settings
 from rebalance_forensics.process.identity import Process
-from rebalance_forensics.records import MINUTE_MS
+from rebalance_forensics.records import DAY_MS
 
 LEASES = "_leases"
 _SUFFIX = ".lease"
@@ -295,9 +295,10 @@ class Watch:
         return record if record.holder and not self._is_over(record, record.holder) else None
 
     def _is_over(self, record: Record, holder: Process) -> bool:
-        # True if the holder died or let the lease expire; wall clocks of two machines may be minutes apart.
+        # True if the holder died or let the lease expire. Wall clocks of two machines may be hours apart, where the
+        # hardware's is taken for local time: only what ended a day ago is over without a look at whether it changes.
         unchanged_ms = self._clock.steady_ms() - self._seen_ms
-        by_the_clock = record.ends_ms and self._clock.wall_ms() >= record.ends_ms + 5 * MINUTE_MS
+        by_the_clock = record.ends_ms and self._clock.wall_ms() >= record.ends_ms + DAY_MS
         over = unchanged_ms >= record.lasts_ms or by_the_clock or record.change in _left_behind
         return bool(over or self._gone(holder))
 

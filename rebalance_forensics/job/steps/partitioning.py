@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -70,20 +71,21 @@ class Deal:
 def deal_task(deal: Deal, task: int) -> Iterator[pa.RecordBatch]:
     """The events of some files, each once for every date that needs it."""
     before = LinesBefore(deal.lines_of_splits)
+    windows = np.array([deal.days.window(day) for day in deal.days.written], np.int64).reshape(-1, 2).T
     for path in deal.portions[task]:
         known = partition_of(path)
         read = (
             partial(_of_table, cluster=known[2], forgotten=deal.forgotten) if known else partial(_fresh, before, deal)
         )
         for batch in batches_of(deal.store, path):
-            events = read(batch)
-            # A batch is of few dates, and a first run may write hundreds.
-            times = events["ts"].cast(pa.int64())
-            first, last = pc.min(times).as_py(), pc.max(times).as_py()
-            for day in deal.days.written if first is not None else ():
-                since, until = deal.days.window(day)
-                if since <= last and first < until:
-                    yield from _for_day(events, day, deal)
+            events = read(batch).sort_by("ts")
+            for kind, wanted in ((Kind.EVENT, pc.is_valid), (Kind.SHARED, pc.is_null)):
+                of_kind = events.filter(wanted(events["group"]))
+                # In order, what a date sees of a batch is a slice: a first run may write hundreds of dates.
+                begins, ends = np.searchsorted(of_kind["ts"].cast(pa.int64()).to_numpy(), windows)
+                for day, begin, end in zip(deal.days.written, begins.tolist(), ends.tolist(), strict=True):
+                    if begin < end:
+                        yield from _for_day(of_kind.slice(begin, end - begin), day, kind, deal)
 
 
 def _of_table(batch: pa.RecordBatch, *, cluster: str, forgotten: Mapping[str, int]) -> pa.Table:
@@ -112,16 +114,13 @@ def _fresh(before: LinesBefore, deal: Deal, batch: pa.RecordBatch) -> pa.Table:
     return table.set_column(SCANNED.get_field_index("line"), "line", pa.array(lines, pa.int64()))
 
 
-def _for_day(events: pa.Table, day: int, deal: Deal) -> Iterator[pa.RecordBatch]:
-    # What an investigation of this date sees of them; events without a group go to every shard.
-    since, until = (pa.scalar(edge, pa.timestamp("us", tz="UTC")) for edge in deal.days.window(day))
-    seen = events.filter(pc.and_(pc.greater_equal(events["ts"], since), pc.less(events["ts"], until)))
-    shared, grouped = seen.filter(pc.is_null(seen["group"])), seen.filter(pc.is_valid(seen["group"]))
-    if grouped.num_rows:
-        yield from _dealt(grouped, day, Kind.EVENT, _shards(grouped, day, deal.shards))
-    if shared.num_rows:
-        for shard in deal.shards if day in deal.days.investigated else deal.shards[:1]:
-            yield from _dealt(shared, day, Kind.SHARED, [shard] * shared.num_rows)
+def _for_day(seen: pa.Table, day: int, kind: Kind, deal: Deal) -> Iterator[pa.RecordBatch]:
+    # What an investigation of this date sees; events without a group go to every shard.
+    if kind == Kind.EVENT:
+        yield from _dealt(seen, day, kind, _shards(seen, day, deal.shards))
+        return
+    for shard in deal.shards if day in deal.days.investigated else deal.shards[:1]:
+        yield from _dealt(seen, day, kind, [shard] * seen.num_rows)
 
 
 def _shards(grouped: pa.Table, day: int, keys: tuple[int, ...]) -> list[int]:
