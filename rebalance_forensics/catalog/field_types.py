@@ -58,7 +58,7 @@ _CLIENTS_OWN = re.compile(
     r"|(?<!PHP )Fatal (?:consumer )?error"
     r"|Offset ?[Cc]ommit|commit attempt|Consumer commit error|committing message\b|Failed to (?:join|sync) group"
     r"|(?:join|sync)Group failed|leave group failed|group coordinator|joining group|FindCoordinator|querying for"
-    r"|[Aa]uto[- ](?:offset )?commit|committing offsets|lost ownership of"
+    r"|[Aa]uto[- ](?:offset )?commit|committing offsets|lost ownership of|\[(?:Consumer|Runner|Connection)\]"
 )
 HIDDEN = "***"
 _MARKS = frozenset("*#\u2022\u2588")

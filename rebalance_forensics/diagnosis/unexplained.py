@@ -10,6 +10,7 @@ from heapq import merge
 from itertools import chain, groupby, pairwise
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
@@ -269,7 +270,7 @@ def _rebalances(timeline: Timeline, assigned: Container[str]) -> Iterator[Hypoth
             found[-1].append(rebalance)
         else:
             found.append([rebalance])
-    return (_unexplained(timeline, rebalances) for rebalances in found)
+    return (_with_listeners(timeline, _unexplained(timeline, rs), rs[0].started_at, rs[-1].ended_at()) for rs in found)
 
 
 def _unnumbered(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
@@ -279,7 +280,24 @@ def _unnumbered(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothe
         if not _within(drafts, time_of(notices[0]), session):
             led = [e for h in _led(timeline) for e in h.because if time_of(e) >= time_of(notices[0])]
             words = _led_in_words(timeline, led[-1]) if led else _unnumbered_in_words(notices)
-            yield _hypothesis_of_group(timeline, notices, words)
+            unexplained = _hypothesis_of_group(timeline, notices, words)
+            yield _with_listeners(timeline, unexplained, time_of(notices[0]), time_of(notices[-1]))
+
+
+def _with_listeners(timeline: Timeline, rebalance: Hypothesis, begin: int, end: int) -> Hypothesis:
+    """An unexplained rebalance and the rebalance listeners that failed in it, which is a fault whatever began it."""
+    # A member learns that the group rebalances within a heartbeat interval and calls its listener before it rejoins.
+    failed = timeline.own.of_type(ev.ListenerFailed).between(begin - HEARTBEAT_MS, end + HEARTBEAT_MS)
+    if not failed:
+        return rebalance
+    speaker = timeline.participants.of_speaker(failed[0])
+    who = "A member" if speaker is None else speaker.name
+    return replace(
+        rebalance,
+        because=(*rebalance.because, *failed),
+        severity="warning" if rebalance.severity == "info" else rebalance.severity,
+        narrative=f"{rebalance.narrative} {who} {_listeners_in_words(failed)}",
+    )
 
 
 def _hypothesis_of_group(timeline: Timeline, lines: Sequence[Event], narrative: str) -> Hypothesis:
@@ -649,8 +667,8 @@ def _listeners_in_words(events: Sequence[Event]) -> str:
     during = list(dict.fromkeys(e.during for e in events if isinstance(e, ev.ListenerFailed) and e.during))
     where = f" ({', '.join(during)})" if during else ""
     return (
-        f"was in a rebalance when its application's rebalance listener failed{where}: poll() then throws that "
-        "exception, and what the listener had to commit or clean up may be left undone."
+        f"was in a rebalance when its application's rebalance listener failed{where}: a Java client's poll() throws "
+        "that exception, and what the listener had to commit or clean up may be left undone."
     )
 
 

@@ -116,9 +116,12 @@ class Generations:
                 slot = self._slot(n, event)
                 slot.computed = slot.computed or event
                 self._led_by_speaker(slot, event)
-            case ev.GroupEmptied(generation=n) if n is not None:
-                self._slot(n, event).emptied = event
-                self.unfinished.clear()
+            case ev.GroupEmptied():
+                # Until 0.10.0 the line has the number of the generation before, and so does the one that began it.
+                began = next((e.generation + 1 for e in self.unfinished if e.generation is not None), None)
+                if (number := began if event.generation is None else event.generation) is not None:
+                    self._slot(number, event).emptied = event
+                    self.unfinished.clear()
             case ev.AssignmentNotStored(generation=n) if n is not None:
                 self._slot(n, event).not_stored = event
             case ev.StreamsParticipants():

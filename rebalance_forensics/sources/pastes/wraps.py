@@ -34,7 +34,7 @@ _HEADINGS = ("Group member (", "group coordinator (")
 # A class from its first letter on: one that was broken inside its name begins with another.
 _WHOLE_CLASS = re.compile(r"(?:org|com|io|net|kafka|scala|akka|reactor|javax)\.")
 _ANNOUNCES = re.compile(r"(?:[:=,(\[{]|(?:^|\s)(?:due to|by|cause|caused|error|from|of|threw|to|was|with))\s*\Z")
-_NEVER_BROKEN = ("\t", "at ", "    at ", "Caused by: ", "java.")
+_NEVER_BROKEN = ("\t", "at ", "    at ", "Caused by: ", "java.", "Traceback (most recent call last)", '  File "')
 
 
 class Width(Struct, frozen=True):
