@@ -41,6 +41,9 @@ _WITHOUT_NAME = re.compile(
 _OF_A_CONTAINER = re.compile(r"kubepods|/docker/|(?:^|/)(?:docker|cri-containerd|crio|libpod)-|/lxc")
 
 
+_ID = re.compile(r"[0-9a-f]{12,64}")
+
+
 class Link(Struct, frozen=True, gc=False):
     """One thing behind a cause, nearest first: what kind, why as a sentence, and the lines that show it."""
 
@@ -185,7 +188,8 @@ def behind_container(reports: Sequence[ContainerReported]) -> tuple[Link, ...]:
     first = ending[0]
     lines = [e for e in ending if e.what == first.what]
     who = f"ontainer {first.container} of {first.name}" if first.container not in (None, first.name) else ""
-    begin, who = (f"C{who}", f"c{who}") if who else (first.name, first.name)
+    name = f"container {first.name[:12]}" if _ID.fullmatch(first.name) else first.name
+    begin, who = (f"C{who}", f"c{who}") if who else (name[0].upper() + name[1:] if name != first.name else name, name)
     code = next((e.exit_code for e in ending if e.exit_code is not None), None)
     exited = f" (exit code {code})" if code is not None else ""
     detail = (first.detail or "").rstrip(".")

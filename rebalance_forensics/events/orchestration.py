@@ -8,9 +8,10 @@ from rebalance_forensics.events.base import Event
 
 
 class ContainerReported(Event, frozen=True, kw_only=True):
-    """What was done to a container or a pod, or seen there. `name` is the pod's, of Docker the container's.
+    """What was done to a container or a pod, or seen there.
 
-    For a container of Compose, `namespace` is its project.
+    `name` is the pod's, of Docker the container's, of containerd its id. For a container of Compose, `namespace` is its
+    project.
     `what` is `ended` with its exit code, `stopping` on request, `signalled`, `oom-kill` at its memory limit,
     `probe-failed`, `killed-by-probe`, `evicted` or `preempted` with the reason in `detail`, `running` since the time of
     the line, `back-off` before the next restart, or `not-pulled` where its image cannot be had.
@@ -31,6 +32,8 @@ class ContainerReported(Event, frozen=True, kw_only=True):
     """What its node was low on as it was evicted: memory, ephemeral-storage."""
     detail: str | None = None
     count: int = 1
+    task: str | None = None
+    """Which process of the container ended, where containerd names it: the container itself, or what `exec` started."""
 
 
 class ScalingReported(Event, frozen=True, kw_only=True):

@@ -10,6 +10,7 @@ from itertools import chain
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import by_time_then_origin, time_of
+from rebalance_forensics.timeline.identity.own_process import container_ids
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, sets_by_key
 
@@ -29,6 +30,7 @@ _SIDECARS = frozenset(
     """.split()  # noqa: SIM905 - names read best as words
 )
 _ORDINAL = re.compile(r"-\d+$")
+_ID, _SHORT_ID = re.compile(r"[0-9a-f]{12,64}"), 12
 _APPLICATION = ("app", "application")
 _OF_STATUS = ("running", "ended", "oom-kill")
 
@@ -100,6 +102,12 @@ class Orchestration:
             if self._is_of_docker(name) and name.startswith((f"{project}-", f"{project}_"))
         )
 
+    @cached_property
+    def _by_id(self) -> Mapping[str, set[str]]:
+        # containerd knows containers by their ids, which kubelets and Docker put into the paths of their logs; the host
+        # of a container of Docker is called by the first twelve characters.
+        return sets_by_key((name[:_SHORT_ID], name) for name in self.of_pod if _ID.fullmatch(name))
+
     def _is_of_docker(self, name: str) -> bool:
         return any(e.container == name or e.what == "signalled" for e in self.of_pod.get(name, ()))
 
@@ -109,6 +117,8 @@ class Orchestration:
         found = names & self._pods
         unique = (pod for name in names for pod in _unique_names_in(name))
         found |= {pod for pod in unique if pod in self._pods or workload_of(pod) in self._replica_sets}
+        if self._by_id:
+            found |= set().union(*(self._by_id.get(known[:_SHORT_ID], ()) for known in container_ids(participant)))
         if not found:
             services = [self._by_service[host] for host in participant.hosts if host in self._by_service]
             found = {next(iter(named)) for named in services if len(named) == 1}
@@ -131,6 +141,8 @@ class Orchestration:
     def is_of_application(self, report: ev.ContainerReported, names: Collection[str] = ()) -> bool:
         """True for a report of a whole pod, or of the container that is known to be the application."""
         pod, container = report.name, report.container
+        if report.task not in (None, pod):
+            return False  # a probe or a shell that `exec` started
         if container is None:
             # Events do not name the container whose probe failed.
             all_named = {e.container for e in self.of_pod.get(pod, ()) if e.container is not None}

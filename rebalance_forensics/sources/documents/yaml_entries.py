@@ -1,4 +1,4 @@
-"""YAML: Google Cloud's log entries, documents one after another; events and pods of Kubernetes, in a list or alone."""
+"""YAML: Google Cloud's log entries, documents one after another; what Kubernetes says of objects, listed or alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rebalance_forensics.sources.envelopes.base import Line, Placed
 from rebalance_forensics.sources.lines.text import lines_of
 
 _BEGINS = re.compile(r"(?:---\n)?(?:[a-zA-Z]+:[^\n]*\n|[ -][^\n]*\n)*?(?:textPayload|jsonPayload):")
-_OF_KUBERNETES = re.compile(r"(?:---\n)?apiVersion: (?:v1|events\.k8s\.io/v1)\n")
+_OF_KUBERNETES = re.compile(r"(?:---\n)?apiVersion: (?:v1|events\.k8s\.io/v1|autoscaling/v[12])\n")
 _OF_A_LIST = frozenset(("apiVersion", "kind", "metadata", "items"))
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 

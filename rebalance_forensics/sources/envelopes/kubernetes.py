@@ -24,7 +24,7 @@ _LAST = (
 )  # fmt: skip
 _FIRST = ("firstTimestamp", "first_timestamp", "timestamp.first_occurrence", "deprecatedFirstTimestamp", "eventTime")
 _COUNT = ("series.count", "count", "deprecatedCount")
-_MARK = re.compile(r'"(?:involvedObject|regarding|involved_object|containerStatuses|OOMKilled|Actor)"')
+_MARK = re.compile(r'"(?:involvedObject|regarding|involved_object|containerStatuses|OOMKilled|Actor|lastScaleTime)"')
 _PART = re.compile(r"spec\.(?:containers|initContainers)\{([\w.-]+)\}")
 # Docker's zero time: the container never ended, or never ran.
 _NEVER = "0001-01-01"
@@ -33,7 +33,11 @@ _NEVER = "0001-01-01"
 def is_state(value: object) -> bool:
     """True for an event or a pod of Kubernetes, an event or a container of Docker."""
     return isinstance(value, Mapping) and (
-        _event_in(value, 1) is not None or _is_pod(value) or _is_container(value) or _is_docker_event(value)
+        _event_in(value, 1) is not None
+        or _is_pod(value)
+        or _is_container(value)
+        or _is_docker_event(value)
+        or _is_autoscaler(value)
     )
 
 
@@ -47,7 +51,12 @@ def objects(line: Line) -> Sequence[Line] | None:
     event = _event_in(fields, _DEEPEST)
     if event is not None:
         return tuple(_of_event(line, event))
-    for is_kind, lines_of in ((_is_pod, _of_pod), (_is_container, _of_container), (_is_docker_event, _of_docker_event)):
+    for is_kind, lines_of in (
+        (_is_pod, _of_pod),
+        (_is_container, _of_container),
+        (_is_docker_event, _of_docker_event),
+        (_is_autoscaler, _of_autoscaler),
+    ):
         if is_kind(fields):
             return tuple(lines_of(line, fields))
     return None
@@ -72,6 +81,11 @@ def _is_container(value: Fields) -> bool:
 
 def _is_docker_event(value: Fields) -> bool:
     return value.get("Type") == "container" and isinstance(value.get("Actor"), Mapping) and "Action" in value
+
+
+def _is_autoscaler(value: Fields) -> bool:
+    status = value.get("status")
+    return value.get("kind") == "HorizontalPodAutoscaler" and isinstance(status, Mapping) and "lastScaleTime" in status
 
 
 def written(
@@ -200,6 +214,23 @@ def _of_docker_event(line: Line, event: Fields) -> Iterator[Line]:
         yield _docker_event(line, str(event.get("Action")), attributes, at)
 
 
+def _of_autoscaler(line: Line, autoscaler: Fields) -> Iterator[Line]:
+    """What an autoscaler did last: its status has the size that it set, and when."""
+    target = first_text(autoscaler, ("spec.scaleTargetRef.name",))
+    size = first_text(autoscaler, ("status.desiredReplicas",))
+    name, namespace = (first_text(autoscaler, (f"metadata.{key}",)) for key in ("name", "namespace"))
+    text = written(
+        "Normal",
+        "LastScale",
+        f"horizontalpodautoscaler/{name}",
+        f"{target} was scaled to {size} replicas",
+        namespace=namespace,
+    )
+    yield replace(
+        line, text=text, fields=None, at=instant(first_text(autoscaler, ("status.lastScaleTime",))), host=None
+    )
+
+
 # `docker events`: time, "container", what happened, the container's id, its attributes in parentheses.
 _DOCKER_ROW = re.compile(
     r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) container (?P<action>[a-z_]+(?:: [a-z]+)?) "
@@ -230,6 +261,29 @@ def _docker_event(line: Line, action: str, attributes: Fields, at: EpochMs | Non
         case "oom":
             return _of_docker(line, "OOMKilled", name, f"Container {name} ran out of memory", at, attributes)
     return _of_docker(line, "Docker", name, action, at, attributes)
+
+
+# `ctr events`: time, namespace, topic, the event itself.
+_CONTAINERD_ROW = re.compile(
+    r"(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [+-]\d{4}) [A-Z]{3,5} [\w.-]{1,64} (?P<topic>/[a-z]+/[a-z-]+) "
+    r"(?P<event>\{.*\})\s*\Z"
+)
+
+
+def containerd_row(line: Line) -> Sequence[Line] | None:
+    """A line that containerd's `ctr events` prints, or nerdctl's; its containers have ids alone."""
+    match = _CONTAINERD_ROW.match(line.text) if line.fields is None else None
+    event = object_of(match["event"]) if match is not None else None
+    if match is None or event is None:
+        return None
+    name, at = str(event.get("container_id", event.get("id"))), instant(match["time"])
+    match match["topic"], event.get("id", name) == name:
+        case "/tasks/exit", True:  # what `exec` started, a probe for one, ends under an id of its own
+            message = ended_container(name, str(event.get("exit_status", 0)), None)
+            return (_of_docker(line, "Terminated", name, message, at),)
+        case "/tasks/oom", _:
+            return (_of_docker(line, "OOMKilled", name, f"Container {name} ran out of memory", at),)
+    return (_of_docker(line, "Containerd", name, match["topic"], at),)
 
 
 _SPAN = r"(?:\d+[smhdy])+"

@@ -106,12 +106,16 @@ def has_pid(participant: Participant, pid: int | None, *, of_the_kernel: bool = 
 
 def may_run_in(participant: Participant, cgroups: Iterable[str]) -> bool:
     """False for the cgroup of a container where the member's log shows none, or another."""
-    names = (*participant.files, *participant.hosts)
-    own = {found for name in names for found in _ID_OF_A_CONTAINER.findall(name) if not found.isdigit()}
-    if own:
+    if own := container_ids(participant):
         # systemd escapes the dashes of a pod's UID.
         return any(each in cgroup.replace("_", "-") for cgroup in cgroups for each in own)
     return min(participant.pids, default=_LOWEST_OF_A_HOST) < _LOWEST_OF_A_HOST
+
+
+def container_ids(participant: Participant) -> set[str]:
+    """The ids of containers, or the UID of a pod, in the paths of its logs and the names of its hosts."""
+    names = (*participant.files, *participant.hosts)
+    return {found for name in names for found in _ID_OF_A_CONTAINER.findall(name) if not found.isdigit()}
 
 
 def runs(group: str, participant: Participant, program: str) -> bool:
