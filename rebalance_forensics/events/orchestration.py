@@ -32,6 +32,7 @@ class ContainerReported(Event, frozen=True, kw_only=True):
     """What its node was low on as it was evicted: memory, ephemeral-storage."""
     detail: str | None = None
     count: int = 1
+    container_id: str | None = None
     task: str | None = None
     """Which process of the container ended, where containerd names it: the container itself, or what `exec` started."""
 

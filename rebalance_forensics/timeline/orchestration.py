@@ -104,9 +104,11 @@ class Orchestration:
 
     @cached_property
     def _by_id(self) -> Mapping[str, set[str]]:
-        # containerd knows containers by their ids, which kubelets and Docker put into the paths of their logs; the host
-        # of a container of Docker is called by the first twelve characters.
-        return sets_by_key((name[:_SHORT_ID], name) for name in self.of_pod if _ID.fullmatch(name))
+        # Kubelets and Docker put a container's id into the path of its log; containerd knows no other name of it, and
+        # the host of a container of Docker is called by its first twelve characters.
+        named = [(name[:_SHORT_ID], name) for name in self.of_pod if _ID.fullmatch(name)]
+        reports = (e for of_one in self.of_pod.values() for e in of_one if e.container_id is not None)
+        return sets_by_key([*named, *(((e.container_id or "")[:_SHORT_ID], e.name) for e in reports)])
 
     def _is_of_docker(self, name: str) -> bool:
         return any(e.container == name or e.what == "signalled" for e in self.of_pod.get(name, ()))

@@ -25,6 +25,7 @@ _LAST = (
 _FIRST = ("firstTimestamp", "first_timestamp", "timestamp.first_occurrence", "deprecatedFirstTimestamp", "eventTime")
 _COUNT = ("series.count", "count", "deprecatedCount")
 _MARK = re.compile(r'"(?:involvedObject|regarding|involved_object|containerStatuses|OOMKilled|Actor|lastScaleTime)"')
+_ID = re.compile(r"[0-9a-f]{12,64}")
 _PART = re.compile(r"spec\.(?:containers|initContainers)\{([\w.-]+)\}")
 # Docker's zero time: the container never ended, or never ran.
 _NEVER = "0001-01-01"
@@ -179,21 +180,32 @@ def running_container(name: str | None, restarts: str | None) -> str:
 def _of_container(line: Line, container: Fields) -> Iterator[Line]:
     name, state = (first_text(container, ("Name",)) or "").lstrip("/"), lookup(container, "State")
     assert isinstance(state, Mapping)
-    labels = lookup(container, "Config.Labels")
+    labels, container_id = lookup(container, "Config.Labels"), first_text(container, ("Id",))
     finished, started = first_text(state, ("FinishedAt",)) or _NEVER, first_text(state, ("StartedAt",)) or _NEVER
     reason = "OOMKilled" if state.get("OOMKilled") in (True, "true") else None
     is_running = state.get("Running") in (True, "true")
     # Of a container that runs again, ExitCode is that of the present run.
     if not finished.startswith(_NEVER) and not is_running:
         message = ended_container(name, first_text(state, ("ExitCode",)), reason)
-        yield _of_docker(line, "Terminated", name, message, instant(finished), labels)
+        yield _of_docker(line, "Terminated", name, message, instant(finished), labels, container_id)
     if is_running and not started.startswith(_NEVER):
         message = running_container(name, first_text(container, ("RestartCount",)))
-        yield _of_docker(line, "Running", name, message, instant(started), labels)
+        yield _of_docker(line, "Running", name, message, instant(started), labels, container_id)
 
 
-def _of_docker(line: Line, reason: str, name: str, message: str, at: EpochMs | None, labels: object = None) -> Line:
-    text = written("Normal", reason, f"container/{name}", message, namespace=_project(name, labels))
+def _of_docker(
+    line: Line,
+    reason: str,
+    name: str,
+    message: str,
+    at: EpochMs | None,
+    labels: object = None,
+    container_id: str | None = None,
+) -> Line:
+    # The directory of its log bears the id, never the name.
+    which = f" id {container_id[:12]}" if container_id and _ID.fullmatch(container_id) else ""
+    namespace = _project(name, labels)
+    text = written("Normal", reason, f"container/{name}{f' in {namespace}' if namespace else ''}{which}", message)
     return replace(line, text=text, fields=None, at=at, host=None)
 
 
@@ -211,7 +223,8 @@ def _of_docker_event(line: Line, event: Fields) -> Iterator[Line]:
     nanos = first_text(event, ("timeNano", "time"))
     at = instant(nanos) if nanos else line.at
     if isinstance(attributes, Mapping):
-        yield _docker_event(line, str(event.get("Action")), attributes, at)
+        container_id = first_text(event, ("Actor.ID", "id"))
+        yield _docker_event(line, str(event.get("Action")), attributes, at, container_id)
 
 
 def _of_autoscaler(line: Line, autoscaler: Fields) -> Iterator[Line]:
@@ -234,7 +247,7 @@ def _of_autoscaler(line: Line, autoscaler: Fields) -> Iterator[Line]:
 # `docker events`: time, "container", what happened, the container's id, its attributes in parentheses.
 _DOCKER_ROW = re.compile(
     r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) container (?P<action>[a-z_]+(?:: [a-z]+)?) "
-    r"[0-9a-f]{12,64} \((?P<attributes>.*)\)\s*\Z"
+    r"(?P<id>[0-9a-f]{12,64}) \((?P<attributes>.*)\)\s*\Z"
 )
 _ATTRIBUTE = re.compile(r"(?:\A|, )([\w./-]+)=((?:(?!, [\w./-]+=).)*)")
 
@@ -244,23 +257,24 @@ def docker_row(line: Line) -> Sequence[Line] | None:
     match = _DOCKER_ROW.match(line.text) if line.fields is None else None
     if match is None:
         return None
-    return (
-        _docker_event(line, match["action"], dict(_ATTRIBUTE.findall(match["attributes"])), instant(match["time"])),
-    )
+    attributes, at = dict(_ATTRIBUTE.findall(match["attributes"])), instant(match["time"])
+    return (_docker_event(line, match["action"], attributes, at, match["id"]),)
 
 
-def _docker_event(line: Line, action: str, attributes: Fields, at: EpochMs | None) -> Line:
+def _docker_event(
+    line: Line, action: str, attributes: Fields, at: EpochMs | None, container_id: str | None = None
+) -> Line:
     name = str(attributes.get("name"))
     match action.partition(":")[0]:
         case "die":
-            return _of_docker(
-                line, "Terminated", name, ended_container(name, str(attributes.get("exitCode")), None), at, attributes
-            )
+            reason, message = "Terminated", ended_container(name, str(attributes.get("exitCode")), None)
         case "kill":
-            return _of_docker(line, "Signalled", name, f"signal {attributes.get('signal')} was sent", at, attributes)
+            reason, message = "Signalled", f"signal {attributes.get('signal')} was sent"
         case "oom":
-            return _of_docker(line, "OOMKilled", name, f"Container {name} ran out of memory", at, attributes)
-    return _of_docker(line, "Docker", name, action, at, attributes)
+            reason, message = "OOMKilled", f"Container {name} ran out of memory"
+        case _:
+            reason, message = "Docker", action
+    return _of_docker(line, reason, name, message, at, attributes, container_id)
 
 
 # `ctr events`: time, namespace, topic, the event itself.

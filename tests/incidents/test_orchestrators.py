@@ -1,0 +1,112 @@
+"""What runtimes and orchestrators write in their own words, beside members recorded with lab/."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from rebalance_forensics.diagnosis.model import RootCause
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.run import analyze
+
+KILLED = Path(__file__).parent / "jvms" / "memory-limit.tgz"
+ID = "22289fcb84d31745188db683631c7e49a92b4539fb1b49d5e46a3021ef724ece"
+PROBE = "5e4216d6ef213eec558433a60e31e102519bf54938888cf14fa10fd2fcb909d5"
+POD = "payments-7d9f8b6c5d-x2x7k"
+TASK_EXIT = f"TaskExit event &TaskExit{{{{ContainerID:{ID},ID:{{}},Pid:3,ExitStatus:137,}}}}"
+OF_A_KUBELET = f"containers/{POD}_shop_app-{ID}.log"
+OF_DOCKER = f"docker/containers/{ID}/{ID}-json.log"
+
+
+def ctr(topic: str, **event: object) -> str:
+    return f"2026-11-26 19:53:54.12398331 +0000 UTC k8s.io {topic} {json.dumps({'container_id': ID, **event})}"
+
+
+def containerd(message: str) -> str:
+    quoted = message.replace('"', '\\"')
+    return f'Nov 26 19:53:54 worker-1 containerd[110]: time="2026-11-26T19:53:54.558785038Z" level=info msg="{quoted}"'
+
+
+def docker(what: str) -> str:
+    return f"2026-11-26T19:53:54.123456789Z container {what} {ID} (exitCode=137, image=payments:1, name=billing)"
+
+
+def event(reason: str, message: str) -> str:
+    """As `kubectl get events -o json` prints one."""
+    return json.dumps(
+        {
+            "kind": "Event",
+            "apiVersion": "v1",
+            "metadata": {"name": f"{POD}.17f2b1c4e5d6a7b8", "namespace": "shop"},
+            "involvedObject": {"kind": "Pod", "namespace": "shop", "name": POD},
+            "reason": reason,
+            "message": message,
+            "source": {"component": "kubelet", "host": "worker-1"},
+            "firstTimestamp": "2026-11-26T19:53:54Z",
+            "lastTimestamp": "2026-11-26T19:53:54Z",
+            "count": 1,
+            "type": "Warning",
+        }
+    )
+
+
+def the_cause(folder: Path, place: str, *lines: str) -> RootCause:
+    """Of the member that was killed, its log in another place and these lines beside it."""
+    with tarfile.open(KILLED) as archive:
+        for member in archive:  # extraction filters came with 3.11.4 (PEP 706)
+            archive.extract(member, folder)
+    log = folder / "logs" / place
+    log.parent.mkdir(parents=True)
+    (folder / "logs/node-2/app.log").rename(log)
+    shutil.rmtree(folder / "logs/node-2")
+    (folder / "logs" / "runtime.log").write_text("".join(f"{line}\n" for line in lines))
+    incidents = analyze([str(folder / "logs")], AnalyzeOptions(engine="local")).incidents
+    (incident,) = (i for i in incidents if i.severity != "info")
+    cause = incident.root_causes[0]
+    assert (cause.cause, [culprit.name for culprit in cause.culprits]) == ("process-crash", ["payments-2"])
+    return cause
+
+
+@pytest.mark.parametrize(
+    ("place", "line", "behind"),
+    [
+        (OF_A_KUBELET, ctr("/tasks/oom"), ["oom-kill"]),
+        (OF_A_KUBELET, ctr("/tasks/exit", id=ID, pid=23094, exit_status=137), ["exited"]),
+        (OF_A_KUBELET, containerd(f'TaskOOM event container_id:"{ID}"'), ["oom-kill"]),
+        (OF_A_KUBELET, containerd(TASK_EXIT.format(ID)), ["exited"]),
+        (OF_A_KUBELET, event("Preempted", "Preempted by pod 8c19f8a1 on node worker-1"), ["preempted"]),
+        (
+            OF_A_KUBELET,
+            event("Evicted", "The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Mi."),
+            ["evicted", "node-short"],
+        ),
+        (OF_DOCKER, docker("oom"), ["oom-kill"]),
+        (OF_DOCKER, docker("die"), ["exited"]),
+    ],
+    ids=["ctr oom", "ctr exit", "containerd oom", "containerd 1.6", "preempted", "evicted", "docker oom", "docker die"],
+)  # fmt: skip
+def test_a_runtime_that_knows_its_container_by_an_id_is_behind_the_end_of_the_member(
+    tmp_path: Path, place: str, line: str, behind: list[str]
+) -> None:
+    cause = the_cause(tmp_path, place, line)
+    assert ([link.what for link in cause.behind], cause.confidence > 0.95) == (behind, True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ctr("/tasks/exit", container_id=PROBE, id=PROBE, exit_status=137),
+        ctr("/tasks/exit", id=PROBE, exit_status=137),
+        containerd(TASK_EXIT.format(PROBE)),
+        docker("die").replace(ID, PROBE),
+        event("Evicted", "The node was low on resource: memory. ").replace(POD, "payments-7d9f8b6c5d-q8w2z"),
+    ],
+    ids=["another container", "a probe", "a probe, containerd 1.6", "another of Docker", "another pod"],
+)
+def test_what_ended_beside_its_container_is_beside_the_point(tmp_path: Path, line: str) -> None:
+    cause = the_cause(tmp_path, OF_A_KUBELET, line)
+    assert (cause.behind, cause.confidence < 0.75) == ((), True)
