@@ -130,6 +130,12 @@ class JvmStarted(Event, frozen=True, kw_only=True):
     uptime_s: float
 
 
+class LivenessBroken(Event, frozen=True, kw_only=True):
+    """An application declares itself broken, and its liveness probe fails; `detail` is what in it did so."""
+
+    detail: str | None = None
+
+
 class ThreadsStopped(Event, frozen=True, kw_only=True):
     """A JVM had stopped all its threads for `stopped_ms`, up to the time of the line; heartbeats stand still meanwhile.
 

@@ -23,6 +23,7 @@ from rebalance_forensics.events.process import (
     ClusterReported,
     ExceptionLogged,
     JvmStarted,
+    LivenessBroken,
     SettingsReported,
     StartTimeReported,
     VersionReported,
@@ -42,7 +43,15 @@ from rebalance_forensics.sources.records.splits import Split
 from rebalance_forensics.timeline.coverage import LogSpan, WayIn, is_excerpt
 
 # What a client says of itself before it is a member of anything, and what an application says.
-_OF_THE_PROCESS = (ClusterReported, ExceptionLogged, JvmStarted, SettingsReported, StartTimeReported, VersionReported)
+_OF_THE_PROCESS = (
+    ClusterReported,
+    ExceptionLogged,
+    JvmStarted,
+    LivenessBroken,
+    SettingsReported,
+    StartTimeReported,
+    VersionReported,
+)
 
 
 REMEMBERED = 4096

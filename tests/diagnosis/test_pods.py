@@ -62,6 +62,21 @@ def test_what_the_probe_got_is_behind_the_kubelet_that_killed() -> None:
     assert "because its liveness probe failed 3 times, at last with: HTTP probe failed with" in incident.summary
 
 
+def test_an_application_that_declared_itself_broken_is_behind_its_probe() -> None:
+    story = in_pods(evicted().goes_on("01:15:00.000"))
+    broken = "Application availability state LivenessState changed from CORRECT to BROKEN: com.acme.RateCache"
+    for log in (f"{POD}/app", f"{OTHER}/app"):
+        story.line(log, "01:08:55.000", broken, logger="o.s.b.a.ApplicationAvailabilityBean")
+    reported(
+        story,
+        ("01:09:00.000", f"Unhealthy pod/{POD} in shop: Liveness probe failed: HTTP probe failed with statuscode: 503"),
+        ("01:09:16.000", f"Killing pod/{POD} in shop: Container app failed liveness probe, will be restarted"),
+    )
+    incident = story.the_incident()
+    assert behind(incident) == ["killed-by-probe", "probe-failed", "liveness-broken"]
+    assert "LivenessState to BROKEN (com.acme.RateCache)" in incident.summary
+
+
 @pytest.mark.parametrize(
     ("container", "links"), [("istio-proxy", ["killed-by-probe"]), ("app", ["killed-by-probe", "probe-failed"])]
 )

@@ -13,6 +13,7 @@ from rebalance_forensics.diagnosis.model import RootCause
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
 
+SAMPLES = Path(__file__).parents[2] / "sample_logs"
 KILLED = Path(__file__).parent / "jvms" / "memory-limit.tgz"
 ID = "22289fcb84d31745188db683631c7e49a92b4539fb1b49d5e46a3021ef724ece"
 PROBE = "5e4216d6ef213eec558433a60e31e102519bf54938888cf14fa10fd2fcb909d5"
@@ -110,3 +111,46 @@ def test_a_runtime_that_knows_its_container_by_an_id_is_behind_the_end_of_the_me
 def test_what_ended_beside_its_container_is_beside_the_point(tmp_path: Path, line: str) -> None:
     cause = the_cause(tmp_path, OF_A_KUBELET, line)
     assert (cause.behind, cause.confidence < 0.75) == ((), True)
+
+
+DAY = "2026-11-21T"
+
+
+def resized(to: int, time: str, why: str = "cpu resource utilization (percentage of request) above target") -> str:
+    return (
+        f"{DAY}{time}Z   Normal   SuccessfulRescale   horizontalpodautoscaler/etl-prod   New size: {to}; reason: {why}"
+    )
+
+
+def pod_of_set(what: str, pod: str, time: str) -> str:
+    done = {"create": "SuccessfulCreate", "delete": "SuccessfulDelete"}[what]
+    message = f"{what} Pod {pod} in StatefulSet etl-prod successful"
+    return f"{DAY}{time}Z   Normal   {done}   statefulset/etl-prod   {message}"
+
+
+FLAP = [
+    *(resized(4, at) for at in ("03:19:30", "03:19:53", "03:20:12")),
+    *(resized(2, at, "All metrics below target") for at in ("03:19:37", "03:20:01")),
+]
+PODS = [
+    pod_of_set(what, pod, at)
+    for what, times in (("create", ("03:19:30", "03:19:53", "03:20:12")), ("delete", ("03:19:37", "03:20:01")))
+    for at in times
+    for pod in ("etl-prod-3", "etl-prod-4")
+]
+
+
+def flap_with(folder: Path, *rows: str) -> RootCause:
+    logs = shutil.copytree(SAMPLES / "scaling-flap", folder / "logs")
+    (logs / "events.txt").write_text("".join(f"{row}\n" for row in rows))
+    incidents = analyze([str(logs)], AnalyzeOptions(engine="local")).incidents
+    (cause,) = (c for i in incidents for c in i.root_causes[:1] if c.cause == "scaling-flap")
+    return cause
+
+
+def test_an_autoscaler_that_scales_a_stateful_set_up_and_down_is_behind_the_flap(tmp_path: Path) -> None:
+    cause = flap_with(tmp_path, *FLAP, *PODS)
+    assert [link.what for link in cause.behind] == ["rescaled", "autoscaler"]
+    assert cause.behind[0].why == "StatefulSet etl-prod was scaled 5 times, between 2 and 4 replicas."
+    alone = flap_with(tmp_path / "without decisions", *PODS)
+    assert (alone.behind, alone.confidence, cause.confidence) == ((), 0.9, 0.97)

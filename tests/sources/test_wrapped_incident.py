@@ -40,7 +40,7 @@ LINES = [
     )
     for clock, message in _MESSAGES
 ]
-REPORTS = {"docker-events", "kubernetes-object", "kubernetes-row", "thread-dump"}
+REPORTS = {"containerd-events", "docker-events", "kubernetes-object", "kubernetes-row", "thread-dump"}
 """What Docker, Kubernetes and an actuator report: an object or a row of theirs wraps no line of a log."""
 ENVELOPES = [name for name in envelopes.definitions() if name not in REPORTS]
 

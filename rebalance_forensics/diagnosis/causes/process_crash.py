@@ -39,6 +39,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         reports = [e for e in reports_of(timeline, absence) if e not in kills] if kills else []
         last = last_collection(timeline, absence) if died is not None else None
         links = behind_end((*kills, *reports), died, last, surely=bool(sure))
+        links = (*links, *process_stops.behind_probe(timeline, absence, links))
         yield about_heartbeat_loss(
             timeline,
             absence,

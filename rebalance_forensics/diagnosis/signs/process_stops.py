@@ -8,7 +8,7 @@ nearness alone: a stop has to fill the session that ran out, and after a kill th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rebalance_forensics.diagnosis import behind
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
@@ -23,6 +23,7 @@ from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.events.process import (
     ExceptionLogged,
     HostDisturbed,
+    LivenessBroken,
     ProcessDied,
     ProcessKilled,
     ThreadsStopped,
@@ -55,7 +56,7 @@ from rebalance_forensics.timeline.timeouts import (
     setting_ms,
     shown_poll_ms,
 )
-from rebalance_forensics.timeline.windows import AT_ONCE_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_STEP_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 _SPRING_PRINTS = 15
 # Threads of a consumer that run whether or not the application polls.
@@ -350,6 +351,21 @@ def behind_host(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...]
         return (
             behind.Link("cpu-stuck", f"The kernel logged that a CPU was stuck for {longest} s in it.", 0.9, stuck[:3]),
         )
+    return ()
+
+
+def behind_probe(timeline: Timeline, absence: Absence, links: Sequence[behind.Link]) -> tuple[behind.Link, ...]:
+    """Why its probe failed, where the application had declared itself broken before."""
+    if not links or links[0].what != "killed-by-probe":
+        return ()
+    killed_at = time_of(links[0].lines[0])
+    broken = timeline.of(LivenessBroken).between(killed_at - ONE_STEP_MS, killed_at)
+    for e in reversed(broken):
+        if absence.participant in timeline.participants.at_place(e):
+            by = f" ({e.detail})" if e.detail else ""
+            return (
+                behind.Link("liveness-broken", f"Its application had set LivenessState to BROKEN{by}.", 0.95, (e,)),
+            )
     return ()
 
 

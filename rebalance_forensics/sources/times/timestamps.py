@@ -58,6 +58,7 @@ _SHAPES = tuple(
         r"(?P<millis>1\d{12})(?:\.\d+)?(?!\d)",
         r"(?P<micros>1\d{15})(?!\d)",
         r"(?P<nanos>1\d{18})(?!\d)",
+        r"@(?P<tai>4[0-9a-f]{15}[0-9a-f]{8})(?![0-9a-f])",
     )
 )
 _WEEKDAY_FIRST = re.compile(rf"{_WEEKDAY[:-1]}(?=\d{{4}}-)")
@@ -115,6 +116,9 @@ def _milliseconds(fraction: str | None) -> int:
 
 def _epoch(parts: dict[str, str | None]) -> Stamp | None:
     """An epoch number, by its length."""
+    if label := parts.get("tai"):
+        # TAI64N of svlogd, multilog and s6-log: 2^62 and 10 s more than the epoch's seconds, then nanoseconds.
+        return stamp_at(int(label[:16], 16) - (1 << 62) - 10, int(label[16:], 16))
     if seconds := parts.get("seconds"):
         return Stamp(int(seconds) * 1000 + _milliseconds(parts["fraction"]), 0)
     for unit, divisor in (("millis", 1), ("micros", 1000), ("nanos", 1_000_000)):

@@ -172,6 +172,12 @@ def _of_set(own: Sequence[ev.ScalingReported], nearby: Sequence[ev.ScalingReport
     kept = next((f"{'StatefulSet' if (e.pod or '').removeprefix(e.name)[1:].isdecimal() else 'Replica set'} {e.name}"
                  for e in own), "")  # fmt: skip
     shown = [e for e in lines if e.pod in pods or e.what == "pod-created"]
+    # A StatefulSet gives a pod its name back when it is scaled up again; a rollout of it sets no size.
+    decisions = [e for e in nearby if any(_is_decision(e, *name) for name in names)] if deleted & made else []
+    if len({e.after for e in decisions}) > 1:
+        return Scaling("rescaled", kept, decisions, sizes=[e.after for e in decisions if e.after is not None])
+    if len([e for e in lines if e.pod in deleted & made and e.what == "pod-deleted"]) > len(deleted):
+        return None  # the same pods several times: rollouts in a row, or somebody who scales down and up again
     if not deleted:
         return Scaling("scaled-up", kept, shown) if made & pods else None
     if deleted <= made or (made and not made & pods):
@@ -180,19 +186,23 @@ def _of_set(own: Sequence[ev.ScalingReported], nearby: Sequence[ev.ScalingReport
 
 
 def autoscaler_behind(timeline: Timeline, scaling: Scaling) -> tuple[ev.ScalingReported, ...]:
-    """The decisions of an autoscaler that a Deployment's scaling carried out: same name, size and time."""
+    """The decisions of an autoscaler that a workload's scaling carried out: same name, size and time."""
     workload = scaling.workload.rpartition(" ")[2]
-    # KEDA calls the autoscaler of a ScaledObject `keda-hpa-orders`, Helm charts theirs often `orders-hpa`.
-    names = {workload, f"keda-hpa-{workload}", f"{workload}-hpa"}
     found: dict[int, ev.ScalingReported] = {}
     for line in scaling.lines:
         near = timeline.orchestration.scalings.between((line.at or 0) - AT_ONCE_MS, (line.at or 0) + ROUND_TRIP_MS)
         for e in near:
-            same = e.what == "resized" and (line.after is None or e.after == line.after)
-            of_target = e.name in names or (e.workload or "").rpartition("/")[2] == workload
-            if same and e.namespace in (None, line.namespace) and of_target:
+            if (line.after is None or e.after == line.after) and _is_decision(e, workload, line.namespace):
                 found[id(e)] = e
     return tuple(found.values())
+
+
+def _is_decision(event: ev.ScalingReported, workload: str, namespace: str | None) -> bool:
+    """True for a size that an autoscaler set for a workload."""
+    # KEDA calls the autoscaler of a ScaledObject `keda-hpa-orders`, Helm charts theirs often `orders-hpa`.
+    names = {workload, f"keda-hpa-{workload}", f"{workload}-hpa"}
+    of_target = event.name in names or (event.workload or "").rpartition("/")[2] == workload
+    return event.what == "resized" and of_target and event.namespace in (None, namespace)
 
 
 def node_behind(timeline: Timeline, reports: Iterable[ev.ContainerReported]) -> tuple[str, ev.NodeReported] | None:
