@@ -601,7 +601,7 @@ def _coordinators_words(timeline: Timeline, line: Event) -> str:
 def _mentioned(timeline: Timeline) -> Iterator[Hypothesis]:
     """Rebalances of which the lines show no more than that they were."""
     for lines in runs(_rebalances_mentioned(timeline), time_of, QUIET_MS):
-        yield _hypothesis_of_group(timeline, lines, _mention_in_words(lines))
+        yield _hypothesis_of_group(timeline, lines, _mention_in_words(timeline, lines))
 
 
 def _led(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -620,9 +620,12 @@ def _led_in_words(timeline: Timeline, line: Event) -> str:
     return f"{who} led the group in a rebalance and assigned its partitions{among}; these lines do not show why."
 
 
-def _mention_in_words(lines: Sequence[Event]) -> str:
+def _mention_in_words(timeline: Timeline, lines: Sequence[Event]) -> str:
     if all(isinstance(e, ev.PartitionsRevoked | ev.ListenerCalled) for e in lines):
         gave_up = [*runs(lines, time_of, ROUND_TRIP_MS)]
+        first, last = time_of(lines[0]), time_of(lines[-1])
+        if timeline.own.of_type(ev.ConsumerClosed).between(first - ROUND_TRIP_MS, last + ROUND_TRIP_MS):
+            return "A member gave up its partitions as its consumer was closed; these lines do not show why it was."
         return (
             f"Members of the group gave up partitions {times(len(gave_up))}, as they do in a rebalance, or when they "
             "unsubscribe or close; these lines do not show which."

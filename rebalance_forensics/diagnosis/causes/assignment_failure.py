@@ -24,6 +24,15 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, session_timeout_ms, setting_ms
 from rebalance_forensics.timeline.windows import QUIET_MS, ROUND_TRIP_MS
 
+# What librdkafka answers a rebalance callback that uses the wrong calls (rd_kafka_cgrp_op_serve).
+_WRONG_CALL = "rebalance protocol type is"
+_FIX_CALLBACK = Advice(
+    action=(
+        "In the rebalance callback call incremental_assign() and incremental_unassign() with a cooperative assignor, "
+        "assign() and unassign() with any other. A program without a callback of its own needs neither."
+    ),
+    why="librdkafka refuses a call that does not belong to the group's rebalance protocol.",
+)
 THROWN = clue("assignor-threw", DECISIVE + WEAK, "the leader logged what its assignor threw")
 NONE_CAME = clue("no-assignment-came", STRONG, "the coordinator created generations and received no assignment")
 TOO_SLOW = clue("assigned-too-late", DECISIVE, "the leader assigned for longer than its session lasts")
@@ -125,7 +134,7 @@ def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
         implies=tuple(effects),
         narrative=f"{names_of(culprits_of(timeline, leaders)) or 'The leader'} could not assign partitions "
         f"({times(occurrences(run))}): {words.rstrip('. ')}.",
-        advice=(fix_assignor(timeline, f"It failed {how_often(run)}."),),
+        advice=(_FIX_CALLBACK if _WRONG_CALL in words else fix_assignor(timeline, f"It failed {how_often(run)}."),),
     )
 
 

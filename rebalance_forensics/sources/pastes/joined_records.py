@@ -10,7 +10,8 @@ from rebalance_forensics.sources.layouts.base import LEVEL
 from rebalance_forensics.sources.pastes.piece import Piece
 
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})"
-_THREAD = r"(?:\[[^\[\]\s][^\[\]]{0,120}\] )"
+# The thread, and what a pattern of one's own prints beside it: an empty context, a thread's name with blanks.
+_THREAD = r"(?:(?:\[[^\[\]\n]{0,200}\] ){1,3})"
 # A whole time with a level behind it (and a thread between them) is the header of a record wherever it stands, and so
 # is a time of day with thousandths.
 _DATED = r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?\s{1,4}"
