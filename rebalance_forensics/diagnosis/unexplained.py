@@ -1220,8 +1220,8 @@ def _was_assigned(timeline: Timeline, participant: Participant) -> bool:
     joined = timeline.events_from(participant, ev.JoinSucceeded)
     if joined:
         failed = timeline.events_from(participant, ev.SyncFailed)
-        again = [time_of(e) for e in (*joined, *timeline.events_from(participant, ev.JoinStarted))]
-        return not all(failed.any_between(time_of(e), _next(again, time_of(e), timeline.last)) for e in joined)
+        again = TimeIndex((time_of(e) for e in (*joined, *timeline.events_from(participant, ev.JoinStarted))), int)
+        return not all(failed.any_between(at, again.first(at + 1) or timeline.last) for at in map(time_of, joined))
     client_ids, member_ids = timeline.cached(_listed)
     return bool(participant.client_ids & client_ids or participant.member_ids & member_ids)
 
@@ -1231,10 +1231,6 @@ def _listed(timeline: Timeline) -> tuple[frozenset[str], frozenset[str]]:
     members = [m for g in timeline.generations for m in g.members]
     client_ids = frozenset(m.client_id for m in members if m.client_id)
     return client_ids, frozenset(m.member_id for m in members if m.member_id)
-
-
-def _next(times: Iterable[int], after: int, last: int) -> int:
-    return min((at for at in times if at > after), default=last)
 
 
 def _log_end(timeline: Timeline, participant: Participant, begin: int) -> int:

@@ -76,6 +76,7 @@ class Witness:
         self.timeline: Timeline = weakref.proxy(timeline)
         self.last = timeline.last
         self._parties: dict[int, frozenset[int]] = {}
+        self._suiting: dict[tuple[int, int], bool] = {}
 
     def between(self, names: Iterable[str], begin: int, end: int) -> Iterator[Event]:
         """The events of these types in [begin, end], type by type in time order."""
@@ -100,6 +101,14 @@ class Witness:
         of_member = self.timeline.participants.of_member
         participants = [speaker] if speaker is not None else [of_member(m) for m in member_ids_in(event)]
         return frozenset(id(a) for a in participants if a is not None)
+
+    def suits(self, step: Step, event: Event) -> bool:
+        """True for an event that may be this step, whatever came before; asked once of each."""
+        # In a loop of rebalances every occurrence of one step meets every occurrence of the next.
+        known = self._suiting.get((id(step), id(event)))
+        if known is None:
+            known = self._suiting[id(step), id(event)] = _suits(step, event, self)
+        return known
 
     def special(self, word: str) -> frozenset[Value]:
         """What `$group`, `$subscribed` and `$offsets_partition` stand for here."""
@@ -126,9 +135,8 @@ def find(signature: Signature, witness: Witness, near: tuple[int, int]) -> tuple
     spans = _spans(signature.steps, near)
     tries = [MOST_TRIES]
     begin, end = spans[0][0], min(spans[0][1], near[1])
-    starting = (
-        e for e in witness.between(signature.steps[0].events, begin, end) if _suits(signature.steps[0], e, witness)
-    )
+    step = signature.steps[0]
+    starting = (e for e in witness.between(step.events, begin, end) if witness.suits(step, e))
     for first in sorted(starting, key=time_of):
         if found and (first.at or 0) <= (found[-1].at or 0):
             continue
@@ -222,7 +230,7 @@ def _continued(
 
 def _suiting(step: Step, matched: Sequence[Event], witness: Witness, begin: int, end: int) -> Iterator[Event]:
     candidates = (e for e in witness.between(step.events, begin, end) if e is not matched[-1])
-    return (e for e in candidates if _suits(step, e, witness) and _related(step, e, matched, witness))
+    return (e for e in candidates if witness.suits(step, e) and _related(step, e, matched, witness))
 
 
 def _related(step: Step, event: Event, matched: Sequence[Event], witness: Witness) -> bool:
