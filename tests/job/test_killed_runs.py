@@ -17,6 +17,7 @@ import pytest
 from rebalance_forensics.job.lake.editions import edition_of
 from rebalance_forensics.pipeline.inputs.stores import Store
 from tests.conftest import ROOT
+from tests.forks import STARTED_ANEW
 from tests.job.conftest import Run, rows
 from tests.job.receiver import Receiver
 from tests.job.test_growing_logs import busy
@@ -47,8 +48,8 @@ def arguments(logs: Path, engine: str = "local") -> list[str]:
 class Runs:
     """Runs in processes of their own, killed at moments between their start and about their end."""
 
-    def __init__(self, given: list[str]) -> None:
-        self.given, self.lasts_s = given, 0.0
+    def __init__(self, command: list[str]) -> None:
+        self.command, self.lasts_s = command, 0.0
         self.logged = ""
         self._chance = random.Random(7)  # noqa: S311 - the same shares of a run in every run of the test
 
@@ -82,17 +83,20 @@ class Runs:
 
     @contextmanager
     def _started(self, *more: str) -> Iterator[subprocess.Popen[str]]:
-        command = [sys.executable, "-m", "rebalance_forensics.job", *self.given, *more, "--log", "json"]
+        # A run of the loaded program dies with the process that asked for it, whose end is that of all its streams.
+        command = [*self.command, *more, "--log", "json"]
         with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as job:
             assert job.stderr
             assert "run starts" in job.stderr.readline()
             yield job
 
 
-def kill_often(kills: int, logs: Path, tmp_path: Path, receiver: Receiver, engine: str = "local") -> Counter[str]:
+def kill_often(
+    kills: int, logs: Path, tmp_path: Path, receiver: Receiver, program: list[str], engine: str = "local"
+) -> Counter[str]:
     """Kill runs at random moments, run to the end, compare; when the kills met the runs."""
     (logs / "broker-1" / "server.log").write_bytes(busy(2 if kills < MANY else 6))
-    runs = Runs(arguments(logs, engine))
+    runs = Runs([*program, "job", *arguments(logs, engine)])
     runs.to_the_end("--output", str(tmp_path / "undisturbed"))
     moments: Counter[str] = Counter()
     while moments.total() < kills:
@@ -122,15 +126,15 @@ def assert_sent_once(receiver: Receiver, incidents: set[str], logged: str) -> in
     return len(unheard)
 
 
-def test_killed_at_random_moments(logs: Path, tmp_path: Path, receiver: Receiver) -> None:
-    assert kill_often(3, logs, tmp_path, receiver).total() == 3
+def test_killed_at_random_moments(logs: Path, tmp_path: Path, receiver: Receiver, program: list[str]) -> None:
+    assert kill_often(3, logs, tmp_path, receiver, program).total() == 3
 
 
 @pytest.mark.long
 def test_killed_at_many_random_moments(
     logs: Path, tmp_path: Path, receiver: Receiver, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    moments = kill_often(MANY, logs, tmp_path, receiver)
+    moments = kill_often(MANY, logs, tmp_path, receiver, STARTED_ANEW)
     with capsys.disabled():
         kills = ", ".join(f"{number} {moment}" for moment, number in sorted(moments.items()))
         sys.stdout.write(f"\n{MANY} kills: {kills}; no message twice, {receiver.unheard} said to be perhaps unheard\n")
@@ -140,7 +144,7 @@ def test_killed_at_many_random_moments(
 @pytest.mark.long
 @pytest.mark.spark
 def test_killed_on_spark(logs: Path, tmp_path: Path, receiver: Receiver) -> None:
-    assert kill_often(4, logs, tmp_path, receiver, "spark").total() == 4
+    assert kill_often(4, logs, tmp_path, receiver, STARTED_ANEW, "spark").total() == 4
 
 
 @pytest.mark.parametrize("commits", [0, pytest.param(3, marks=pytest.mark.long), 6])
