@@ -171,11 +171,13 @@ def _explain(run: Run, scanned: Scanned) -> tuple[Days, Outcome]:
     changed = changed_spans(scanned.spans, ledger.replaced, ledger.grown, ledger.dropped, ledger.unchanged)
     scope = run.options.scope
     stored = run.edition.dates(EVENTS, scope) | run.edition.dates(PENDING, scope)
-    again = scanned.losses.days.union(run.edition.named.unexplained.get(scope, ()))
+    losses, named = scanned.losses, run.edition.named
+    again = losses.days.union(named.unexplained.get(scope, ()))
+    run.draft.incomplete = frozenset(named.incomplete.get(scope, ())) - losses.restored | losses.incomplete
     while True:
         days = chosen_days(
             run.edition.coverage(scope), run.interval, changed, stored, heard=newly_heard(ledger.removed, ledger.added),
-            again=again, restored=scanned.losses.restored, incomplete=scanned.losses.incomplete,
+            again=again, restored=losses.restored, incomplete=run.draft.incomplete,
             lookback_ms=run.options.lookback_ms,
             lookahead_ms=run.options.lookahead_ms + apart_ms,
         )  # fmt: skip

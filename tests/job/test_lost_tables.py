@@ -126,6 +126,14 @@ def test_where_one_log_of_a_date_is_gone_the_others_are_read_again(
     else:
         assert after | {"events": []} == before | {"events": []}
     assert run(SINCE, UNTIL).notes == []
+    # Later runs know it, too: what changes on the date before reaches this one.
+    with (logs / "broker-1" / "server.log.2026-03-01").open("a") as log:
+        log.writelines(line(at, words) for at, words in failure(START + timedelta(hours=20), "shipping", 1))
+    assert run(SINCE, UNTIL).summary["scanned"] == 1
+    last = rows(tmp_path / "tables")["incidents"]
+    assert [row for row in last if row["date"] == "2026-03-02"] == [
+        row for row in after["incidents"] if row["date"] == "2026-03-02"
+    ]
 
 
 def test_events_of_a_log_that_grew_come_back_whole(run: Run, logs: Path, tmp_path: Path) -> None:

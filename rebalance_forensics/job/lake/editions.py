@@ -53,6 +53,8 @@ class Named(Struct, frozen=True, kw_only=True):
     """By scope: when its last run listed its input."""
     unexplained: Mapping[str, Sequence[int]] = {}
     """By scope: dates on which a group had more events than a task could hold; each run tries them again."""
+    incomplete: Mapping[str, Sequence[int]] = {}
+    """By scope: dates of which some events stay lost, see `Losses`."""
     unsent: Sequence[str] = ()
     """Runs whose messages may wait still."""
 
@@ -191,6 +193,7 @@ class Draft:
     added: list[DataFile] = field(default_factory=list)
     lost: frozenset[str] = frozenset()
     unexplained: set[int] = field(default_factory=set)
+    incomplete: frozenset[int] = frozenset()
     notes: list[str] = field(default_factory=list)
 
     def replace(self, table: Table, partitions: Iterable[Partition]) -> None:
@@ -229,6 +232,7 @@ def publish(draft: Draft, coverage: Coverage, listed_ms: int, unsent: Sequence[s
             covered={**named.covered, scope: covered},
             listed_ms={**named.listed_ms, scope: listed_ms},
             unexplained={**named.unexplained, scope: sorted(draft.unexplained)},
+            incomplete={**named.incomplete, scope: sorted(draft.incomplete)},
             unsent=unsent,
         ),
         confirm,
