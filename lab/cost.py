@@ -52,7 +52,11 @@ def cost_of(folder: Path, group: str | None = None) -> Cost:
     begin, end = truth["window"]["from"], truth["window"]["to"]
     read = _read(truth, rows, end, truth["expected"]["group"] if group is None else group)
     everything = [span for spans in read.values() for span in spans]
-    unread = {partition: tuple(_gaps(read[partition], begin, end)) for partition in sorted(read)}
+    # A partition that is added meanwhile has no reader to miss until it has had one.
+    since = {
+        partition: max(begin, min((span[0] for span in spans), default=begin)) for partition, spans in read.items()
+    }
+    unread = {partition: tuple(_gaps(read[partition], since[partition], end)) for partition in sorted(read)}
     return Cost(unread=unread, stopped=tuple(_gaps(everything, begin, end)))
 
 
@@ -68,7 +72,8 @@ def _of_group(truth: Mapping[str, Any], group: str, rows: Iterable[Row]) -> tupl
         for client in seats.get(fault["target"], [fault["target"]])
         if client in members
     ]
-    return [row for row in rows if row["client"] in members], faults
+    # A partition that gave no records still has its owner.
+    return [row for row in rows if row["client"] in members and row["event"] != "dry"], faults
 
 
 def _read(truth: Mapping[str, Any], everything: Iterable[Row], end: int, group: str) -> dict[str, list[Span]]:

@@ -11,7 +11,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.wording.durations import some, times
 from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.member_names import with_short_readings
-from rebalance_forensics.report.times import duration, time_of_day
+from rebalance_forensics.report.times import HOUR, duration, time_of_day, utc
 from rebalance_forensics.report.wording import begun, count, place, ranges
 from rebalance_forensics.timeline.model import Burst, FailedAttempt, GroupHistory, LeaderChange, Participation, Spacing
 
@@ -20,6 +20,7 @@ REASONS_SHOWN = 8
 NAMES_SHOWN = 6
 LEADERS_SHOWN = 20
 TIMES_SHOWN = 4
+TOP, FEW_HOURS = 5, 2
 # Gaps up to so many times a setting are said to match it.
 AS_LONG = 1.2
 
@@ -94,6 +95,25 @@ def in_brief(history: GroupHistory) -> Iterator[tuple[str, str]]:
     yield from (("Bursts", _first_of(readings.close_together, "burst")) for _ in readings.close_together[:1])
     yield from (("Spacing", _first_of(readings.spaced, "interval")) for _ in readings.spaced[:1])
     yield from (("Members", sentence) for sentence in _members(history.reading.participants))
+    yield from over_hours(history)
+
+
+def over_hours(history: GroupHistory) -> Iterator[tuple[str, str]]:
+    """Of a log of hours or days: when the group rebalanced most, for what, and who was missing most often."""
+    made = [g for g in history.generations if is_timed(g.reached_at)]
+    reached = sorted(g.reached_at or 0 for g in made)
+    if not reached or reached[-1] - reached[0] <= FEW_HOURS * HOUR:
+        return
+    hours = Counter(at // HOUR for at in reached).most_common(TOP)
+    yield "Busiest hours", ", ".join(f"{utc(hour * HOUR)[:-3]} UTC ({number})" for hour, number in hours)
+    yield "Began by", some(_often(Counter(g.trigger or "unknown cause" for g in made)))
+    missing = Counter(chain.from_iterable(r.missing for r in history.reading.participants))
+    if missing:
+        yield "Missing most", some(_often(missing))
+
+
+def _often(names: Counter[str]) -> list[str]:
+    return [name if number == 1 else f"{name} ({times(number)})" for name, number in names.most_common(TOP)]
 
 
 def _first_of(passages: Sequence[Passage], noun: str) -> str:

@@ -226,6 +226,16 @@ def test_a_guess_is_drawn_as_the_silence_that_the_logs_show(confidence: float, w
     assert not looks & ({"dead", "silent"} - {why})
 
 
+def test_an_arrow_leads_from_a_members_loss_to_the_rebalance_that_it_caused() -> None:
+    pictures = {picture.id: picture for picture in content_of(crash_report()).pictures}
+    (arrow,) = pictures["picture-0"].arrows
+    rows = pictures["picture-0"].rows
+    caused = [bar for bar in rows[arrow.to_row].bars if bar.kind == "rebalancing"]
+    assert (rows[arrow.row].name, arrow.to) == ("payments-2", caused[0].started_at)
+    # The members of the start joined in a rebalance of another incident.
+    assert pictures["picture-1"].arrows == ()
+
+
 def test_figures_show_how_a_group_fared_and_nothing_that_the_logs_do_not_show() -> None:
     report = with_generations(a_generation(7, 60, 62), a_generation(8, 90, 91), a_generation(9, 158, 160))
     (group,) = report.groups

@@ -51,7 +51,8 @@ def _picture(picture: Picture, texts: Texts) -> Document:
         [[_bar(bar, begun, texts) for bar in row.bars], [_dot(dot, begun, texts) for dot in row.dots]]
         for row in picture.rows
     ]
-    return {"from": begun, "to": picture.ended_at, "rows": rows}
+    arrows: list[Json] = [[each.row, each.at - begun, each.to_row, each.to - begun] for each in picture.arrows]
+    return {"from": begun, "to": picture.ended_at, "rows": rows, "arrows": arrows}
 
 
 def _bar(bar: Bar, begun: int, texts: Texts) -> Json:

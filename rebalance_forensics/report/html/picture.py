@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, insort
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from msgspec.structs import replace
@@ -20,6 +21,7 @@ from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.times import duration
 from rebalance_forensics.report.wording import count, in_ranges, natural
 from rebalance_forensics.timeline.model import Generation, Lane, Mark, ReadSpan, Span, UnreadSpan
+from rebalance_forensics.timeline.windows import AT_ONCE_MS
 
 MARGIN_MS, SHORTEST_MS, LONGEST_LEAD_MS = 10_000, 1_000, 600_000
 LABEL_CHARACTERS, REASON_CHARACTERS = 160, 60
@@ -27,6 +29,7 @@ NAME_BEGINS, NAME_ENDS = 14, 20
 STREAM_THREAD = re.compile(r"StreamThread-(\d+)$")
 NUMBERS_SHOWN, NUMBER_SPACE, LAST_NUMBER, REASONS_SHOWN = 40, 2.5, 98.5, 100
 FOLLOW_UP = "follow-up"
+MADE = ("rebalancing", FOLLOW_UP)
 UNTIL_EXPIRED = "no heartbeat arrived until its session expired"
 OUTCOMES = {"stable": "stable", "failed": "broken", "superseded": "superseded", "empty": "empty", "unknown": "stable"}
 
@@ -114,7 +117,42 @@ def draw(
         shade=None if incident is None else window.cut(incident.started_at, end_of_incident(incident)),
         owners=_owners(history, window) if partitions else (),
         left_out=tuple(left_out),
+        arrows=tuple(_arrows(rows, [n for n, known in links.incidents if incident is None or known.id == incident.id])),
     )
+
+
+def _arrows(rows: Sequence[shapes.Row], incidents: Collection[int]) -> Iterator[shapes.Arrow]:
+    """Lead from each disturbance of these incidents to the first rebalance that it caused."""
+    made = next((number for number, row in enumerate(rows) if row.kind == "group"), -1)
+    begun: dict[int | None, list[int]] = defaultdict(list)
+    for bar in rows[made].bars if made >= 0 else ():
+        if bar.kind in MADE and bar.incident in incidents:
+            insort(begun[bar.incident], bar.started_at)
+    led_to: set[int] = set()
+    for surely, number, start, end, incident in _disturbances(rows) if begun else ():
+        place = bisect_left(begun[incident], start)
+        for to in begun[incident][place : place + 1]:
+            if (end is None or to <= end + AT_ONCE_MS) and (surely or to not in led_to):
+                led_to.add(to)
+                yield shapes.Arrow(row=number, at=to if end is None else min(to, end), to_row=made, to=to)
+
+
+def _disturbances(rows: Sequence[shapes.Row]) -> Iterator[tuple[bool, int, int, int | None, int | None]]:
+    """What may have begun a rebalance: whether surely, its row, when it began and ended, its incident."""
+    # A member that joins causes a rebalance where it is to blame; one that rejoins follows it. Lines about faults count
+    # where no lane shows what a member did: its own log's before its broker's.
+    lanes = [(number, row) for number, row in enumerate(rows) if row.layer == "members"]
+    for number, row in lanes:
+        rejoined = {bar.ended_at for bar in row.bars if bar.kind == "member"}
+        for bar in row.bars:
+            joined = bar.kind == "joining" and row.marked and bar.started_at not in rejoined
+            if joined or bar.kind in shapes.UNABLE:
+                yield True, number, bar.started_at, bar.ended_at, bar.incident
+    for wanted in ("marked", "broker"):
+        for number, row in lanes:
+            for dot in row.dots if wanted in (row.kind, "marked" if row.marked else "") else ():
+                if dot.severity == "fault":
+                    yield False, number, dot.at, dot.at, dot.incident
 
 
 def _group_rows(made: tuple[shapes.Bar, ...], unread: tuple[shapes.Bar, ...]) -> Iterator[shapes.Row]:
@@ -230,7 +268,7 @@ def _phases(
 
 
 def _generation_label(generation: Generation, kind: str, *, reasons: bool) -> str:
-    made = kind in ("rebalancing", FOLLOW_UP)
+    made = kind in MADE
     words = [f"generation {generation.generation}", "rebalancing" if made else generation.outcome]
     if generation.took_ms is not None:
         words.append(f"took {duration(generation.took_ms)}")

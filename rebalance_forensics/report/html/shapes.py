@@ -176,6 +176,15 @@ class Owner(Struct, frozen=True, kw_only=True):
     color: int
 
 
+class Arrow(Struct, frozen=True, kw_only=True):
+    """From what happened in a row to the rebalance that it caused."""
+
+    row: int
+    at: int
+    to_row: int
+    to: int
+
+
 class Picture(Struct, frozen=True, kw_only=True):
     """Swim lanes over a stretch of time."""
 
@@ -191,6 +200,7 @@ class Picture(Struct, frozen=True, kw_only=True):
     owners: tuple[Owner, ...] = ()
     """The members whose partitions are drawn, in the order of their first appearance."""
     left_out: tuple[str, ...] = ()
+    arrows: tuple[Arrow, ...] = ()
 
     @property
     def height(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from statistics import median
@@ -18,7 +18,8 @@ from rebalance_forensics.report.html.shapes import REASONS
 from rebalance_forensics.report.lanes import lanes_by_mark, member_name, period_of, stable_until
 from rebalance_forensics.report.member_names import short_names
 from rebalance_forensics.report.plain_text import lines_of
-from rebalance_forensics.report.times import HOUR, duration
+from rebalance_forensics.report.rebalance_patterns import FEW_HOURS, over_hours
+from rebalance_forensics.report.times import DAY, HOUR, duration
 from rebalance_forensics.report.wording import count
 from rebalance_forensics.timeline.evidence import abridged
 from rebalance_forensics.timeline.model import (
@@ -30,6 +31,7 @@ from rebalance_forensics.timeline.model import (
     Pause,
     UnreadSpan,
 )
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.windows import SHORTEST_UNREAD_MS
 
 
@@ -65,6 +67,8 @@ class GroupTables(Struct, frozen=True, kw_only=True):
     coordinators: tuple[CoordinatorTerm, ...]
     left_out: Mapping[str, int]
     """By table."""
+    hours: tuple[tuple[int, tuple[int, ...]], ...]
+    """Rebalances in each hour of each day."""
     figures: tuple[tuple[str, str], ...]
     """How the group fared over the whole time, as labels and values; only what the logs show."""
 
@@ -80,6 +84,7 @@ def tables_of(history: GroupHistory, budget: Budget, links: Links) -> GroupTable
     terms, left_out["coordinators"] = budget.take_rows(history.coordinators, TERMS, "terms of coordinators")
     unread, left_out["unread"] = unread_rows(history, budget, links)
     events, left_out["events"] = events_of(history, budget)
+    hours, left_out["hours"] = budget.take_rows([*hours_of(history)], TERMS, "days of the table of hours")
     return GroupTables(
         events=events,
         generations=tuple(_generation_row(generation, names) for generation in generations),
@@ -88,6 +93,7 @@ def tables_of(history: GroupHistory, budget: Budget, links: Links) -> GroupTable
         identities=identities,
         coordinators=terms,
         left_out=left_out,
+        hours=hours,
         figures=tuple(figures_of(history)),
     )
 
@@ -103,7 +109,7 @@ def figures_of(history: GroupHistory) -> Iterator[tuple[str, str]]:
         ms = sum((period[1] if until is None else until) - at for at, until in stable if at is not None)
         yield "Stable", f"{100 * ms / whole:.1f} % of {duration(whole)}"
     if made:
-        an_hour = f", {len(made) * HOUR / whole:.1f} an hour" if whole > 2 * HOUR else ""
+        an_hour = f", {len(made) * HOUR / whole:.1f} an hour" if whole > FEW_HOURS * HOUR else ""
         yield "Rebalances", f"{count(len(made), 'rebalance')} in {duration(whole)}{an_hour}"
     if took := sorted(g.took_ms for g in made if g.took_ms is not None):
         slowest = f", 95 % within {duration(took[-(-len(took) * 19 // 20) - 1])}" if len(took) > 1 else ""
@@ -119,6 +125,17 @@ def figures_of(history: GroupHistory) -> Iterator[tuple[str, str]]:
     if (most := max(by_member.values(), default=0)) > 0:
         worst = min(name for name, ms in by_member.items() if ms == most)
         yield "Worst member", f"{called(worst, short_names(history))}, {duration(most)}"
+    yield from over_hours(history)
+
+
+def hours_of(history: GroupHistory) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """How many rebalances were made in each hour of each day with any, in UTC, of a log of more than a few hours."""
+    reached = [g.reached_at for g in history.generations if is_timed(g.reached_at)]
+    times = sorted(at for at in reached if at is not None)
+    if times and times[-1] - times[0] > FEW_HOURS * HOUR:
+        for day, of_day in sorted(grouped(times, lambda at: at // DAY).items()):
+            hours = Counter(at % DAY // HOUR for at in of_day)
+            yield day * DAY, tuple(hours[hour] for hour in range(24))
 
 
 def _generation_row(generation: Generation, names: dict[str | None, str]) -> GenerationRow:

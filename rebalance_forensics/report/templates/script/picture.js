@@ -3,6 +3,7 @@ class Picture {
     Object.assign(this, { figure, id: figure.dataset.picture, left: 0, span: WIDTH });
     const packed = data.pictures[this.id], { from } = packed;
     const after = (ms) => ms === null ? null : from + ms;
+    this.arrows = packed.arrows.map(([row, at, toRow, to]) => ({ row, at: from + at, toRow, to: from + to }));
     this.data = { from, to: packed.to, rows: packed.rows.map(([bars, dots]) => ({
       bars: bars.map(([kind, begun, end, label, incident]) => [textOf(kind), from + begun, after(end), textOf(label), incident]),
       dots: dots.map(([severity, at, label, line, incident]) => [textOf(severity), from + at, textOf(label), line, incident]),
@@ -34,6 +35,7 @@ class Picture {
     if (this.left !== before[0] || this.span !== before[1]) this.chosen();
     this.chart.setAttribute("viewBox", `${this.left} 0 ${this.span} ${this.shown.length * LANE}`);
     this.folding.fold();
+    this.draw();
     this.label();
     this.place();
   }
@@ -59,6 +61,25 @@ class Picture {
     this.map.style.display = this.span < WIDTH ? "" : "none";
     this.seen.setAttribute("x", this.left);
     this.seen.setAttribute("width", Math.max(this.span, WIDTH / 200));
+  }
+  // From what happened to the rebalance that it caused; of several side by side the first.
+  draw() {
+    const group = this.figure.querySelector(".arrows"), width = this.chart.clientWidth || this.chart.getBoundingClientRect().width, drawn = [];
+    group.replaceChildren();
+    for (const { row, at, toRow, to } of this.arrows) {
+      const [from, into] = [row, toRow].map((number) => this.shown.indexOf(this.rows[number]));
+      const [x, end] = [at, to].map((moment) => this.share(moment) * width);
+      if (from < 0 || into < 0 || x < 0 || end < 0 || x > width || end > width) continue;
+      if (drawn.some(([otherRow, other]) => otherRow === row && Math.abs(other - end) < 2 * FOLDED)) continue;
+      drawn.push([row, end]);
+      const y = HEAD + from * LANE + 5, tip = HEAD + into * LANE + 19, turn = Math.atan2(tip - y, end - x) * 180 / Math.PI;
+      for (const [name, d] of [["shaft", `M${x} ${y}L${end} ${tip}`], ["head", "M0 0l-8-4v8z"]]) {
+        const node = group.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "path"));
+        node.setAttribute("class", name);
+        node.setAttribute("d", d);
+        if (name === "head") node.setAttribute("transform", `translate(${end} ${tip}) rotate(${turn})`);
+      }
+    }
   }
   chosen() {
     shownPicture = this;

@@ -41,4 +41,4 @@ const sortable = (table) => {
     });
   });
 };
-for (const table of all(".scroll > table:not(.signs)")) sortable(table);
+for (const table of all(".scroll > table:not(.signs, .hours)")) sortable(table);
