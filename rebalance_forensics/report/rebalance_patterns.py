@@ -21,6 +21,7 @@ NAMES_SHOWN = 6
 LEADERS_SHOWN = 20
 TIMES_SHOWN = 4
 TOP, FEW_HOURS = 5, 2
+BUSIEST, MISSING = "Busiest hours", "Missing most"
 # Gaps up to so many times a setting are said to match it.
 AS_LONG = 1.2
 
@@ -95,7 +96,8 @@ def in_brief(history: GroupHistory) -> Iterator[tuple[str, str]]:
     yield from (("Bursts", _first_of(readings.close_together, "burst")) for _ in readings.close_together[:1])
     yield from (("Spacing", _first_of(readings.spaced, "interval")) for _ in readings.spaced[:1])
     yield from (("Members", sentence) for sentence in _members(history.reading.participants))
-    yield from over_hours(history)
+    # Who was missing is said above.
+    yield from (line for line in over_hours(history) if line[0] != MISSING)
 
 
 def over_hours(history: GroupHistory) -> Iterator[tuple[str, str]]:
@@ -105,11 +107,11 @@ def over_hours(history: GroupHistory) -> Iterator[tuple[str, str]]:
     if not reached or reached[-1] - reached[0] <= FEW_HOURS * HOUR:
         return
     hours = Counter(at // HOUR for at in reached).most_common(TOP)
-    yield "Busiest hours", ", ".join(f"{utc(hour * HOUR)[:-3]} UTC ({number})" for hour, number in hours)
+    yield BUSIEST, ", ".join(f"{utc(hour * HOUR)[:-3]} UTC ({number})" for hour, number in hours)
     yield "Began by", some(_often(Counter(g.trigger or "unknown cause" for g in made)))
     missing = Counter(chain.from_iterable(r.missing for r in history.reading.participants))
     if missing:
-        yield "Missing most", some(_often(missing))
+        yield MISSING, some(_often(missing))
 
 
 def _often(names: Counter[str]) -> list[str]:

@@ -9,8 +9,9 @@ from rebalance_forensics.report.html.budget import FEWEST, Budget
 from rebalance_forensics.report.html.content import content_of
 from rebalance_forensics.report.html.overview import days_of
 from rebalance_forensics.report.html.shapes import Picture, Row, legend
-from rebalance_forensics.report.html.tables import figures_of
+from rebalance_forensics.report.html.tables import figures_of, hours_of
 from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.rebalance_patterns import over_hours
 from rebalance_forensics.timeline.model import Generation, Lane, Member, Span
 from tests.report.building import a_crash, at, crash_report, payments
 from tests.report.extremes import many_events, many_groups
@@ -247,6 +248,20 @@ def test_figures_show_how_a_group_fared_and_nothing_that_the_logs_do_not_show() 
     owned = dict(figures_of(owned_report().groups[0]))
     assert owned["Partition time unread"] == "3 min 04 s"
     assert owned["Worst member"] == "payments-2, 3 min 04 s"
+
+
+def test_a_log_of_days_says_when_the_group_rebalanced_most_and_for_what() -> None:
+    hour = 3_600
+    report = with_generations(*(a_generation(n, at, at + 2) for n, at in enumerate((60, 90, 3 * hour, 30 * hour))))
+    (group,) = report.groups
+    assert dict(over_hours(group)) == {
+        "Busiest hours": "2026-03-01 10:00 UTC (2), 2026-03-01 13:00 UTC (1), 2026-03-02 16:00 UTC (1)",
+        "Began by": "process-crash (4 times)",
+        "Missing most": "payments-2",
+    }
+    first, last = hours_of(group)
+    assert (last[0] - first[0], sum(first[1]), first[1][10], last[1][16]) == (24 * hour * 1_000, 3, 2, 1)
+    assert [*hours_of(crash_report().groups[0])] == []
 
 
 def test_logs_of_several_days_have_an_index_of_them_that_leads_to_the_worst_of_each() -> None:

@@ -148,11 +148,14 @@ def _disturbances(rows: Sequence[shapes.Row]) -> Iterator[tuple[bool, int, int, 
             joined = bar.kind == "joining" and row.marked and bar.started_at not in rejoined
             if joined or bar.kind in shapes.UNABLE:
                 yield True, number, bar.started_at, bar.ended_at, bar.incident
-    for wanted in ("marked", "broker"):
-        for number, row in lanes:
-            for dot in row.dots if wanted in (row.kind, "marked" if row.marked else "") else ():
-                if dot.severity == "fault":
-                    yield False, number, dot.at, dot.at, dot.incident
+    blamed = [(number, row) for number, row in lanes if row.marked]
+    members, brokers = (
+        [pair for pair in lanes if (pair[1].kind == "broker") is of_broker] for of_broker in (False, True)
+    )
+    for number, row in (*(blamed or members), *brokers):
+        for dot in row.dots:
+            if dot.severity == "fault":
+                yield False, number, dot.at, dot.at, dot.incident
 
 
 def _group_rows(made: tuple[shapes.Bar, ...], unread: tuple[shapes.Bar, ...]) -> Iterator[shapes.Row]:

@@ -18,7 +18,7 @@ from rebalance_forensics.report.html.shapes import REASONS
 from rebalance_forensics.report.lanes import lanes_by_mark, member_name, period_of, stable_until
 from rebalance_forensics.report.member_names import short_names
 from rebalance_forensics.report.plain_text import lines_of
-from rebalance_forensics.report.rebalance_patterns import FEW_HOURS, over_hours
+from rebalance_forensics.report.rebalance_patterns import BUSIEST, FEW_HOURS, over_hours
 from rebalance_forensics.report.times import DAY, HOUR, duration
 from rebalance_forensics.report.wording import count
 from rebalance_forensics.timeline.evidence import abridged
@@ -125,7 +125,8 @@ def figures_of(history: GroupHistory) -> Iterator[tuple[str, str]]:
     if (most := max(by_member.values(), default=0)) > 0:
         worst = min(name for name, ms in by_member.items() if ms == most)
         yield "Worst member", f"{called(worst, short_names(history))}, {duration(most)}"
-    yield from over_hours(history)
+    # The table of hours shows the busiest.
+    yield from (figure for figure in over_hours(history) if figure[0] != BUSIEST)
 
 
 def hours_of(history: GroupHistory) -> Iterator[tuple[int, tuple[int, ...]]]:
