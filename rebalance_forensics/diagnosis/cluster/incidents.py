@@ -281,13 +281,16 @@ def _disturbed(own: Sequence[Incident]) -> tuple[DisturbedGroup, ...]:
     return tuple(sorted(rows, key=_worst_first))
 
 
-def _worst_first(row: DisturbedGroup) -> tuple[int, int, int, int, str]:
+def _worst_first(row: DisturbedGroup) -> tuple[int, int, int, int, str, int, str]:
+    # group-2 before group-10.
     cost = row.impact
     return (
         RANKS[row.severity],
         -(cost.unread_partition_ms or 0),
         -(cost.stopped_ms or 0),
         -cost.rebalances,
+        row.group.rstrip("0123456789"),
+        len(row.group),
         row.group,
     )
 

@@ -174,15 +174,19 @@ def _cost(groups: Sequence[DisturbedGroup]) -> str:
     stops = [ms for group in groups if (ms := group.impact.stopped_ms or 0) >= ROUND_TRIP_MS]
     # Groups of which only lost sessions are logged may well have rebalanced.
     none = "none rebalanced" if unread or stops else "no rebalance was logged"
-    costs = [f"{rebalanced} rebalanced" if rebalanced else none]
+    costs = [f"{_share(rebalanced, groups)} rebalanced" if rebalanced else none]
     if unread:
-        costs.append(f"{len(unread)} left partitions unread for up to {seconds(longest)}")
+        costs.append(f"{_share(len(unread), groups)} left partitions unread for up to {seconds(longest)}")
     if stops:
-        costs.append(f"{len(stops)} stopped reading altogether for up to {seconds(max(stops))}")
+        costs.append(f"{_share(len(stops), groups)} stopped reading altogether for up to {seconds(max(stops))}")
     text = f"{', '.join(costs[:-1])} and {costs[-1]}" if len(costs) > 1 else costs[0]
     led = sorted({partition for group in groups for partition in group.led})
     without = f" Nobody could fetch {some(led)} meanwhile, which it led." if led else ""
     return f"{text[:1].upper()}{text[1:]}.{without}"
+
+
+def _share(number: int, groups: Sequence[DisturbedGroup]) -> str:
+    return "all of them" if number == len(groups) > 1 else str(number)
 
 
 def _across(blow: Blow, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> list[str]:
@@ -198,8 +202,9 @@ def _across(blow: Blow, groups: Sequence[DisturbedGroup], histories: Sequence[Gr
         struck = [name for name in names if name in coordinated]
         if struck:
             where = homes.of_these(cluster, struck)
+            number = "all" if len(struck) == len(names) else len(struck)
             sentences.append(
-                f"{culprit.name} coordinated {len(struck)} of them{f' ({where})' if where else ''}"
+                f"{culprit.name} coordinated {number} of them{f' ({where})' if where else ''}"
                 f"{_spared(coordinated, names)}."
             )
     outages = [outage for outage in blow.outages if outage.evidence]
