@@ -89,17 +89,8 @@ def draw(
     rows = [
         *_group_rows(made, unread),
         *(
-            shapes.Row(
-                name=lane.name,
-                label=_beside(lane, history),
-                kind=lane.kind,
-                y=0,
-                bars=bars[number],
-                dots=tuple(_dot(mark, window, links, budget) for mark in marks[number]),
-                marked=not culprits.isdisjoint((lane.name, lane.owner)),
-                owner=history.owners.get(lane.name),
-            )
-            for number, lane in enumerate(ready.lane for ready in lanes)
+            _lane_row(ready.lane, history, bars[number], marks[number], window, links, budget, culprits)
+            for number, ready in enumerate(lanes)
         ),
         *(
             shapes.Row(name=whole, label=label, kind="partition", y=0, bars=partition_bars, dots=(), layer="partitions")
@@ -118,6 +109,28 @@ def draw(
         owners=_owners(history, window) if partitions else (),
         left_out=tuple(left_out),
         arrows=tuple(_arrows(rows, [n for n, known in links.incidents if incident is None or known.id == incident.id])),
+    )
+
+
+def _lane_row(
+    lane: Lane,
+    history: ReadyHistory,
+    bars: tuple[shapes.Bar, ...],
+    marks: Sequence[Mark],
+    window: shapes.Window,
+    links: Links,
+    budget: Budget,
+    culprits: frozenset[str],
+) -> shapes.Row:
+    return shapes.Row(
+        name=lane.name,
+        label=_beside(lane, history),
+        kind=lane.kind,
+        y=0,
+        bars=bars,
+        dots=tuple(_dot(mark, window, links, budget) for mark in marks),
+        marked=not culprits.isdisjoint((lane.name, lane.owner)),
+        owner=history.owners.get(lane.name),
     )
 
 
