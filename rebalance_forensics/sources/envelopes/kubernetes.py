@@ -265,6 +265,8 @@ def _docker_event(
     line: Line, action: str, attributes: Fields, at: EpochMs | None, container_id: str | None = None
 ) -> Line:
     name = str(attributes.get("name"))
+    pod, part = (attributes.get(f"io.kubernetes.{key}.name") for key in ("pod", "container"))
+    name = str(part) if pod and part else name
     match action.partition(":")[0]:
         case "die":
             reason, message = "Terminated", ended_container(name, str(attributes.get("exitCode")), None)
@@ -274,6 +276,10 @@ def _docker_event(
             reason, message = "OOMKilled", f"Container {name} ran out of memory"
         case _:
             reason, message = "Docker", action
+    if pod and part:
+        namespace = attributes.get("io.kubernetes.pod.namespace")
+        text = written("Normal", reason, f"pod/{pod}", message, namespace=str(namespace) if namespace else None)
+        return replace(line, text=text, fields=None, at=at, host=None)
     return _of_docker(line, reason, name, message, at, attributes, container_id)
 
 

@@ -27,6 +27,22 @@ _MONTHS = {
         ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1
     )
 }
+# By how they begin: in German, French, Spanish, Italian, Portuguese, Dutch, Polish, Czech, Turkish, Russian, and in the
+# languages of the north.
+_BEGINNINGS = (
+    ("jan", "janv", "j\u00e4n", "ene", "gen", "sty", "led", "oca", "\u044f\u043d\u0432"),
+    ("feb", "f\u00e9v", "fev", "lut", "\u00fano", "\u015fub", "\u0444\u0435\u0432"),
+    ("mar", "m\u00e4r", "mrz", "maart", "mrt", "b\u0159e", "\u043c\u0430\u0440"),
+    ("apr", "avr", "abr", "kwi", "dub", "nis", "\u0430\u043f\u0440"),
+    ("may", "mai", "mag", "mei", "maj", "kv\u011b", "\u043c\u0430\u044f", "\u043c\u0430\u0439"),
+    ("jun", "juin", "giu", "cze", "\u010dervn", "haz", "\u0438\u044e\u043d"),
+    ("jul", "juil", "lug", "lip", "\u010dervc", "tem", "\u0438\u044e\u043b"),
+    ("aug", "ao\u00fb", "aou", "ago", "sie", "srp", "a\u011fu", "\u0430\u0432\u0433"),
+    ("sep", "set", "wrz", "z\u00e1\u0159", "eyl", "\u0441\u0435\u043d"),
+    ("oct", "okt", "out", "ott", "pa\u017a", "\u0159\u00edj", "eki", "\u043e\u043a\u0442"),
+    ("nov", "lis", "kas", "\u043d\u043e\u044f"),
+    ("dec", "dez", "d\u00e9c", "dic", "gru", "pro", "ara", "des", "\u0434\u0435\u043a"),
+)
 _ZONE = rf"(?: ?(?P<zone>{ZONE}))?"
 _CLOCK = (
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)(?:[.,:](?P<fraction>\d{1,9}))?"
@@ -58,6 +74,8 @@ _SHAPES = tuple(
         r"(?P<millis>1\d{12})(?:\.\d+)?(?!\d)",
         r"(?P<micros>1\d{15})(?!\d)",
         r"(?P<nanos>1\d{18})(?!\d)",
+        # journalctl prints months in the language of its user.
+        rf"(?P<name>[^\W\d_]{{3,5}}\.?|\d{{1,2}}\u6708) +(?P<day>\d{{1,2}}) {_CLOCK}",
         r"@(?P<tai>4[0-9a-f]{15}[0-9a-f]{8})(?![0-9a-f])",
     )
 )
@@ -170,11 +188,22 @@ def _read(match: re.Match[str]) -> Stamp | None:
         return Stamp(time_ms, offset, "time-only")
     if "mark" in parts:
         return _dated(parts, time_ms, offset)
-    month = _MONTHS.get((parts.get("name") or "").lower()) or int(parts.get("month") or 0)
+    name = parts.get("name") or ""
+    month = _MONTHS.get(name.lower()) or (month_named(name) if name else int(parts.get("month") or 0)) or 0
     midnight = _midnight_ms(int(parts.get("year") or 1972), month, int(parts["day"] or 0))
     if midnight is None:
         return None
     return Stamp(midnight + time_ms, offset, "full" if "year" in parts else "no-year")
+
+
+@lru_cache(maxsize=64)
+def month_named(name: str) -> int | None:
+    """The number of a month by its name in any of these languages, whole or cut; `12\u6708` as well."""
+    if name.endswith("\u6708"):
+        return int(name[:-1])
+    low = name.lower()
+    found = [(len(each), number) for number, all_ in enumerate(_BEGINNINGS, 1) for each in all_ if low.startswith(each)]
+    return max(found)[1] if found else None
 
 
 @lru_cache(maxsize=512)
