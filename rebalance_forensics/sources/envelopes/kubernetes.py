@@ -24,7 +24,9 @@ _LAST = (
 )  # fmt: skip
 _FIRST = ("firstTimestamp", "first_timestamp", "timestamp.first_occurrence", "deprecatedFirstTimestamp", "eventTime")
 _COUNT = ("series.count", "count", "deprecatedCount")
-_MARK = re.compile(r'"(?:involvedObject|regarding|involved_object|containerStatuses|OOMKilled|Actor|lastScaleTime)"')
+_MARK = re.compile(
+    r'"(?:involvedObject|regarding|involved_object|containerStatuses|OOMKilled|Actor|ContainerExitCode|lastScaleTime)"'
+)
 _ID = re.compile(r"[0-9a-f]{12,64}")
 _PART = re.compile(r"spec\.(?:containers|initContainers)\{([\w.-]+)\}")
 # Docker's zero time: the container never ended, or never ran.
@@ -81,7 +83,10 @@ def _is_container(value: Fields) -> bool:
 
 
 def _is_docker_event(value: Fields) -> bool:
-    return value.get("Type") == "container" and isinstance(value.get("Actor"), Mapping) and "Action" in value
+    is_podmans = "ContainerExitCode" in value and isinstance(value.get("Name"), str) and "Time" in value
+    return is_podmans or (
+        value.get("Type") == "container" and isinstance(value.get("Actor"), Mapping) and "Action" in value
+    )
 
 
 def _is_autoscaler(value: Fields) -> bool:
@@ -219,6 +224,13 @@ def _project(name: str, labels: object) -> str | None:
 
 
 def _of_docker_event(line: Line, event: Fields) -> Iterator[Line]:
+    if "ContainerExitCode" in event:
+        more = event.get("Attributes")
+        named = {"name": event.get("Name"), "exitCode": event.get("ContainerExitCode")}
+        attributes = {**more, **named} if isinstance(more, Mapping) else named
+        at = instant(first_text(event, ("Time",)))
+        yield _docker_event(line, str(event.get("Status")), attributes, at, first_text(event, ("ID",)))
+        return
     attributes = lookup(event, "Actor.Attributes")
     nanos = first_text(event, ("timeNano", "time"))
     at = instant(nanos) if nanos else line.at
@@ -244,9 +256,11 @@ def _of_autoscaler(line: Line, autoscaler: Fields) -> Iterator[Line]:
     )
 
 
-# `docker events`: time, "container", what happened, the container's id, its attributes in parentheses.
+# `docker events`: time, "container", what happened, the container's id, its attributes in parentheses. Podman prints
+# the time as Go does, and how a container ended only as JSON.
 _DOCKER_ROW = re.compile(
-    r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)) container (?P<action>[a-z_]+(?:: [a-z]+)?) "
+    r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d| [+-]\d{4}))"
+    r"(?: [A-Z]{1,5}(?: m=\S{1,24})?)? container (?P<action>[a-z_]+(?:: [a-z]+)?) "
     r"(?P<id>[0-9a-f]{12,64}) \((?P<attributes>.*)\)\s*\Z"
 )
 _ATTRIBUTE = re.compile(r"(?:\A|, )([\w./-]+)=((?:(?!, [\w./-]+=).)*)")
@@ -268,9 +282,11 @@ def _docker_event(
     pod, part = (attributes.get(f"io.kubernetes.{key}.name") for key in ("pod", "container"))
     name = str(part) if pod and part else name
     match action.partition(":")[0]:
-        case "die":
+        case "die" | "died" if attributes.get("OOMKilled") == "true":
+            reason, message = "OOMKilled", f"Container {name} ran out of memory"
+        case "die" | "died" if "exitCode" in attributes:
             reason, message = "Terminated", ended_container(name, str(attributes.get("exitCode")), None)
-        case "kill":
+        case "kill" if "signal" in attributes:
             reason, message = "Signalled", f"signal {attributes.get('signal')} was sent"
         case "oom":
             reason, message = "OOMKilled", f"Container {name} ran out of memory"
