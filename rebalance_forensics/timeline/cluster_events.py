@@ -18,7 +18,13 @@ from rebalance_forensics.timeline.coverage import LogsRead
 from rebalance_forensics.timeline.event_index import EventIndex, distinct
 from rebalance_forensics.timeline.group_attribution import is_of_a_process, names_in, streams_client_of
 from rebalance_forensics.timeline.identity.copied_logs import without_copies
-from rebalance_forensics.timeline.identity.log_writers import instance_of, with_brokers, with_homes, with_roles
+from rebalance_forensics.timeline.identity.log_writers import (
+    instance_of,
+    log_stem,
+    with_brokers,
+    with_homes,
+    with_roles,
+)
 from rebalance_forensics.timeline.identity.names import application_of, has_unique_suffix, streams_client
 from rebalance_forensics.timeline.identity.participants import Participants, home_of, member_ids_in, place_name
 from rebalance_forensics.timeline.orchestration import Orchestration
@@ -224,16 +230,35 @@ def _dated_by_start(events: Iterable[Event]) -> Iterator[Event]:
     """The events, those of GC logs that print the uptime alone with a time where one start of the JVM is logged."""
     known = tuple(events)
     starts: dict[str, set[int]] = defaultdict(set)
+    logs: dict[str, set[str]] = defaultdict(set)
     for event in known:
         if isinstance(event, ev.JvmStarted) and event.at is not None:
             starts[home_of(event)].add(event.at - round(event.uptime_s * SECOND_MS))
+        if isinstance(event, ev.JvmStarted | ev.VersionReported | ev.SettingsReported):
+            logs[home_of(event)].add(log_stem(event.speaker.file))
+    appended = _logs_of_several_runs(known)
     for event in known:
         if isinstance(event, ev.ThreadsStopped) and event.at is None and event.uptime_ms is not None:
-            # Of a process that started again the uptime does not show which run it was.
-            started = starts.get(home_of(event), ())
+            # Of a process that started again the uptime does not show which run it was, of two not which it was.
+            home = home_of(event)
+            is_known = len(logs[home]) == 1 and event.speaker.file not in appended
+            started = starts[home] if is_known else ()
             yield replace(event, at=min(started) + event.uptime_ms) if len(started) == 1 else event
         elif not isinstance(event, ev.JvmStarted):
             yield event
+
+
+def _logs_of_several_runs(events: Iterable[Event]) -> set[str]:
+    """GC logs in which the uptime begins anew: HotSpot appends to a log where its name has no `%p` or `%t`."""
+    last: dict[str, int] = {}
+    found = set()
+    stops = (e for e in events if isinstance(e, ev.ThreadsStopped) and e.at is None and e.uptime_ms is not None)
+    for e in sorted(stops, key=lambda e: e.origin.byte_offset):
+        file, uptime_ms = e.speaker.file, e.uptime_ms or 0
+        if uptime_ms + SECOND_MS < last.get(file, 0):
+            found.add(file)
+        last[file] = uptime_ms
+    return found
 
 
 def _is_of_a_broker(event: Event, homes: Collection[str]) -> bool:

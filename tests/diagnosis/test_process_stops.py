@@ -24,15 +24,15 @@ YOUNG_GC = "GC(13) Pause Young (Normal) (G1 Evacuation Pause) 2100M->310M(4096M)
 OOM = "Memory cgroup out of memory: Killed process 4242 ({}) total-vm:8388608kB, anon-rss:4194304kB, file-rss:0kB"
 
 
-def resumed(*gc_lines: tuple[str, str]) -> Story:
-    """A member whose session ran out at 01:09:30 and that came back at 01:10:20, with lines of its JVM."""
+def resumed(*gc_lines: tuple[str, str], at: str = "01:10:20") -> Story:
+    """A member whose session ran out at 01:10:00 and that came back at 01:10:20, with lines of its JVM."""
     story = evicted()
     for time, message in gc_lines:
         story.line("c-3/gc.log", time, message, logger="jdk.Hotspot")
     generation = f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"
-    story.client("c-3", "01:10:20.020", UNKNOWN.format(generation))
+    story.client("c-3", f"{at}.020", UNKNOWN.format(generation))
     story.reborn("c-3")
-    return story.rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    return story.rebalanced(f"{at}.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
 
 
 def behind(incident: Incident) -> list[str]:
@@ -62,6 +62,16 @@ def test_a_stop_that_does_not_fill_the_session_is_beside_the_point(lines: tuple[
     incident = resumed(*lines).the_incident()
     assert behind(incident) == []
     assert incident.summary == resumed().the_incident().summary
+
+
+def test_a_collection_of_many_sessions_is_behind_the_pause_as_well_and_has_an_end() -> None:
+    began, ended = (
+        ("01:09:10.000", "GC(12) Pause Full (G1 Compaction Pause)"),
+        ("01:12:10.100", FULL_GC.format(180_100)),
+    )
+    incident = resumed(began, ended, at="01:12:11").the_incident()
+    assert behind(incident) == ["gc-pause", "heap-full"]
+    assert "stopped all threads for 3 min" in incident.root_causes[0].behind[0].why
 
 
 def test_a_member_on_another_host_is_not_blamed_for_that_hosts_collection() -> None:

@@ -161,6 +161,22 @@ def test_a_gc_log_with_the_uptime_alone_is_dated_by_the_start_that_the_applicati
     assert chain(incident) == ["gc-pause"]
 
 
+@pytest.mark.parametrize("of", ["another application", "two runs"])
+def test_a_gc_log_of_uptimes_is_not_dated_where_it_may_be_of_another_start(tmp_path: Path, of: str) -> None:
+    started = "[2026-11-26 13:24:49,597] INFO Started Lab in 4.5 seconds (JVM running for 5.0) (com.acme.Lab)\n"
+
+    def change(folder: Path) -> None:
+        gc, app = folder / NODE / "gc.log", folder / NODE / "app.log"
+        if of == "two runs":
+            gc.write_text(gc.read_text() * 2)
+            app.write_text(started + app.read_text())
+        else:
+            (folder / NODE / "billing.log").write_text(started)
+
+    incident = the_incident(tmp_path, "full-gc", rewritten("gc.log", r"(?m)^\[[^\]]+\]"), change)
+    assert chain(incident) == []
+
+
 def test_a_gc_log_without_a_stop_that_long_rules_a_collection_out_and_says_so(tmp_path: Path) -> None:
     """SIGSTOP for 20 s between two full collections of 0.15 s."""
     incident = the_incident(tmp_path, "pause-beside-a-full-gc")

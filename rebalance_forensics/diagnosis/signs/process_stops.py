@@ -234,8 +234,9 @@ def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopp
     session = session_timeout_ms(timeline)
     stops = [
         e
-        for e in timeline.of(ThreadsStopped).between(absence.at - session - ROUND_TRIP_MS, absence.at + 2 * session)
-        if absence.participant in timeline.participants.at_place(e) and behind.began(e) <= absence.at
+        # Most lines are written as the threads go on, which may be many sessions later.
+        for e in timeline.of(ThreadsStopped).since(absence.at - session - ROUND_TRIP_MS)
+        if behind.began(e) <= absence.at and absence.participant in timeline.participants.at_place(e)
         if _may_be_its_jvm(timeline, absence.participant, e)
     ]
     if len({log_stem(e.speaker.file) for e in stops if e.what != "stall"}) > 1:
