@@ -224,12 +224,12 @@ def _project(name: str, labels: object) -> str | None:
 
 
 def _of_docker_event(line: Line, event: Fields) -> Iterator[Line]:
-    if "ContainerExitCode" in event:
+    if "ContainerExitCode" in event:  # Podman's
         more = event.get("Attributes")
         named = {"name": event.get("Name"), "exitCode": event.get("ContainerExitCode")}
-        attributes = {**more, **named} if isinstance(more, Mapping) else named
+        of_podman = {**more, **named} if isinstance(more, Mapping) else named
         at = instant(first_text(event, ("Time",)))
-        yield _docker_event(line, str(event.get("Status")), attributes, at, first_text(event, ("ID",)))
+        yield _docker_event(line, str(event.get("Status")), of_podman, at, first_text(event, ("ID",)))
         return
     attributes = lookup(event, "Actor.Attributes")
     nanos = first_text(event, ("timeNano", "time"))
