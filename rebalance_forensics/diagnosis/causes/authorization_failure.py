@@ -152,7 +152,7 @@ def grant_access(denied: str, events: Sequence[Event], number: int) -> Advice:
     return Advice(
         action=f"Grant its principal READ on {denied or 'the group and on the topics'}.",
         why=f"READ implies DESCRIBE. The broker denied it {times(number)}{span(events) if number > 1 else ''}.",
-        cost="The client can then read those topics: check that it should.",
+        cost="Make sure that the client is meant to read them.",
     )
 
 

@@ -111,11 +111,12 @@ def connector_changes(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 def _occasions_by_connector(changes: Iterable[ConnectorConfigChanged]) -> dict[str, int]:
-    # Every worker logs a change, and that of the tasks which follows from it.
-    named = sorted((e for e in changes if e.connector), key=time_of)
+    # Every worker logs a change. The configuration of its tasks follows from that of a connector, seconds later where
+    # the connector has to start first.
+    by_connector = grouped(sorted((e for e in changes if e.connector), key=time_of), lambda e: e.connector or "")
     return {
-        name: len(list(runs(own, time_of, windows.AT_ONCE_MS)))
-        for name, own in sorted(grouped(named, lambda e: e.connector or "").items())
+        name: len(list(runs([e for e in own if e.change != "tasks"] or own, time_of, windows.ROUND_TRIP_MS)))
+        for name, own in sorted(by_connector.items())
     }
 
 

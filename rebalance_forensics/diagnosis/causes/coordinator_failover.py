@@ -145,9 +145,9 @@ CAUSE = Cause(
 
 # For a broker that stood still and ran on.
 STOOD_STILL_ADVICE = Advice(
-    action="Find out what stopped that broker then: a suspended or migrated virtual machine, a host that "
-    "slept, a full garbage collection, a blocked disk.",
-    why="Every group that it coordinates waits meanwhile.",
+    action="Find out why the broker stood still: a suspended or migrated virtual machine, a host that slept, a full "
+    "garbage collection, a blocked disk.",
+    why="All groups that it coordinates wait until it runs again.",
 )
 
 

@@ -23,13 +23,13 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     for rejection in join_rejections.rejections(timeline, FULL):
         most = join_rejections.most_members(timeline, rejection.events)
         known = most is not None and most < UNLIMITED
-        limit = f" ({setting} is {most})" if known else f", it has {setting} members"
+        full = f"is full ({setting} is {most})" if known else f"already has {setting} members"
         more = Advice(
             action=f"Raise {setting} on the brokers, or do not start more members than it allows.",
             why=f"The coordinator rejected its join {how_often(rejection.events)}{idle}.",
             cost="Larger groups rebalance more slowly.",
         )
-        narrative = f"{{who}} was rejected: the group is full{limit}."
+        narrative = f"{{who}} was rejected: the group {full}."
         yield join_rejections.about_rejection(timeline, rejection, narrative=narrative, advice=(more,))
 
 

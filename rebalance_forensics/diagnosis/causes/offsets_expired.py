@@ -46,7 +46,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             Advice(
                 action="Raise offsets.retention.minutes above the longest time a group may be empty.",
                 why=why,
-                cost="Offsets of abandoned groups are kept longer as well.",
+                cost="Trade-off: offsets of abandoned groups are kept longer, too.",
             ),
         ),
     )

@@ -41,7 +41,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     foreign = set(members)
     # Each arrival or rejoin of theirs rebalanced the other application.
     moves = [fact for facts in (timeline.arrivals, timeline.requests) for fact in facts if fact.participant in foreign]
-    count = f" Here {counted(len(members), 'member')} of one of them joined or rejoined {times(len(moves))}."
+    count = f" Here {counted(len(members), 'member')} of the other application joined or rejoined {times(len(moves))}."
     single = len(members) == 1
     use, it_has = ("uses", "it has") if single else ("use", "they have")
     differ = "its client id differs in form" if single else "their client ids differ in form"

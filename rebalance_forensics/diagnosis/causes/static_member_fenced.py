@@ -34,7 +34,7 @@ HOLDER_UNHEARD = clue(
     "no log shows that the member that held the id was running: one that died holds it for a session, too",
 )
 # FENCED_INSTANCE_ID is fatal (AbstractCoordinator): poll() throws FencedInstanceIdException from then on.
-_STAYS_OUT = " A fenced consumer does not rejoin by itself: that process has to be restarted."
+_STAYS_OUT = " A fenced consumer does not rejoin by itself; its process has to be restarted."
 # Fences after which two processes are surely taking the place from each other in turns.
 MANY_FENCES = 6
 _REQUESTS = (ev.JoinFailed, ev.SyncFailed, ev.HeartbeatFailed, ev.OffsetCommitFailed, ev.GroupHeartbeatFailed)

@@ -75,8 +75,9 @@ def about_shutdown_asked(timeline: Timeline, lines: Sequence[Event], requests: S
     culprits = culprits_of(timeline, [by]) if by is not None else ()
     passed_on = tuple(e for r in requests for e in r.events)
     shown = {SHUTDOWN_REQUESTED: Present(tuple(lines))} if lines else {REJOINED_TO_SHUT_DOWN: Present(passed_on)}
+    what = f"the cause of {exception.rpartition('.')[2]}" if exception else "what triggered the shutdown"
     again = Advice(
-        action=f"Fix {'that exception' if exception else 'what triggered the shutdown'}, then restart the application.",
+        action=f"Fix {what}, then restart the application.",
         why=f"SHUTDOWN_APPLICATION stopped all instances ({len(timeline.membership.members)} in these logs); none "
         "restarts by itself.",
         cost="REPLACE_THREAD would keep the application running, but a poison record kills the new thread as well.",
