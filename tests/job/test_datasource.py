@@ -109,6 +109,17 @@ def test_a_batch_is_as_large_as_its_limit_and_no_file_is_left_behind(*, kept: bo
     assert (len(start["files"]) == 32) is kept
 
 
+def test_only_the_last_offsets_are_kept(logs: Path, tmp_path: Path) -> None:
+    stream = stream_of(logs, offsets=str(tmp_path / "offsets"))
+    end = stream.latestOffset()
+    for number in range(300):
+        (tmp_path / "offsets" / f"{number}").write_bytes(b"")
+        os.utime(tmp_path / "offsets" / f"{number}", (number, number))
+    stream.commit(end)
+    left = {path.name for path in (tmp_path / "offsets").iterdir()}
+    assert left == {end["files"], *map(str, range(101, 300))}
+
+
 def test_an_offset_that_is_missing_is_named(logs: Path, tmp_path: Path) -> None:
     stream = stream_of(logs, offsets=str(tmp_path / "offsets"))
     end = stream.latestOffset()

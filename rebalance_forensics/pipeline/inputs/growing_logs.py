@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
@@ -23,7 +22,6 @@ from rebalance_forensics.pipeline.read_plan import reading_of
 from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.schemas import Kind, Row, batch_of
-from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.sources.files.decompression import chunks_of, is_packed
 from rebalance_forensics.sources.files.places import Place, open_remote_with
 from rebalance_forensics.sources.files.walk import InputFile
@@ -36,8 +34,8 @@ PART = "Part"
 """The `event` of a row that describes a part; its payload is a Part."""
 # The last line of a log ends in here.
 _TAIL = 1 << 20
-# Spark may go back to the offsets of its last hundred batches.
-_KEPT_MS = 7 * DAY_MS
+# Spark may go back to the offsets of its last hundred batches (spark.sql.streaming.minBatchesToRetain).
+_KEPT = 200
 
 
 class Offsets:
@@ -47,6 +45,7 @@ class Offsets:
 
     def __init__(self, place: str | None) -> None:
         self._store = Store(place) if place else None
+        self._written = ""
 
     def of(self, ends: Mapping[str, int]) -> Offset:
         """The offset that says how far each file is read."""
@@ -54,8 +53,9 @@ class Offsets:
         if self._store is None:
             return {"files": text}
         name = sha256(text.encode()).hexdigest()[:32]
-        if self._store.kind(name) != "file":
+        if name != self._written:
             self._store.write(name, gzip.compress(text.encode(), mtime=0))
+            self._written = name
         return {"files": name}
 
     def ends(self, offset: Offset) -> dict[str, int]:
@@ -77,11 +77,11 @@ class Offsets:
         return found
 
     def forget(self, latest: Offset) -> None:
-        """Delete those that are older than a week."""
-        too_old = int(time.time() * 1000) - _KEPT_MS
-        for file in self._store.files() if self._store else ():
-            if file.mtime_ms < too_old and file.path != latest["files"]:
-                assert self._store
+        """Delete those before the last ones."""
+        if self._store is None:
+            return
+        for file in sorted(self._store.files(), key=lambda file: file.mtime_ms)[:-_KEPT]:
+            if file.path != latest["files"]:
                 self._store.delete(file.path)
 
 
