@@ -52,13 +52,14 @@ def read_settings(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted({name: value.strip() for name, value in _SETTING.findall(text) if name in KEPT}.items()))
 
 
-# librdkafka and kafka-go log the same errors in lines of their own, which say of which request.
+# librdkafka, franz-go and kafka-go log the same errors in lines of their own, which say of which request.
 _CLIENTS_OWN = re.compile(
     r"RD_KAFKA_RESP_ERR_|\[thrd:|Group \"|(?:Join|Sync|Leave)Group|Heartbeat|heartbeat error"
     r"|(?<!PHP )Fatal (?:consumer )?error"
     r"|Offset ?[Cc]ommit|commit attempt|Consumer commit error|committing message\b|Failed to (?:join|sync) group"
     r"|(?:join|sync)Group failed|leave group failed|group coordinator|joining group|FindCoordinator|querying for"
     r"|[Aa]uto[- ](?:offset )?commit|committing offsets|lost ownership of|\[(?:Consumer|Runner|Connection)\]"
+    r"|; group: |join group session"
 )
 HIDDEN = "***"
 _MARKS = frozenset("*#\u2022\u2588")
