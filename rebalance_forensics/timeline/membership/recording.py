@@ -252,8 +252,11 @@ class MembershipRecorder:
         member = self._rejected_member(participant, event)
         if member == "":
             return  # the answer to a request that named no member
+        last = self._last_departure.get(participant)
+        if last is not None and self._is_about_former_id(last, event):
+            amend(last, events=(*last.events, event), silent=None)
+            return
         if member is None:
-            last = self._last_departure.get(participant)
             if last is not None and last.returned is None:
                 amend(last, events=(*last.events, event), silent=None)
             elif last is None and lost_membership.was_a_member(event):
@@ -262,6 +265,18 @@ class MembershipRecorder:
         if member not in self.live and participant not in self._seen and lost_membership.was_a_member(event):
             self.depart_unlogged(participant, member, event, "expelled")
         self.depart(member, event, "expelled", late=True)
+
+    def _is_about_former_id(self, last: Departure, event: Event) -> bool:
+        """True for a refusal without a member id that a client prints when the coordinator has its new id already.
+
+        An application prints what its client returned after the client's next JoinGroup, and logs of whole seconds
+        have both in one second.
+        """
+        back = last.returned
+        if back is None or getattr(event, "member", None) is not None or event.speaker.role == "broker":
+            return False
+        issued = back.member not in (None, last.member) and 0 <= time_of(event) - back.at <= ROUND_TRIP_MS
+        return issued and all(e.speaker.role == "broker" for e in last.events)
 
     def _rejected_member(self, participant: Participant, event: Event) -> str | None:
         """The member id that the coordinator refused; "" for a request without one, None where it is unknown."""

@@ -566,9 +566,11 @@ def _with_members(timeline: Timeline, settled: int, moves: Iterable[CoordinatorM
 
 def _has_members(timeline: Timeline, at: int) -> bool:
     members = list(timeline.membership.members_at(at, within_ms=windows.ROUND_TRIP_MS))
-    # The next coordinator still has those that counted themselves out when it loads the group.
+    # The next coordinator still has those that counted themselves out when it loads the group, but for those that came
+    # back before and left properly.
     lost = timeline.departures.between(at - windows.ONE_REBALANCE_MS, at + windows.ROUND_TRIP_MS)
-    members += [d.participant for d in lost if _is_by_own_count(d)]
+    last = {d.participant: d for d in lost}
+    members += [d.participant for d in last.values() if _is_by_own_count(d)]
     return timeline.membership.is_unknown_at(at) or not all(_is_closed(timeline, member, at) for member in members)
 
 
