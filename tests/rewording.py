@@ -46,6 +46,7 @@ _CAUSES = tuple(re.compile(shape, re.IGNORECASE) for shape in (
     "authentic|sasl", "refused|could not be established", "time.?out", "loading|load.in", "unknown.?member",
 ))  # fmt: skip
 """What a line may give as the cause of a lost coordinator or connection: words with another say something else."""
+_CONNECTION_LOST = re.compile("down|closed|transport|reset|EOF|disconnect", re.IGNORECASE)
 _AS_LEADER = re.compile(r"\(me\)|leader: true|as leader|balancing group|elected=true")
 _TRACEBACK = """
 Traceback (most recent call last):
@@ -163,6 +164,10 @@ class Rewriter:
         """What this client logs of what happened in the event, and the names of the values that its words hold."""
         _learn(event, consumer)
         name, fields = type(event).__name__, {f: getattr(event, f) for f in event.__struct_fields__}
+        if (self.client.name, name) == ("brod", "SyncFailed"):
+            name = (
+                "JoinFailed"  # brod_group_coordinator.erl, do_stabilize: one RetryFun logs the error of either request
+            )
         missing = set(facts_of(name, fields))
         if "asks to join" in missing:
             consumer.since_join.clear()
@@ -249,7 +254,9 @@ class Rewriter:
             message += words.message[at:start] + self._value(name, kind, shown, fields, consumer)
             at = end
         instance = f"instanceId={consumer.instance}, " if consumer.instance else ""
-        prefix = re.sub(r"instanceId=[^,\]]*, ", instance, words.prefix)
+        prefix = re.sub(r"instanceId=[^,\]]*, ", "", words.prefix).replace("[Consumer ", f"[Consumer {instance}")
+        if self.layout is not _java:  # some took over words of Java's, and not what its LogContext prints in front
+            prefix = re.sub(r"^\[Consumer [^\]]*\] ", "", prefix)
         for sample, real in ((_CLIENT, consumer.client), (_GROUP, consumer.group)):
             prefix = re.sub(rf"\b{sample}\b", real.replace("\\", ""), prefix)
         if isinstance(node := fields.get("node"), int):
@@ -298,8 +305,8 @@ def _printed(kind: str, value: object, shown: str) -> str:
             return f"{{{', '.join(shares)}}}"
         case "plan", tuple():
             return ", ".join(f"{member}{{{_partitions(tuple(p), 'a[0]')}}}" for member, p in value)
-        case (("list" | "ids"), tuple()) if value:
-            return _listed(value, shown)
+        case (("list" | "ids" | "settings"), tuple()) if value:
+            return _listed(value, shown) if kind != "settings" else "".join(f"\n\t{a} = {b}" for a, b in value) + "\n"
         case (("id" | "ids" | "text" | "line" | "word" | "option"), str()):
             return value
     return shown
@@ -328,6 +335,11 @@ def _agreement(words: Words, fields: Mapping[str, object]) -> int:
     if without and fields.get("partitions"):
         return -1
     if any(a is not None and b is not None and a != b for a, b in pairs):
+        return -1
+    own_doing = "client requested disconnect"  # Java's client hangs up on a coordinator that refuses its requests
+    if fields.get("cause") == own_doing != words.line.fields.get("cause"):
+        return -1
+    if fields.get("disconnected") is False and _CONNECTION_LOST.search(str(words.line.fields.get("cause"))):
         return -1
     for shape in _CAUSES:
         theirs, ours = (shape.search(str(f.get("cause") or "")) for f in (words.line.fields, fields))

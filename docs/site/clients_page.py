@@ -258,7 +258,7 @@ def _table(columns: Sequence[Dialect], facts: Sequence[Fact], cells: Matrix) -> 
     yield ""
 
 
-_LEVELS = {"any": "at no level", "INFO": "not at INFO", "no such step": "no such step"}
+_LEVELS = {"any": "at no level", "INFO": "not at INFO", "DEBUG": "not at DEBUG", "no such step": "no such step"}
 
 
 def _words(cell: Cell) -> str:

@@ -60,13 +60,13 @@ class Fact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Silence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Facts that clients or brokers do not log: at `level` or above, in releases before `before`, as `proof` shows.
 
-    `level` is the highest level that does not show them, so INFO where DEBUG does; `any` where no level shows them, and
-    `no such step` where the client has nothing to log.
+    `level` is the most detailed level that does not show them, so INFO where DEBUG does and DEBUG where TRACE does; `any` where
+    no level shows them, and `no such step` where the client has nothing to log.
     """
 
     clients: tuple[str, ...]
     facts: tuple[str, ...]
-    level: Literal["INFO", "any", "no such step"]
+    level: Literal["INFO", "DEBUG", "any", "no such step"]
     proof: str
     before: str | None = None
 

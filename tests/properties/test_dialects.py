@@ -55,6 +55,7 @@ class Verdict(NamedTuple):
     confidence: float
     begin: int
     end: int
+    culprits: tuple[str, ...]
 
 
 class Case(NamedTuple):
@@ -117,7 +118,13 @@ def as_java(sample: str, view: View) -> tuple[Verdict, ...]:
 def verdicts(logs: Sequence[Told], group: str) -> tuple[Verdict, ...]:
     found = (i for each in logs for case in each.cases() if case.history.group == group for i in case.incidents)
     return tuple(
-        Verdict((first := i.root_causes[0]).cause, first.confidence, i.started_at, i.ended_at or i.started_at)
+        Verdict(
+            (first := i.root_causes[0]).cause,
+            first.confidence,
+            i.started_at,
+            i.ended_at or i.started_at,
+            tuple(culprit.name for culprit in first.culprits if culprit.kind == "client"),
+        )
         for i in found
     )
 
@@ -159,10 +166,18 @@ def test_another_clients_words_have_the_same_cause_or_a_less_certain_one(case: C
         assert set(wrong) <= reason[0]
     else:
         assert wrong == []
+    assert {name for verdict in found for name in verdict.culprits} & names_instead_of_client_ids(logs) == set()
     main = main_cause(case.sample, case.view)
     if main is None or main in {v.cause for v in found} or not is_named(logs, group) or unread(case):
         return
     assert main not in {v.cause for v in verdicts([left], group)}
+
+
+def names_instead_of_client_ids(logs: Sequence[Told]) -> set[str]:
+    """The files and member ids of consumers whose client id a line of their own shows."""
+    own = [e for each in logs for e in each.events if e.speaker.client_id and e.speaker.role != "broker"]
+    members = {getattr(e, "member", None) for e in own} - {None}
+    return {*(e.origin.path for e in own), *(e.origin.path.partition("/")[0] for e in own), *map(str, members)}
 
 
 def is_named(logs: Sequence[Told], group: str) -> bool:
@@ -174,45 +189,35 @@ def unread(case: Case) -> bool:
     return (case.sample, case.client) in UNREAD or (case.sample, case.client) in SURE_OF_ANOTHER
 
 
-_AN_ERROR_OF_ITS_OWN = "its application's error, which no line of the client shows, made it leave"
+_A_LINE_OF_GOS = "a Go program prints an error as a line of its own without a trace, and no client's line shows it"
 _STATIC_UNSEEN = "no line prints group.instance.id, so its restarts are those of dynamic members"
 SURE_OF_ANOTHER: dict[tuple[str, str], tuple[set[str], str]] = {
-    **{
-        ("member-left", client): ({"scale-in"}, _AN_ERROR_OF_ITS_OWN)
-        for client in ("Sarama", "franz-go", "kafka-go", "brod", "librdkafka")
-    },
+    **{("member-left", client): ({"scale-in"}, _A_LINE_OF_GOS) for client in ("Sarama", "franz-go", "kafka-go")},
+    ("member-left", "librdkafka"): (
+        {"scale-in"},
+        "without debug no line names the client or its group, so its application's error belongs to nobody",
+    ),
     **{
         ("static-member-restart", client): ({"rolling-restart"}, _STATIC_UNSEEN)
-        for client in ("librdkafka", "kafka-python")
+        for client in ("librdkafka", "kafka-python", "aiokafka")
     },
-    # To be mended: the refused fetches of members that an administrator removed are read as another loss.
-    ("member-removed", "kafka-go"): ({"process-pause"}, "its reader prints the refusal seconds after the removal"),
-    ("process-pause", "kafka-go"): (
-        {"coordinator-failover"},
-        "its reader prints lost connections of a close as errors",
-    ),
     ("member-removed", "Java before 1.0"): (
         {"process-pause"},
-        "its log is quiet before the refusal, and names no client",
+        "the members are static, and its ConsumerConfig has no group.instance.id (KIP-345, 2.3)",
     ),
-    # To be mended: it shows no refused sync, and its lost connections look like those of a network.
-    ("offsets-topic-unavailable", "librdkafka"): ({"network-partition", "scale-out"}, "its refused syncs are unseen"),
-    ("offsets-topic-unavailable", "brod"): ({"network-partition"}, "its refused syncs are unseen"),
+    # To be mended: that all members are refused at once speaks for their coordinator.
+    ("offsets-topic-unavailable", "brod"): (
+        {"process-pause"},
+        "one line for a refused join and a refused sync (brod_group_coordinator.erl, do_stabilize)",
+    ),
 }
 """What another client's log is sure of instead, and why its facts allow no better."""
 _NO_GENERATION = "it prints no generation, which Java's line cannot lack"
 _STOPPED = "it logs one line for every end of a consumer, which is read as its closing"
 _NO_PARTITIONS = "it does not print what it is assigned, which Java's line cannot lack"
 _NO_CLIENT = "until 1.0 a line names its group and not its client, and few lines do"
-# To be mended: the same facts in the words of Java's other releases show it in the brokers' logs alone.
-_FROM_BROKERS = "the members' own lines leave open whether one is missing, was paused or was removed"
 UNREAD: dict[tuple[str, str], str] = {
     **{(sample, "Java before 1.0"): _NO_CLIENT for sample in ("network-partition", "process-pause", "slow-processing")},
-    **{
-        (sample, era): _FROM_BROKERS
-        for sample in ("member-removed", "process-crash")
-        for era in ("Java 1.0 to 2.6", "Java 2.7 to 4.3")
-    },
     **{(sample, "KafkaJS"): _NO_GENERATION for sample in ("subscription-change", "topic-metadata-change")},
     **{
         (sample, "brod"): "it prints a process of Erlang for a member, and no member id"
@@ -230,8 +235,6 @@ UNREAD: dict[tuple[str, str], str] = {
         (sample, "KafkaJS"): "the only line that names its group is that of its start, which Java has none for"
         for sample in ("group-max-size", "inconsistent-protocol")
     },
-    ("process-pause", "brod"): "it prints a process of Erlang for a member, and no member id",
-    ("rolling-restart", "brod"): "it prints a process of Erlang for a member, and no member id",
     ("unsubscribe", "KafkaJS"): _STOPPED,
     ("process-pause", "KafkaJS"): "a slow handler holds its heartbeats up as a pause does",
     **{("shared-group-id", client): _NO_PARTITIONS for client in ("KafkaJS", "brod")},
