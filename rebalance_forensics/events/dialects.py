@@ -60,8 +60,8 @@ class Fact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Silence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Facts that clients or brokers do not log: at `level` or above, in releases before `before`, as `proof` shows.
 
-    `level` is the most detailed level that does not show them, so INFO where DEBUG does and DEBUG where TRACE does; `any` where
-    no level shows them, and `no such step` where the client has nothing to log.
+    `level` is the most detailed level that does not show them, so INFO where DEBUG does and DEBUG where TRACE does;
+    `any` where no level shows them, and `no such step` where the client has nothing to log.
     """
 
     clients: tuple[str, ...]
