@@ -336,6 +336,8 @@ def _agreement(words: Words, fields: Mapping[str, object]) -> int:
         return -1
     if any(a is not None and b is not None and a != b for a, b in pairs):
         return -1
+    if not fields.get("assignment") and any(kind == "assignment" for _, kind, *_ in words.holes):
+        return -1
     own_doing = "client requested disconnect"  # Java's client hangs up on a coordinator that refuses its requests
     if fields.get("cause") == own_doing != words.line.fields.get("cause"):
         return -1

@@ -201,9 +201,9 @@ SURE_OF_ANOTHER: dict[tuple[str, str], tuple[set[str], str]] = {
         ("static-member-restart", client): ({"rolling-restart"}, _STATIC_UNSEEN)
         for client in ("librdkafka", "kafka-python", "aiokafka")
     },
-    ("member-removed", "Java before 1.0"): (
+    ("slow-processing", "Java before 1.0"): (
         {"process-pause"},
-        "the members are static, and its ConsumerConfig has no group.instance.id (KIP-345, 2.3)",
+        "it logs nothing of a poll timeout (HeartbeatThread.run)",
     ),
     # To be mended: that all members are refused at once speaks for their coordinator.
     ("offsets-topic-unavailable", "brod"): (
@@ -215,9 +215,7 @@ SURE_OF_ANOTHER: dict[tuple[str, str], tuple[set[str], str]] = {
 _NO_GENERATION = "it prints no generation, which Java's line cannot lack"
 _STOPPED = "it logs one line for every end of a consumer, which is read as its closing"
 _NO_PARTITIONS = "it does not print what it is assigned, which Java's line cannot lack"
-_NO_CLIENT = "until 1.0 a line names its group and not its client, and few lines do"
 UNREAD: dict[tuple[str, str], str] = {
-    **{(sample, "Java before 1.0"): _NO_CLIENT for sample in ("network-partition", "process-pause", "slow-processing")},
     **{(sample, "KafkaJS"): _NO_GENERATION for sample in ("subscription-change", "topic-metadata-change")},
     **{
         (sample, "brod"): "it prints a process of Erlang for a member, and no member id"
