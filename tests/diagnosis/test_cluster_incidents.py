@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.cluster.blows import Blow
-from rebalance_forensics.diagnosis.cluster.incidents import cluster_incidents, in_cluster, relations_among
+from rebalance_forensics.diagnosis.cluster.incidents import cluster_incidents, relations_among, with_relations
 from rebalance_forensics.diagnosis.cluster.sentences import summary_of
 from rebalance_forensics.diagnosis.engine.confidence import PROBABLE
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition, offsets_partition
@@ -63,7 +63,7 @@ def incidents_of(*cases: GroupCase) -> tuple[list[Incident], list[Incident]]:
     """The incidents of the cluster, and those that its groups keep for themselves; no start-ups."""
     found = cluster_incidents(cases, lambda case, number: cases[case].incidents[number])
     relations = relations_among(cases, found)
-    own = [incident for case in cases for incident in in_cluster(case, found, relations).incidents]
+    own = [with_relations(incident, relations) for case in cases for incident in found.own(case.incidents)]
     return [*found.incidents], [one for one in own if one.root_causes[0].cause not in {"startup", "shutdown"}]
 
 

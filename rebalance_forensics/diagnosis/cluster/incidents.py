@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rebalance_forensics.diagnosis.case import CaseOutline, GroupCase
+from rebalance_forensics.diagnosis.case import CaseOutline
 from rebalance_forensics.diagnosis.causes.coordinator_failover import STOOD_STILL_ADVICE
 from rebalance_forensics.diagnosis.cluster.blows import (
     Blow,
@@ -59,7 +58,6 @@ HOSTS_FAULT = frozenset({
     *("static-member-expired", "member-left", "thread-replacement"),
 })  # fmt: skip
 
-Case = TypeVar("Case", bound=GroupCase)
 Relations = Mapping[str, tuple[Relation, ...]]
 """By the id of an incident."""
 
@@ -99,15 +97,6 @@ def _relate(relations: dict[str, list[Relation]], host: str, run: Sequence[Part]
     for own in ids:
         others = tuple(other for other in ids[: MOST_IDS + 1] if other != own)[:MOST_IDS]
         relations[own].append(Relation(kind="host", ids=others, groups=len(groups), why=why))
-
-
-def in_cluster(case: Case, shared: ClusterIncidents, relations: Relations) -> Case:
-    """The case with the incidents that it keeps for itself, and what they have to do with those of other groups."""
-    return replace(
-        case,
-        history=shared.in_history(case.history),
-        incidents=tuple(with_relations(incident, relations) for incident in shared.own(case.incidents)),
-    )
 
 
 def with_relations(incident: Incident, relations: Relations) -> Incident:
