@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Literal
 
@@ -77,11 +78,13 @@ class Witness:
         self.last = timeline.last
         self._parties: dict[int, frozenset[int]] = {}
         self._suiting: dict[tuple[int, int], bool] = {}
+        self._with_fields: dict[tuple[int, int], bool] = {}
 
     def between(self, names: Iterable[str], begin: int, end: int) -> Iterator[Event]:
         """The events of these types in [begin, end], type by type in time order."""
         for name in names:
-            yield from self.timeline.of(EVENT_TYPES[name]).between(max(begin, 1), end)
+            since = self.timeline.of(EVENT_TYPES[name]).onwards(max(begin, 1))
+            yield from takewhile(lambda event: time_of(event) <= end, since)
 
     def goes_on(self, event: Event, until: int, *, brokers: bool) -> bool:
         """True if a log that would show what comes after the event reaches that far."""
@@ -108,6 +111,14 @@ class Witness:
         known = self._suiting.get((id(step), id(event)))
         if known is None:
             known = self._suiting[id(step), id(event)] = _suits(step, event, self)
+        return known
+
+    def has_fields(self, step: Step, event: Event) -> bool:
+        """True for an event with the fields that the step asks for."""
+        known = self._with_fields.get((id(step), id(event)))
+        if known is None:
+            known = all(_has(event, name, wanted, self) for name, wanted in step.where.items())
+            self._with_fields[id(step), id(event)] = known
         return known
 
     def special(self, word: str) -> frozenset[Value]:
@@ -178,7 +189,7 @@ def _fits(signature: Signature, witness: Witness) -> bool:
 
 def _suits(step: Step, event: Event, witness: Witness) -> bool:
     return (
-        all(_has(event, name, wanted, witness) for name, wanted in step.where.items())
+        witness.has_fields(step, event)
         and _often_enough(step, event, witness)
         and not any(witness.between(step.quiet, (event.at or 0) - ONE_REBALANCE_MS, (event.at or 0) - 1))
     )
@@ -188,14 +199,14 @@ def _often_enough(step: Step, event: Event, witness: Witness) -> bool:
     if step.count == 1:
         return True
     at, who = event.at or 0, witness.parties(event)
-    alike = [
-        e
-        for e in witness.between(step.events, at, at + step.count_ms)
-        if all(_has(e, name, wanted, witness) for name, wanted in step.where.items())
-        and (step.distinct is not None or witness.parties(e) == who)
-    ]
-    values = {str(_field(e, step.distinct)) for e in alike} if step.distinct else {id(e) for e in alike}
-    return len(values) >= step.count
+    # In a storm tens of thousands of lines lie within the span: it stops at the first that are enough.
+    values: set[object] = set()
+    for e in witness.between(step.events, at, at + step.count_ms):
+        if witness.has_fields(step, e) and (step.distinct is not None or witness.parties(e) == who):
+            values.add(str(_field(e, step.distinct)) if step.distinct else id(e))
+            if len(values) >= step.count:
+                return True
+    return False
 
 
 def _continued(

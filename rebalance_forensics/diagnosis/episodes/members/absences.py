@@ -268,17 +268,31 @@ def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = HEARTBEAT
     known = timeline.rebalances
     if not known:
         return ()
+    # A member that is refused hundreds of times a second has as many hypotheses about the same moves.
+    asked = timeline.cached(_places_of_facts)
     places: set[int] = set()
     for fact in facts:
-        at = fact_at(fact)
-        places.update(known.places_touching(at - TICK_MS, at + slack_ms))
-        if isinstance(fact, Departure):
-            places.update(_place_listed(timeline, fact))
-            # A static member whose poll timeout expired is evicted, and its group rebalances, only a session later.
-            for event in fact.events:
-                if isinstance(event, ev.RebalanceStarted):
-                    places.update(known.places_touching(time_of(event) - TICK_MS, time_of(event) + slack_ms))
+        of_fact = asked.get((fact, slack_ms))
+        if of_fact is None:
+            of_fact = asked[fact, slack_ms] = _places_touched(timeline, fact, slack_ms)
+        places.update(of_fact)
     return tuple([known[place] for place in sorted(places)])
+
+
+def _places_of_facts(_: Timeline) -> dict[tuple[Fact, int], Sequence[int]]:
+    return {}
+
+
+def _places_touched(timeline: Timeline, fact: Fact, slack_ms: int) -> Sequence[int]:
+    known, at = timeline.rebalances, fact_at(fact)
+    places = known.places_touching(at - TICK_MS, at + slack_ms)
+    if isinstance(fact, Departure):
+        places += _place_listed(timeline, fact)
+        # A static member whose poll timeout expired is evicted, and its group rebalances, only a session later.
+        for event in fact.events:
+            if isinstance(event, ev.RebalanceStarted):
+                places += known.places_touching(time_of(event) - TICK_MS, time_of(event) + slack_ms)
+    return places
 
 
 def _place_listed(timeline: Timeline, departure: Departure) -> list[int]:

@@ -179,7 +179,7 @@ def log_starts_after_expulsion(timeline: Timeline, absence: Absence) -> tuple[Ev
         return ()
     if any(d.why != "expelled" for d in absence.departures) or not lines_after(timeline, absence):
         return ()
-    lines = timeline.events_from(absence.participant, Event)
+    lines = timeline.events_from(absence.participant, Event).onwards(0)
     since = next((time_of(e) for e in lines if not isinstance(e, _NOTICED_LATE)), absence.at)
     first = absence.departure_lines[0]
     late = was_refused(first) or isinstance(first, ev.OwnershipGivenUp)
