@@ -16,6 +16,8 @@ import msgspec
 import yaml
 from msgspec import Struct
 
+from rebalance_forensics.events.base import Event
+
 FILE = Path(__file__).with_name("dialects.yaml")
 
 NO_SUCH_STEP = "no such step"
@@ -129,3 +131,24 @@ def events_at_debug(client: str) -> frozenset[str]:
     """The types of events that this client logs at DEBUG only."""
     own = {event for fact in dialects().facts for event in fact.shown_by[0]}
     return frozenset(event for event in own if unlogged_levels(client, event) == {"INFO"})
+
+
+_OF_JAVA = frozenset({"streams", "connect", "schema-registry"})
+_JAVA_COORDINATORS = frozenset({"AbstractCoordinator", "ConsumerCoordinator"})
+
+
+def words_of(event: Event) -> str | None:
+    """The folder of patterns/ with the words of the client that wrote a line; None for a broker and a process."""
+    folder, component = event.pattern.partition("/")[0], event.speaker.component or ""
+    # kafka-python took over the words of Java 0.10, so both stand in one folder; the class tells them apart.
+    if folder in _OF_JAVA or (folder == "python" and component in _JAVA_COORDINATORS):
+        return "consumer"
+    # kafka-python and aiokafka log some of the newer words from modules of theirs.
+    if folder == "consumer" and component.islower():
+        return "python"
+    return folder if folder in _FOLDERS else None
+
+
+_FOLDERS = frozenset({
+    *("consumer", "librdkafka", "sarama", "franz-go", "kafka-go", "node", "python", "ruby", "erlang"),
+})  # fmt: skip

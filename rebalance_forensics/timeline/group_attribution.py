@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.dialects import words_of
 from rebalance_forensics.timeline.identity.names import application_of, librdkafka_handle, streams_client
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
 from rebalance_forensics.timeline.process_logs import ProcessLog
@@ -62,11 +63,19 @@ def concerning(
     gathered = {e.speaker.file for e in own if e.speaker.role in ("broker", "connect")}
     found = [
         e
-        for e in shared
+        for e in without_other_clients(own, shared)
         if e.speaker.file not in foreign
         and (_concerns(e, group, places, clients) or (_is_banner(e, group) and e.speaker.file in gathered))
     ]
     return found, tuple([log for log in logs if log.place_name in places and log.place[0] not in foreign])
+
+
+def without_other_clients(own: Sequence[Event], lines: Sequence[Event]) -> list[Event]:
+    """The lines without those in the words of another client library than the members' where they were written."""
+    # Beside a member another program may run, whose client is refused something, too (an exporter), or the application
+    # may print what it was told of another client.
+    spoken = sets_by_key((place_name(e), words) for e in own if (words := words_of(e)) is not None)
+    return [e for e in lines if (known := spoken.get(place_name(e))) is None or words_of(e) in (None, *known)]
 
 
 def _is_banner(event: Event, group: str) -> bool:

@@ -19,7 +19,7 @@ from rebalance_forensics.events.base import Event, in_common
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of, read_clocks
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.event_index import distinct, time_of
-from rebalance_forensics.timeline.group_attribution import adopted, concerning, group_in
+from rebalance_forensics.timeline.group_attribution import adopted, concerning, group_in, without_other_clients
 from rebalance_forensics.timeline.identity.copied_logs import enough_in_common, lines_in_common, without_copies
 from rebalance_forensics.timeline.identity.log_writers import with_process_places, with_roles
 from rebalance_forensics.timeline.identity.names import name_in_member_id
@@ -61,7 +61,7 @@ def gathered(group: str, own: Iterable[Event], ungrouped: UngroupedEvents) -> Gr
     known = distinct(own)
     # A line that does no more than name the group counts where there are no others.
     lines = list(map(_as_meant, [event for event in known if not isinstance(event, ev.GroupMentioned)] or known))
-    tied = ungrouped.of_ungrouped_clients(group, lines)
+    tied = without_other_clients(lines, ungrouped.of_ungrouped_clients(group, lines))
     lines = distinct([*lines, *tied]) if tied else lines
     unknown = [event for event in lines if event.speaker.role == "unknown"]
     own_lines = with_roles(lines, ungrouped.in_logs_of(unknown))
