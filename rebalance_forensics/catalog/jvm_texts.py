@@ -21,11 +21,14 @@ _TOOK = re.compile(r"[,)] ?(\d{1,6}[.,]\d{2,8}) secs\]")
 # A concurrent phase that ends meanwhile is printed into the middle of the collection, with a [Times: of its own.
 _BESIDE_THE_APPLICATION = re.compile(r"\[(?:GC |CMS-|ASCMS-)concurrent[^\[\]\n]{0,200}\]")
 _OPERATION = re.compile(r"\A ?\(?(CMS Initial Mark|CMS Final Remark|remark|cleanup)\b")
+# What begins as a young collection becomes a full one where survivors find no room in the old generation, or CMS was
+# not through in time: the same stop then collects the old generation as well, without the words "Full GC".
+_COLLECTS_THE_OLD = re.compile(r"\[(?:CMS(?: Perm)?|Tenured)(?=[\d: ])|\(concurrent mode (?:failure|interrupted)\)")
 
 
 def kib(text: str) -> int:
     """The memory that HotSpot prints as `3900M` or `3900.5M`, in KiB."""
-    return int(float(text[:-1].replace(",", ".")) * _KIB[text[-1]])
+    return round(float(text[:-1].replace(",", ".")) * _KIB[text[-1]])
 
 
 def collection(text: str) -> Fields:
@@ -51,6 +54,8 @@ def collection(text: str) -> Fields:
         found |= {"after_kib": kib(at_mark[1]), "size_kib": kib(at_mark[2])}
     if operation := _OPERATION.match(text):
         found["operation"] = operation[1]
+    elif _COLLECTS_THE_OLD.search(text):
+        found["operation"] = "Full GC"
     return found
 
 

@@ -339,11 +339,11 @@ def heap_after(stop: ThreadsStopped | ProcessDied) -> str | None:
         return None
     if stop.size_kib >= _KIB_A_GIB:
         return f"{stop.after_kib / _KIB_A_GIB:.1f} of {stop.size_kib / _KIB_A_GIB:.1f} GiB"
-    return f"{stop.after_kib >> 10:,} of {stop.size_kib >> 10:,} MiB"
+    return f"{stop.after_kib / 1024:,.0f} of {stop.size_kib / 1024:,.0f} MiB"
 
 
 def _memory(kib: int) -> str:
-    return f"{kib / _KIB_A_GIB:.1f} GiB" if kib >= _KIB_A_GIB else f"{kib >> 10:,} MiB"
+    return f"{kib / _KIB_A_GIB:.1f} GiB" if kib >= _KIB_A_GIB else f"{kib / 1024:,.0f} MiB"
 
 
 def after_stop_of_threads(stop: ThreadsStopped) -> Advice:

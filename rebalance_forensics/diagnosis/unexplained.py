@@ -26,6 +26,7 @@ from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import counted, lasting, seconds, some, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import LEFT_OUT
+from rebalance_forensics.timeline.clients import is_java
 from rebalance_forensics.timeline.coverage import DETAILED, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
@@ -669,9 +670,11 @@ def _threads_in_words(events: Sequence[Event]) -> str:
 def _listeners_in_words(events: Sequence[Event]) -> str:
     during = list(dict.fromkeys(e.during for e in events if isinstance(e, ev.ListenerFailed) and e.during))
     where = f" ({', '.join(during)})" if during else ""
+    # ConsumerCoordinator rethrows it since 2.4; kafka-python and aiokafka log it and go on.
+    thrown = "a Java client's poll() throws that exception, and " if any(map(is_java, events)) else ""
     return (
-        f"was in a rebalance when its application's rebalance listener failed{where}: a Java client's poll() throws "
-        "that exception, and what the listener had to commit or clean up may be left undone."
+        f"was in a rebalance when its application's rebalance listener failed{where}: {thrown}what the listener had to "
+        "commit or clean up may be left undone."
     )
 
 

@@ -47,6 +47,8 @@ def requests_of(participants: Participants, events: EventIndex) -> tuple[Request
     for event in events.of_type(ev.JoinRequested, ev.RebalanceStarted):
         if event.at is None or event.group is None:
             continue
+        if isinstance(event, ev.JoinRequested) and _may_be_subscribe(event, events):
+            continue
         if isinstance(event, ev.JoinRequested) and (why := _REQUESTS.get(event.why)) is not None:
             found.append(Request(participants.of_speaker(event), event.at, why, (event,), event.reason))
         elif isinstance(event, ev.RebalanceStarted) and (why := _REQUESTS.get(event.trigger)) is not None:
@@ -58,6 +60,20 @@ def requests_of(participants: Participants, events: EventIndex) -> tuple[Request
                 why = _why_in(event.client_reason) or why
                 found.append(Request(participant, event.at, why, (event,), event.client_reason or event.reason))
     return numbered("request", sorted(found, key=lambda r: r.at))
+
+
+# librdkafka's list of topics changes with the metadata and with a subscribe() alike (update_subscribed_topics in
+# rdkafka_cgrp.c); only the check of the metadata logs that it rejoins for that, until 1.4 with the very same words
+# when a client starts.
+_LIST_CHANGED, _BY_METADATA = "effective subscription list changed", "subscription updated from metadata change"
+
+
+def _may_be_subscribe(request: ev.JoinRequested, events: EventIndex) -> bool:
+    """True for a changed list of topics unless the same client logs right after it that the metadata changed it."""
+    if request.reason != _LIST_CHANGED:
+        return False
+    after = events.of_type(ev.JoinRequested).between(time_of(request), time_of(request) + windows.REQUEST_MS)
+    return not any(e.reason == _BY_METADATA and e.speaker == request.speaker for e in after)
 
 
 def _answered_by(found: Sequence[Request], participant: Participant | None, at: int) -> int | None:

@@ -103,6 +103,23 @@ def test_a_listener_that_throws_in_a_rebalance_is_an_incident_of_its_own(tmp_pat
     assert "onPartitionsRevoked" in incident.summary
 
 
+def test_a_listener_of_kafka_python_that_was_slow_and_worked_did_not_fail(tmp_path: Path) -> None:
+    rejoins = "2026-11-20 10:15:01,123 INFO kafka.coordinator.base Successfully joined group payments <Generation 2 "
+    rejoins += "(member_id: orders-1-0000c1b2-1111-4c22-9d3a-aabbccddeeff, protocol: range)>"
+    slow = "2026-11-20 10:15:01,635 WARNING kafka.coordinator.consumer Rebalance listener app.Listener for group "
+    slow += "payments took 0.512s. Sync listeners block the consumer event loop (including heartbeats)"
+    incident = only(tmp_path, f"{rejoins}\n{slow}")
+    assert (incident.severity, "listener" in incident.summary) == ("info", False)
+
+
+def test_a_listener_of_kafka_python_that_throws_ends_no_poll(tmp_path: Path) -> None:
+    failed = (
+        "User provided subscription rebalance listener app.Listener for group payments failed on_partitions_revoked"
+    )
+    incident = only(tmp_path, f"2026-11-20 10:15:01,123 ERROR kafka.coordinator.consumer {failed}")
+    assert (incident.severity, "poll()" in incident.summary) == ("warning", False)
+
+
 @pytest.mark.parametrize("error", ["org.apache.kafka.common.errors.DisconnectException", "java.lang.Boom: x"])
 def test_a_rejoin_that_failed_once_is_named_with_its_error(tmp_path: Path, error: str) -> None:
     incident = only(tmp_path, f"{CONSUMER}Rebalance failed.\n{error}")

@@ -106,6 +106,33 @@ def test_topics_that_a_client_learns_of_before_its_first_join_have_not_changed(t
     assert "topic-metadata-change" not in causes(found)
 
 
+CHANGED = 'Group "payments": effective subscription list changed from 2 to 1 topic(s):'
+MODIFIED = (
+    'Group "payments": modifying subscription of size 2 to new subscription of size 1, removing 1 topic(s), revoking 6 '
+    "partition(s) (join-state steady)"
+)
+BY_METADATA = 'Group "payments": subscription updated from metadata change: rejoining group'
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ((MODIFIED, CHANGED, 'Group "payments" revoking 6 of 12 partition(s)'), ["subscription-change"]),
+        # In eager mode, or waiting for the metadata of the new topics.
+        ((CHANGED.replace("1 topic", "0 topic"),), []),
+        ((CHANGED, f"{BY_METADATA} in state wait-metadata"), []),
+        ((CHANGED,), []),
+        ((CHANGED, BY_METADATA), ["topic-metadata-change"]),
+        ((CHANGED, f"{BY_METADATA} in state steady"), ["topic-metadata-change"]),
+    ],
+)
+def test_only_the_check_of_the_metadata_shows_that_librdkafkas_topics_changed_by_themselves(
+    tmp_path: Path, lines: tuple[str, ...], expected: list[str]
+) -> None:
+    found = incidents(tmp_path, *(rdkafka(n / 100, "SUBSCRIPTION", line) for n, line in enumerate(lines)))
+    assert [cause for cause in causes(found) if cause != "unexplained"] == expected
+
+
 @pytest.mark.parametrize(
     "lines",
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tarfile
 from datetime import UTC, datetime
 from functools import cache
@@ -25,7 +26,14 @@ def recorded() -> dict[str, str]:
         return {name: file.read().decode() for name, file in files.items() if file is not None}
 
 
-def change(folder: Path, hosts: tuple[str, ...], *, from_request: int | None = None, to: int | None = None) -> Incident:
+def squeezed(clock: str, begin: str, tighter: int) -> str:
+    at, since = datetime.fromisoformat(clock), datetime.fromisoformat(begin[1:])
+    return f"{since + (at - since) / tighter:%Y-%m-%d %H:%M:%S,%f}"[:-3]
+
+
+def change(
+    folder: Path, hosts: tuple[str, ...], *, from_request: int | None = None, to: int | None = None, tighter: int = 1
+) -> Incident:
     """The incident of the changes, from the lines of these hosts from one request of the recording to another."""
     requests = json.loads(recorded()["truth.json"])["requests"]
     clocks = [f"[{datetime.fromtimestamp(r['ts'] / 1000, UTC):%Y-%m-%d %H:%M:%S}" for r in requests]
@@ -33,6 +41,8 @@ def change(folder: Path, hosts: tuple[str, ...], *, from_request: int | None = N
     for host in hosts:
         (name,) = (name for name in recorded() if f"/{host}/" in name)
         lines = [line for line in recorded()[name].splitlines(keepends=True) if begin <= line < end]
+        if tighter > 1:
+            lines = [re.sub(r"(?<=^\[)[\d: ,-]+", lambda clock: squeezed(clock[0], begin, tighter), li) for li in lines]
         (folder / host).mkdir()
         (folder / host / Path(name).name).write_text("".join(lines))
     report = analyze([str(folder)], AnalyzeOptions(engine="local"))
@@ -54,3 +64,13 @@ def test_a_connector_reconfigured_every_minute_for_a_quarter_of_an_hour_is_a_war
 @pytest.mark.parametrize("hosts", [EVERY_LOG, *((host,) for host in EVERY_LOG)], ids="+".join)
 def test_six_connectors_created_within_ten_seconds_are_planned(tmp_path: Path, hosts: tuple[str, ...]) -> None:
     assert change(tmp_path, hosts, to=6).severity == "info"
+
+
+# Sixteen rebalances in as many seconds may be sixteen connectors, as far as a broker logs it.
+@pytest.mark.parametrize(
+    ("tighter", "hosts"), [(7, EVERY_LOG), (7, ("broker-1",)), (60, EVERY_LOG), (60, ("worker-1",))]
+)
+def test_a_tighter_loop_is_no_healthier(tmp_path: Path, tighter: int, hosts: tuple[str, ...]) -> None:
+    incident = change(tmp_path, hosts, from_request=6, tighter=tighter)
+    assert incident.severity == "warning"
+    assert hosts == ("broker-1",) or "copy-1 16 times" in incident.summary

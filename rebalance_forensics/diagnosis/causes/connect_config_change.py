@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
-from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.episodes.runs import ONE_PLAN, runs
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import rejoins_without_reason
 from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.diagnosis.seen import client_log
@@ -94,7 +95,7 @@ def connector_changes(timeline: Timeline) -> Iterator[Hypothesis]:
             circumstances=[e for r in rebalances[:2] for e in r.events[:2]],
             culprits=tuple(Culprit(kind="connector", name=name) for name in occasions),
             clues={CONFIG_CHANGED: Present(distinct_events(run))},
-            severity="info",
+            severity="warning" if max(occasions.values(), default=0) > ONE_PLAN else "info",
             implies=(*rebalances, *asked),
             explains=tuple(rebalances),
             narrative=f"Connector configuration changed ({', '.join(changed) or 'tasks'}): "
@@ -111,13 +112,19 @@ def connector_changes(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 def _occasions_by_connector(changes: Iterable[ConnectorConfigChanged]) -> dict[str, int]:
-    # Every worker logs a change. The configuration of its tasks follows from that of a connector, seconds later where
-    # the connector has to start first.
+    # The configuration of its tasks follows from that of a connector, seconds later where the connector has to start
+    # first.
     by_connector = grouped(sorted((e for e in changes if e.connector), key=time_of), lambda e: e.connector or "")
     return {
-        name: len(list(runs([e for e in own if e.change != "tasks"] or own, time_of, windows.ROUND_TRIP_MS)))
-        for name, own in sorted(by_connector.items())
+        name: _occasions([e for e in own if e.change != "tasks"], own) for name, own in sorted(by_connector.items())
     }
+
+
+def _occasions(changes: Sequence[ConnectorConfigChanged], with_tasks: Sequence[ConnectorConfigChanged]) -> int:
+    # Every worker logs each change once, and its store of configurations once more at DEBUG, however close they are:
+    # the worker with the most lines counts. Changes that workers missed are those of the others, apart in time.
+    logged = Counter((e.origin.path, e.speaker.client_id, e.speaker.component) for e in changes)
+    return max([*logged.values(), len(runs(changes or with_tasks, time_of, windows.ROUND_TRIP_MS))])
 
 
 def _right_after(run: Sequence[Event], facts: TimeIndex[F]) -> list[F]:

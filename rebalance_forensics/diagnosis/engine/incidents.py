@@ -28,7 +28,7 @@ from rebalance_forensics.diagnosis.engine.impact import (
     stopped_for_good,
 )
 from rebalance_forensics.diagnosis.engine.weights import Weighed
-from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.episodes.runs import ONE_PLAN
 from rebalance_forensics.diagnosis.model import RANKS, Advice, ChainLink, Culprit, Incident, RootCause, Severity
 from rebalance_forensics.diagnosis.reference.known_bugs import known_bugs_of
 from rebalance_forensics.diagnosis.what_if.alternatives import alternatives
@@ -140,8 +140,6 @@ def _culprits(timeline: Timeline, findings: Sequence[Weighed]) -> tuple[Culprit,
 IncidentAndUnread = tuple[Incident, Sequence[UnreadSpan]]
 # From here on an incident asks for no further log.
 SURE = 0.9
-# Changes that somebody makes by hand within minutes; more that go on for longer than one script takes are a loop.
-_ONE_PLAN = 5
 
 
 def incident_of(
@@ -233,8 +231,16 @@ def _keeps_coming_back(timeline: Timeline, draft: Draft) -> bool:
     visits: dict[tuple[type[Fact], Participant | None], list[int]] = defaultdict(list)
     for fact in (fact for weighed in draft.findings for fact in weighed.hypothesis.explains):
         visits[type(fact), None if isinstance(fact, Rebalance) else fact.participant].append(fact_at(fact))
-    occasions = ([run[0] for run in runs(times, int, AT_ONCE_MS)] for times in visits.values())
-    return any(len(each) > _ONE_PLAN and each[-1] - each[0] >= ONE_SCALING_MS for each in occasions)
+    return any(max(v) - min(v) >= ONE_SCALING_MS and _occasions(v) > ONE_PLAN for v in visits.values())
+
+
+def _occasions(visits: Iterable[int]) -> int:
+    """How often it came back: what follows within ten seconds of a visit is part of that, however tight a loop is."""
+    began: list[int] = []
+    for at in sorted(visits):
+        if not began or at - began[-1] > AT_ONCE_MS:
+            began.append(at)
+    return len(began)
 
 
 def _still_going(timeline: Timeline, draft: Draft, assigned: Sequence[tuple[Rebalance, str]]) -> bool:

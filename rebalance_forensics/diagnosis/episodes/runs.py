@@ -10,6 +10,8 @@ from typing import TypeVar
 from rebalance_forensics.timeline.windows import ONE_PACE, ONE_STEP_MS
 
 T = TypeVar("T")
+ONE_PLAN = 5
+"""Changes that somebody makes to one thing by hand; more of them are a loop that rewrites it."""
 
 
 def runs(
