@@ -51,8 +51,8 @@ def follow(options: JobOptions, engine: OnSpark, run: Callable[[JobOptions, Read
     place = options.checkpoint or f"{store.hadoop_name}/{CHECKPOINT}/{quote(options.scope, safe='')}"
     offsets = f"{store.uri.rstrip('/')}/{OFFSETS}/{quote(options.scope, safe='')}"
     stream = log_stream(
-        engine.session, options.inputs, options.reading, besides=options.output, offsets=offsets,
-        begin=_known(store, options.scope),
+        engine.session, options.inputs, options.reading, besides=options.output, checkpoint=place,
+        offsets=offsets, begin=_known(store, options.scope),
     )  # fmt: skip
     try:
         writer = stream.writeStream.foreachBatch(on_batch).option("checkpointLocation", place)

@@ -55,12 +55,12 @@ _LOOK_S = 1
 
 
 def log_stream(
-    session: SparkSession, inputs: Sequence[str], reading: AnalyzeOptions, *, besides: str, offsets: str,
-    begin: Mapping[str, int],
+    session: SparkSession, inputs: Sequence[str], reading: AnalyzeOptions, *, besides: str, checkpoint: str,
+    offsets: str, begin: Mapping[str, int],
 ) -> DataFrame:  # fmt: skip
     """The rows of logs as they grow, with counts, but of what lies below `besides`.
 
-    `begin` says how far each file is known, `offsets` where that is kept.
+    `begin` says how far each file is known, `offsets` where that is kept for the stream of this `checkpoint`.
     """
     session.dataSource.register(RebalanceLogs)
     zones = reading.zones
@@ -73,8 +73,9 @@ def log_stream(
         "splitBytes": str(reading.split_bytes),
         "unpackRatio": str(reading.limits.ratio),
         "counts": "true",
-        "begin": Offsets(offsets).of(begin)["files"],
+        "begin": Offsets(offsets, checkpoint).of(begin)["files"],
         "offsets": offsets,
+        "checkpoint": checkpoint,
         "besides": besides,
     }
     given = {name: value for name, value in asked.items() if value}
@@ -155,6 +156,7 @@ class _Asked:
     """For the job: rows of counts too, and the end of each log again when it has grown."""
     begin: str
     offsets: str | None
+    checkpoint: str | None
     besides: str | None
     most_files: int | None
     most_bytes: int | None
@@ -178,6 +180,7 @@ class _Asked:
             counts=options.get("counts", "false") == "true",
             begin=options.get("begin", "{}"),
             offsets=options.get("offsets"),
+            checkpoint=options.get("checkpoint"),
             besides=options.get("besides"),
             most_files=_limit(options, "maxFilesPerTrigger"),
             most_bytes=_limit(options, "maxBytesPerTrigger"),
@@ -221,7 +224,10 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, asked: _Asked) -> None:
         self._asked = asked
-        offsets = Offsets(asked.offsets)
+        options, checkpoint = asked.options, asked.checkpoint
+        # Spark does not tell the checkpoint: what is read, and how, tells streams apart.
+        whose = (checkpoint,) if checkpoint else (*asked.paths, options.cluster or "", "", *options.patterns)
+        offsets = Offsets(asked.offsets, *whose)
         self._logs = GrowingLogs(asked.paths, asked.options, again=asked.counts, besides=asked.besides, offsets=offsets)
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name

@@ -60,6 +60,11 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{thousands(number)} {words}"
 
 
+def link_after(text: str) -> str:
+    """What stands between a text, which may be a sentence, and what follows from it."""
+    return " " if text.endswith((".", "!", "?")) else ": "
+
+
 def thousands(number: int) -> str:
     """`1,204,332`."""
     return f"{number:,}"

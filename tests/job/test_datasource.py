@@ -106,24 +106,42 @@ def test_a_batch_is_as_large_as_its_limit_and_no_file_is_left_behind(*, kept: bo
     stream.prepareForTriggerAvailableNow()
     files[1].write_bytes(files[1].read_bytes() + b"[2026-03-04 00:00:00,000] INFO another line\n")
     assert list(batches_of(stream, start)) == [[(oldest[-1][0], 45)]]
-    assert (len(start["files"]) == 32) is kept
+    assert (len(start["files"]) == 49) is kept
 
 
-def test_only_the_last_offsets_are_kept(logs: Path, tmp_path: Path) -> None:
-    stream = stream_of(logs, offsets=str(tmp_path / "offsets"))
+def test_a_log_that_began_anew_is_read_from_its_beginning_whichever_log_came_before(tmp_path: Path) -> None:
+    rolled, other = tmp_path / "a.log", tmp_path / "b.log"
+    line = b"[2026-03-04 00:00:00,000] INFO one line\n"
+    rolled.write_bytes(line * 3)
+    stream = stream_of(tmp_path, maxFilesPerTrigger="1")
+    start = stream.latestOffset(stream.initialOffset(), stream.getDefaultReadLimit())
+    other.write_bytes(line)
+    os.utime(other, (1_000_000, 1_000_000))
+    rolled.write_bytes(line)
+    second = stream.latestOffset(start, stream.getDefaultReadLimit())
+    rolled.write_bytes(line * 5)
+    assert list(batches_of(stream, second)) == [[("a.log", 5 * len(line))]]
+
+
+def test_a_stream_keeps_its_last_offsets_and_those_of_other_streams(logs: Path, tmp_path: Path) -> None:
+    place = tmp_path / "offsets"
+    stream, other = (stream_of(logs, offsets=str(place), cluster=cluster) for cluster in ("blue", "green"))
+    kept = other.latestOffset()
+    os.utime(place / kept["files"], (1, 1))
+    (logs / "more.log").write_bytes(b"[2026-03-04 00:00:00,000] INFO one line\n")
     end = stream.latestOffset()
+    own = (place / end["files"]).parent
     for number in range(300):
-        (tmp_path / "offsets" / f"{number}").write_bytes(b"")
-        os.utime(tmp_path / "offsets" / f"{number}", (number, number))
+        (own / f"{number}").write_bytes(b"")
+        os.utime(own / f"{number}", (number + 2, number + 2))
     stream.commit(end)
-    left = {path.name for path in (tmp_path / "offsets").iterdir()}
-    assert left == {end["files"], *map(str, range(101, 300))}
+    assert {path.name for path in own.iterdir()} == {Path(end["files"]).name, *map(str, range(101, 300))}
+    assert other.partitions(other.initialOffset(), kept)
 
 
 def test_an_offset_that_is_missing_is_named(logs: Path, tmp_path: Path) -> None:
     stream = stream_of(logs, offsets=str(tmp_path / "offsets"))
     end = stream.latestOffset()
-    for path in (tmp_path / "offsets").iterdir():
-        path.unlink()
+    (tmp_path / "offsets" / end["files"]).unlink()
     with pytest.raises(InputError, match="delete the checkpoint to read the logs from their beginning"):
         stream.partitions(stream.initialOffset(), end)

@@ -43,8 +43,10 @@ class Offsets:
 
     # Spark writes an offset twice a batch and hands it on five times: of 10,000 files it is 600 KB, its hash 44 bytes.
 
-    def __init__(self, place: str | None) -> None:
+    def __init__(self, place: str | None, *whose: str) -> None:
+        # Each stream deletes its own only.
         self._store = Store(place) if place else None
+        self._below = sha256(json.dumps(whose).encode()).hexdigest()[:16]
         self._written = ""
 
     def of(self, ends: Mapping[str, int]) -> Offset:
@@ -52,7 +54,7 @@ class Offsets:
         text = json.dumps(ends, sort_keys=True)
         if self._store is None:
             return {"files": text}
-        name = sha256(text.encode()).hexdigest()[:32]
+        name = f"{self._below}/{sha256(text.encode()).hexdigest()[:32]}"
         if name != self._written:
             self._store.write(name, gzip.compress(text.encode(), mtime=0))
             self._written = name
@@ -77,10 +79,10 @@ class Offsets:
         return found
 
     def forget(self, latest: Offset) -> None:
-        """Delete those before the last ones."""
+        """Delete those of this stream before the last ones."""
         if self._store is None:
             return
-        for file in sorted(self._store.files(), key=lambda file: file.mtime_ms)[:-_KEPT]:
+        for file in sorted(self._store.files(self._below), key=lambda file: file.mtime_ms)[:-_KEPT]:
             if file.path != latest["files"]:
                 self._store.delete(file.path)
 
@@ -180,9 +182,9 @@ class GrowingLogs:
             fits = (most_files is None or read < most_files) and (most_bytes is None or size + more <= most_bytes)
             if end == known or fits or not read:
                 read, size = read + (end != known), size + more
-            elif known:
+            elif end > known > 0:
                 ends[file.path] = known
-            else:
+            else:  # of a file that shrank, which is a new one, nothing is read
                 del ends[file.path]
         return self.offsets.of(ends)
 

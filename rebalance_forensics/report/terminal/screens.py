@@ -248,7 +248,7 @@ def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
         left_out = wording.count(len(alike) - len(shown), "similar gap")
         more = f" {left_out} not shown; --verbose shows every gap." if shown != alike else ""
         last = _sentence(shown[-1]) + more if more else shown[-1]
-        link = " " if last.endswith((".", "!", "?")) else ": "
+        link = wording.link_after(last)
         yield indented(listed([*map(_sentence, shown[:-1]), f"{last}{link}{consequence}" if consequence else last]))
     others = sum(len(alike) for alike in list(of_consequence.values())[GAPS_SHOWN:]) if verbosity <= 0 else 0
     if others:
