@@ -98,8 +98,11 @@ def containers_beside(kill: ProcessKilled, kills: Iterable[ProcessKilled]) -> se
 
 
 def _lines_beside(kill: ProcessKilled, kills: Iterable[ProcessKilled]) -> Iterator[ProcessKilled]:
-    near = (e for e in kills if home_of(e) == home_of(kill) and abs(time_of(e) - time_of(kill)) < 2 * SECOND_MS)
-    return (e for e in near if e.pid in (None, kill.pid))
+    near = [e for e in kills if home_of(e) == home_of(kill) and abs(time_of(e) - time_of(kill)) < 2 * SECOND_MS]
+    own = {unit_of(e) for e in near if e.pid == kill.pid}
+    # systemd names no process: its line is of the process that the kernel names with that unit.
+    others = {unit_of(e) for e in near if e.pid not in (None, kill.pid)} - own
+    return (e for e in near if e.pid == kill.pid or (e.pid is None and unit_of(e) not in others))
 
 
 def ended_on_request(kill: ProcessKilled) -> bool:
@@ -153,14 +156,17 @@ def behind_end(
         return links
     by_memory = [e for e in by_host if e.why == "oom-kill"]
     # The kernel logs the cgroup in one line, the process and its memory in the next; systemd reports both afterwards.
-    first = max(by_memory or by_host[:1], key=lambda e: (e.by == "kernel", e.used_kib is not None))
-    used = f", {_memory(first.used_kib)} resident" if first.used_kib else ""
+    first = max(by_memory or by_host[:1], key=lambda e: (e.by == "kernel", unit_of(e) is not None, e.used_kib or 0))
+    by_host = [e for e in by_host if e.pid in (None, first.pid)]
+    by_memory = [e for e in by_memory if e in by_host]
+    kib = max((e.used_kib or 0 for e in by_memory), default=0)
+    used = f", {_memory(kib)} resident" if kib else ""
     who = f"{first.command} (pid {first.pid}{used})" if first.pid else first.unit or "the process"
     who = who if surely else f"{who} on its host, and no line shows whose process that was"
     logged_by = "The kernel" if first.by == "kernel" else first.by
     if by_memory:
         killer = "The kernel" if first.by == "kernel" else f"{first.by} reports that the kernel"
-        where = " at the memory limit of its cgroup" if any(e.at_limit for e in by_memory) else ": out of memory"
+        where = _limit(by_memory)
         why = f"{killer} killed {who}{where}." if surely else f"Out of memory, the kernel killed {who}."
         return (Link("oom-kill", why, 0.95 if surely else 0.6, (*by_host[:3], *by_pod[:1])),)
     if first.why == "exited":
@@ -175,8 +181,19 @@ def behind_end(
     return (Link(what, why, 0.9 if surely else 0.6, by_host[:4]),)
 
 
+def _limit(kills: Sequence[ProcessKilled]) -> str:
+    """` at the memory limit of its cgroup`: of its own, of a parent with a limit for all in it, or the host's."""
+    if not any(e.at_limit for e in kills):
+        return ": out of memory"
+    cgroups = next(((e.limit_of, e.unit) for e in kills if e.limit_of is not None), None)
+    if cgroups is None:
+        return " at the memory limit of its cgroup or of a parent cgroup"
+    return f" at the memory limit of {'its cgroup' if cgroups[0] == cgroups[1] else f'cgroup {cgroups[0]}'}"
+
+
 # What explains most comes first: a container at its limit also ends with exit code 137, an evicted one is killed.
 SIGKILL = frozenset(("9", "SIGKILL", "KILL"))
+_EXIT_OF_SIGKILL = 128 + 9
 _BY_RANK = ("evicted", "preempted", "oom-kill", "killed-by-probe", "signalled", "ended", "stopping")
 
 
@@ -215,9 +232,19 @@ def behind_container(reports: Sequence[ContainerReported]) -> tuple[Link, ...]:
             )
         case "ended":
             what, why = "exited", f"{begin} ended with exit code {code}{f' ({detail})' if detail else ''}."
+            return (Link(what, why, 0.95, lines[:2]), *_near_its_limit(reports, first))
         case _:
             what, why = "stopped", f"{begin} was stopped on request{exited}."
     return (Link(what, why, 0.95, lines[:2]),)
+
+
+def _near_its_limit(reports: Sequence[ContainerReported], end: ContainerReported) -> tuple[Link, ...]:
+    """What may have sent a container its SIGKILL: the kernel killed some process of it, maybe its first."""
+    lines = [e for e in reports if e.what == "oom-in-container" and abs(time_of(e) - time_of(end)) <= AT_ONCE_MS]
+    if not lines or end.exit_code != _EXIT_OF_SIGKILL:
+        return ()
+    why = "The kernel killed a process of it at its memory limit about then, perhaps this one."
+    return (Link("oom-kill", why, 0.6, lines[:2]),)
 
 
 def _behind_probe(failed: Sequence[ContainerReported], probe: str) -> tuple[Link, ...]:

@@ -13,13 +13,14 @@ class ContainerReported(Event, frozen=True, kw_only=True):
     `name` is the pod's, of Docker the container's, of containerd its id. For a container of Compose, `namespace` is its
     project.
     `what` is `ended` with its exit code, `stopping` on request, `signalled`, `oom-kill` at its memory limit,
-    `probe-failed`, `killed-by-probe`, `evicted` or `preempted` with the reason in `detail`, `running` since the time of
-    the line, `back-off` before the next restart, or `not-pulled` where its image cannot be had.
+    `oom-in-container` where the kernel killed some process of it, which need not have ended it, `probe-failed`,
+    `killed-by-probe`, `evicted` or `preempted` with the reason in `detail`, `running` since the time of the line,
+    `back-off` before the next restart, or `not-pulled` where its image cannot be had.
     """
 
     what: Literal[
         "ended", "stopping", "signalled", "oom-kill", "probe-failed", "killed-by-probe", "evicted", "preempted",
-        "running", "back-off", "not-pulled",
+        "running", "back-off", "not-pulled", "oom-in-container",
     ]  # fmt: skip
     name: str
     container: str | None = None

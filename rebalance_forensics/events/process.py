@@ -176,8 +176,8 @@ class ProcessKilled(Event, frozen=True, kw_only=True):
     """The kernel or a supervisor ended a process, or saw it end; the process itself logs nothing of it.
 
     `signal` is what systemd prints as its status (`9/KILL`, `1/FAILURE`), others as a signal (`SIGKILL`) or exit code;
-    `fault` is the kernel's word for a crash. `used_kib` of memory were resident as the OOM killer chose the process:
-    `at_limit` for its cgroup, otherwise for the whole host.
+    `fault` is the kernel's word for a crash. `anon_kib`, `file_kib` and `shmem_kib` of memory were resident as the OOM
+    killer chose the process: `at_limit` of a cgroup (`limit_of`, its own or a parent), otherwise for the whole host.
     """
 
     why: Literal["oom-kill", "killed", "crashed", "exited"]
@@ -187,8 +187,18 @@ class ProcessKilled(Event, frozen=True, kw_only=True):
     unit: str | None = None
     signal: str | None = None
     fault: str | None = None
-    used_kib: int | None = None
+    anon_kib: int | None = None
+    file_kib: int | None = None
+    shmem_kib: int | None = None
     at_limit: bool = False
+    limit_of: str | None = None
+
+    @property
+    def used_kib(self) -> int | None:
+        """All of its resident memory; ZGC's heap is shared memory, which Linux before 4.5 counts with files."""
+        if self.anon_kib is None or self.file_kib is None:
+            return None
+        return self.anon_kib + self.file_kib + (self.shmem_kib or 0)
 
 
 class HostDisturbed(Event, frozen=True, kw_only=True):

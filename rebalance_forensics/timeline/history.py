@@ -128,7 +128,7 @@ def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
 
 # Of a pod that restarts all day the last reports are drawn.
 _MOST_OF_A_POD = 40
-_FAULTS_OF_PODS = ("oom-kill", "killed-by-probe", "evicted", "preempted", "ended", "signalled")
+_FAULTS_OF_PODS = ("oom-kill", "oom-in-container", "killed-by-probe", "evicted", "preempted", "ended", "signalled")
 
 
 def _marks_of_pods(timeline: Timeline) -> Iterator[tuple[str, Mark]]:

@@ -304,6 +304,47 @@ def test_a_kill_is_the_members_by_its_whole_name_and_not_where_another_unit_is_n
     assert incident.root_causes[0].cause == "process-crash"
 
 
+SUMMARY = (
+    "Nov 21 01:58:56 node-1 kernel: oom-kill:constraint={},nodemask=(null),cpuset=/,mems_allowed=0,"
+    "{},task_memcg=/system.slice/etl-prod.service,task=java,pid=4242,uid=1000\n"
+)
+OF_A_PROCESS = (
+    "Nov 21 01:58:{} node-1 kernel: Memory cgroup out of memory: Killed process {} (java) total-vm:18388608kB, "
+    "anon-rss:262144kB, file-rss:30000kB, shmem-rss:8388608kB, UID:1000 pgtables:9000kB oom_score_adj:0\n"
+)
+OF_ITS_UNIT = (
+    "Nov 21 01:58:57 node-1 systemd[1]: etl-prod.service: A process of this unit has been killed by the OOM killer."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        (
+            SUMMARY.format("CONSTRAINT_MEMCG", "oom_memcg=/system.slice/etl-prod.service")
+            + OF_A_PROCESS.format(56, 4242),
+            "(pid 4242, 8.3 GiB resident) at the memory limit of its cgroup.",
+        ),
+        (
+            SUMMARY.format("CONSTRAINT_MEMCG", "oom_memcg=/system.slice") + OF_A_PROCESS.format(56, 4242),
+            "(pid 4242, 8.3 GiB resident) at the memory limit of cgroup /system.slice.",
+        ),
+        (
+            OF_A_PROCESS.format(56, 4242) + OF_ITS_UNIT,
+            "(pid 4242, 8.3 GiB resident) at the memory limit of its cgroup or of a parent cgroup.",
+        ),
+        (
+            OF_A_PROCESS.format(56, 999) + SUMMARY.format("CONSTRAINT_NONE", "global_oom") + OF_ITS_UNIT,
+            "(pid 4242): out of memory.",
+        ),
+    ],
+    ids=["its own limit", "a limit above it", "any limit", "another process before it"],
+)
+def test_a_kill_is_read_from_the_lines_of_its_process_alone(text: str, how: str, tmp_path: Path) -> None:
+    (link,) = beside_the_crash(tmp_path, "node-1/syslog", text).root_causes[0].behind
+    assert link.why == f"The kernel killed java {how}"
+
+
 VM_ERROR = """#
 # A fatal error has been detected by the Java Runtime Environment:
 #

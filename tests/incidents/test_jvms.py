@@ -190,7 +190,7 @@ def test_a_gc_log_without_a_stop_that_long_rules_a_collection_out_and_says_so(tm
 @pytest.mark.parametrize(
     ("recorded", "log", "behind", "why"),
     [
-        ("memory-limit", "dmesg.log", "oom-kill", "killed java (pid 19252, 204 MiB resident) at the memory limit"),
+        ("memory-limit", "dmesg.log", "oom-kill", "killed java (pid 19252, 223 MiB resident) at the memory limit"),
         ("supervised-crash", "supervisord.log", "killed", "supervisord logged that payments-2 was ended by signal"),
     ],
 )

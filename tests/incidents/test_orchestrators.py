@@ -72,12 +72,17 @@ def the_cause(folder: Path, place: str, *lines: str) -> RootCause:
     return cause
 
 
+OOM_EVENTS = {
+    "ctr oom": (OF_A_KUBELET, ctr("/tasks/oom")),
+    "containerd oom": (OF_A_KUBELET, containerd(f'TaskOOM event container_id:"{ID}"')),
+    "docker oom": (OF_DOCKER, docker("oom")),
+}
+
+
 @pytest.mark.parametrize(
     ("place", "line", "behind"),
     [
-        (OF_A_KUBELET, ctr("/tasks/oom"), ["oom-kill"]),
         (OF_A_KUBELET, ctr("/tasks/exit", id=ID, pid=23094, exit_status=137), ["exited"]),
-        (OF_A_KUBELET, containerd(f'TaskOOM event container_id:"{ID}"'), ["oom-kill"]),
         (OF_A_KUBELET, containerd(TASK_EXIT.format(ID)), ["exited"]),
         (OF_A_KUBELET, event("Preempted", "Preempted by pod 8c19f8a1 on node worker-1"), ["preempted"]),
         (
@@ -85,16 +90,27 @@ def the_cause(folder: Path, place: str, *lines: str) -> RootCause:
             event("Evicted", "The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Mi."),
             ["evicted", "node-short"],
         ),
-        (OF_DOCKER, docker("oom"), ["oom-kill"]),
         (OF_DOCKER, docker("die"), ["exited"]),
     ],
-    ids=["ctr oom", "ctr exit", "containerd oom", "containerd 1.6", "preempted", "evicted", "docker oom", "docker die"],
-)  # fmt: skip
+    ids=["ctr exit", "containerd 1.6", "preempted", "evicted", "docker die"],
+)
 def test_a_runtime_that_knows_its_container_by_an_id_is_behind_the_end_of_the_member(
     tmp_path: Path, place: str, line: str, behind: list[str]
 ) -> None:
     cause = the_cause(tmp_path, place, line)
     assert ([link.what for link in cause.behind], cause.confidence > 0.95) == (behind, True)
+
+
+@pytest.mark.parametrize("runtime", OOM_EVENTS)
+def test_a_kill_of_some_process_in_a_container_is_at_most_a_suggestion_of_why_the_container_ended(
+    tmp_path: Path, runtime: str
+) -> None:
+    place, oom = OOM_EVENTS[runtime]
+    probe = the_cause(tmp_path / "probe", place, ctr("/tasks/exit", id=PROBE, exit_status=137), oom)
+    assert (probe.behind, probe.confidence < 0.75) == ((), True)
+    end = docker("die") if place == OF_DOCKER else ctr("/tasks/exit", id=ID, exit_status=137)
+    behind = the_cause(tmp_path / "container", place, oom, end).behind
+    assert [(link.what, link.confidence) for link in behind] == [("exited", 0.95), ("oom-kill", 0.6)]
 
 
 @pytest.mark.parametrize(

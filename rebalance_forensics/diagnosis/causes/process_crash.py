@@ -40,10 +40,11 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         last = last_collection(timeline, absence) if died is not None else None
         links = behind_end((*kills, *reports), died, last, surely=bool(sure))
         links = (*links, *process_stops.behind_probe(timeline, absence, links))
+        likely = [link for link in links if sure and link.confidence > 0.75]
         yield about_heartbeat_loss(
             timeline,
             absence,
-            narrative=stopped_without_leaving(timeline, absence, newcomers, died, links[-1:] if sure else ())
+            narrative=stopped_without_leaving(timeline, absence, newcomers, died, likely[-1:])
             + (f" {links[-1].why}" if kills and not sure else ""),
             severity="critical" if is_missing(timeline, [absence]) and not newcomers else "warning",
             own=(*kills[:2], *((died,) if died is not None else ()), *last_line(timeline, absence)),

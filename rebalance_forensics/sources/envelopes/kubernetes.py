@@ -289,7 +289,7 @@ def _docker_event(
         case "kill" if "signal" in attributes:
             reason, message = "Signalled", f"signal {attributes.get('signal')} was sent"
         case "oom":
-            reason, message = "OOMKilled", f"Container {name} ran out of memory"
+            reason, message = "OutOfMemory", f"Container {name} lost a process to the OOM killer"
         case _:
             reason, message = "Docker", action
     if pod and part:
@@ -318,7 +318,7 @@ def containerd_row(line: Line) -> Sequence[Line] | None:
             message = ended_container(name, str(event.get("exit_status", 0)), None)
             return (_of_docker(line, "Terminated", name, message, at),)
         case "/tasks/oom", _:
-            return (_of_docker(line, "OOMKilled", name, f"Container {name} ran out of memory", at),)
+            return (_of_docker(line, "OutOfMemory", name, f"Container {name} lost a process to the OOM killer", at),)
     return (_of_docker(line, "Containerd", name, match["topic"], at),)
 
 
