@@ -39,9 +39,9 @@ _KEPT = 200
 
 
 class Offsets:
-    """Offsets as long as all paths are, or in a place of their own, where each is known by its hash."""
+    """Offsets as long as all paths are, or in a place of their own, where each is known by its stream and its hash."""
 
-    # Spark writes an offset twice a batch and hands it on five times: of 10,000 files it is 600 KB, its hash 44 bytes.
+    # Spark writes an offset twice a batch and hands it on five times: of 10,000 files it is 600 KB, its name 61 bytes.
 
     def __init__(self, place: str | None, *whose: str) -> None:
         # Each stream deletes its own only.
