@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 
+from rebalance_forensics.catalog.errors import ErrorNames
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.cli.analysis_run import catalog_with
@@ -60,10 +61,8 @@ def _kafkas_own(asked: str) -> Explanation | None:
             shown = f"{bug.says} {bug.not_matched or ''}".rstrip()
             return Explanation(cause=number, summary=f"{bug.title}. {fixed}", evidence=shown, causes=concerned)
     errors = catalog_with([]).compiled.errors
-    code = re.sub(r"[\s-]+", "_", number)
-    by_other_names = {name: code for code, words in errors.items() for name in (*words.exceptions, str(words.code))}
-    code = code if code in errors else by_other_names.get(asked, "")
-    if not code:
+    code = ErrorNames.of(errors).name(asked)
+    if code not in errors:
         return None
     error = errors[code]
     summary = "An exception of clients." if error.code is None else f"Error {error.code} of Kafka's protocol."
