@@ -140,7 +140,12 @@ def put(logs: Path, name: str, text: str) -> None:
     os.utime(path, (AGE, AGE))
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+OFTEN_TRIED = ("zone and release", "end of a record")
+
+
+@pytest.mark.parametrize(
+    "family", [pytest.param(name, marks=() if name in OFTEN_TRIED else pytest.mark.long) for name in FAMILIES]
+)
 def test_files_may_come_in_any_order(family: str, tmp_path: Path) -> None:
     logs, files = tmp_path / "logs", FAMILIES[family]
     for name, text in files.items():
