@@ -1,7 +1,7 @@
 """What a recorded incident cost, by the members' own rebalance listeners and the injected faults.
 
 `python -m lab.cost DIR…` prints the unread partition-seconds and the seconds in which the whole group stopped.
-`python -m lab.cost --said DIR…` compares them with what an analysis of the logs says, as a table, also of whole nights.
+`python -m lab.cost --reports DIR…` compares them with the report of the logs, as a table, also of whole nights.
 """
 
 from __future__ import annotations
@@ -127,9 +127,9 @@ def _gaps(read: Iterable[Span], begin: int, until: int) -> Iterator[Span]:
         yield reached, until
 
 
-def said_and_true(folder: Path) -> Counter[str]:
-    """How much of a recording's unread time the report of its logs says, and how often its spans hold."""
-    # Not imported above: whoever only wants the costs needs no analysis.
+def reported_and_observed(folder: Path) -> Counter[str]:
+    """How much unread time the report of a recording's logs has and its listeners saw, and how often its spans hold."""
+    # Not imported above: the costs alone need no analysis.
     from rebalance_forensics.pipeline.options import AnalyzeOptions  # noqa: PLC0415
     from rebalance_forensics.pipeline.run import analyze  # noqa: PLC0415
 
@@ -143,10 +143,11 @@ def said_and_true(folder: Path) -> Counter[str]:
         for partition in sorted({*unread, *(span.partition for span in spans)}):
             real, own = unread.get(partition, ()), [span for span in spans if span.partition == partition]
             cut = [(max(s.started_at, begin), min(end if s.ended_at is None else s.ended_at, end)) for s in own]
-            said, true = length(span for span in cut if span[1] > span[0]), length(real)
-            found += Counter(said=said, true=true)
-            if said or true > CLOSE_MS // 4:
-                right = abs(said - true) <= max(CLOSE_MS, CLOSE_SHARE * true) and (said > 0 or true <= CLOSE_MS // 4)
+            reported, observed = length(span for span in cut if span[1] > span[0]), length(real)
+            found += Counter(reported=reported, observed=observed)
+            if reported or observed > CLOSE_MS // 4:
+                near_enough = abs(reported - observed) <= max(CLOSE_MS, CLOSE_SHARE * observed)
+                right = near_enough and (reported > 0 or observed <= CLOSE_MS // 4)
                 found += Counter(partitions=1, partitions_right=int(right))
             for each, (left, until) in zip(own, cut, strict=True):
                 near = [gap for gap in real if gap[0] < until and left < gap[1]]
@@ -166,21 +167,21 @@ def said_and_true(folder: Path) -> Counter[str]:
 
 def _row(name: str, found: Counter[str]) -> str:
     shares = (f"{found[f'{kind}_right']} of {found[kind]}" for kind in ("partitions", "certain", "bounds"))
-    return f"| {name} | {found['said'] / 1000:.1f} | {found['true'] / 1000:.1f} | {' | '.join(shares)} |"
+    return f"| {name} | {found['reported'] / 1000:.1f} | {found['observed'] / 1000:.1f} | {' | '.join(shares)} |"
 
 
 def main() -> None:
     """Print one line for each folder."""
     parser = argparse.ArgumentParser(prog="python -m lab.cost", description=__doc__)
     parser.add_argument("folders", type=Path, nargs="+", metavar="DIR")
-    parser.add_argument("--said", action="store_true", help="compare with what an analysis of the logs says")
+    parser.add_argument("--reports", action="store_true", help="compare with the report of the logs")
     chosen = parser.parse_args()
-    if chosen.said:
-        print("| recording | said, s | true, s | partitions right | certain spans right | bounds hold |")
+    if chosen.reports:
+        print("| recording | reported, s | observed, s | partitions right | certain spans right | bounds hold |")
         print("|---|---|---|---|---|---|")
         whole: Counter[str] = Counter()
         for folder in chosen.folders:
-            found = said_and_true(folder)
+            found = reported_and_observed(folder)
             print(_row(folder.name, found), flush=True)
             whole += found
         print(_row("all", whole))

@@ -19,4 +19,4 @@ def causes_but_for(name: str) -> dict[str, Cause]:
 
 def _breaks_off(_timeline: Timeline) -> Iterator[Hypothesis]:
     yield from ()
-    raise LookupError("nobody thought of it")
+    raise LookupError("no such case")

@@ -36,7 +36,7 @@ class CoordinatorWords:
         """The class that speaks."""
         return JAVA_COORDINATOR if self.release >= (4, 0) else COORDINATOR
 
-    def said(self, message: str) -> str:
+    def prefixed(self, message: str) -> str:
         """A message behind the coordinator's prefix."""
         if self.release >= (4, 0):
             return f"[GroupCoordinator id={self.broker} topic=__consumer_offsets partition={self.partition}] {message}"
@@ -53,10 +53,10 @@ class CoordinatorWords:
     def preparing(self, old: int, reason: str) -> str:
         """A rebalance begins; before 2.1 nobody says why."""
         if self.release < (0, 11):
-            return self.said(f"Preparing to restabilize group {self.group} with old generation {old}")
+            return self.prefixed(f"Preparing to restabilize group {self.group} with old generation {old}")
         if self.release < (2, 1):
-            return self.said(f"Preparing to rebalance group {self.group} with old generation {old}{self._where}")
-        return self.said(
+            return self.prefixed(f"Preparing to rebalance group {self.group} with old generation {old}{self._where}")
+        return self.prefixed(
             f"Preparing to rebalance group {self.group} in state PreparingRebalance with old generation {old}"
             f"{self._where} (reason: {reason}){self._dot}"
         )
@@ -64,53 +64,53 @@ class CoordinatorWords:
     def stabilized(self, generation: int, members: int) -> str:
         """Everybody joined."""
         counted = f" with {members} members" if self.release >= (2, 8) else ""
-        return self.said(f"Stabilized group {self.group} generation {generation}{self._where}{counted}{self._dot}")
+        return self.prefixed(f"Stabilized group {self.group} generation {generation}{self._where}{counted}{self._dot}")
 
     def assigned(self, generation: int, members: int, leader: str) -> str:
         """The leader's assignment arrived; it is named from 3.0 on."""
         who = f" {leader}" if self.release >= (3, 0) else ""
         counted = f". The group has {members} members, 0 of which are static." if self.release >= (2, 8) else ""
-        return self.said(
+        return self.prefixed(
             f"Assignment received from leader{who} for group {self.group} for generation {generation}{counted}"
         )
 
     def empty(self, generation: int) -> str:
         """The last member left."""
-        return self.said(f"Group {self.group} with generation {generation} is now empty{self._where}{self._dot}")
+        return self.prefixed(f"Group {self.group} with generation {generation} is now empty{self._where}{self._dot}")
 
     def introduced(self, member: str) -> str:
         """A newcomer is given its member id and shall come again with it."""
         request = "requesting" if self.release >= (4, 0) else "request"
-        return self.said(
+        return self.prefixed(
             f"Dynamic member with unknown member id joins group {self.group} in PreparingRebalance state. "
             f"Created a new member id {member} and {request} the member to rejoin with this id."
         )
 
     def failed(self, member: str) -> str:
         """A session expired."""
-        return self.said(f"Member {member} in group {self.group} has failed, removing it from the group{self._dot}")
+        return self.prefixed(f"Member {member} in group {self.group} has failed, removing it from the group{self._dot}")
 
     def left(self, member: str, reason: str = "the consumer is being closed") -> str:
         """A member sent LeaveGroup; why is told from 3.2 on."""
         if self.release >= (4, 0):
-            return self.said(
+            return self.prefixed(
                 f"[Group {self.group}] Member {member} has left group through explicit `LeaveGroup` request; "
                 f"client reason: {reason}"
             )
         if self.release >= (3, 2):
             client = member.split("-0000", 1)[0]
-            return self.said(
+            return self.prefixed(
                 f"Member MemberMetadata(memberId={member}, groupInstanceId=None, clientId={client}, "
                 "clientHost=/10.0.0.7, sessionTimeoutMs=45000, rebalanceTimeoutMs=300000, "
                 f"supportedProtocols=List(range)) has left group {self.group} through explicit `LeaveGroup`; "
                 f"client reason: {reason}"
             )
         if self.release >= (2, 4):
-            return self.said(
+            return self.prefixed(
                 f"Member[group.instance.id None, member.id {member}] in group {self.group} has left, "
                 "removing it from the group"
             )
-        return self.said(f"Member {member} in group {self.group} has left, removing it from the group")
+        return self.prefixed(f"Member {member} in group {self.group} has left, removing it from the group")
 
     def adding(self, member: str) -> str:
         """The reason when somebody new comes."""
@@ -137,7 +137,7 @@ class ConsumerWords:
     client: str
     release: Release
 
-    def said(self, message: str) -> str:
+    def prefixed(self, message: str) -> str:
         """A message behind the consumer's prefix, which it has from 1.0 on."""
         if self.release < (1, 0):
             return message
@@ -156,45 +156,45 @@ class ConsumerWords:
         """Everything is given back before the join."""
         named = ", ".join(partitions)
         if self.release < (2, 4):
-            return self.said(f"Revoking previously assigned partitions [{named}]{self._for_group}")
-        return self.said(f"Revoke previously assigned partitions {named}")
+            return self.prefixed(f"Revoking previously assigned partitions [{named}]{self._for_group}")
+        return self.prefixed(f"Revoke previously assigned partitions {named}")
 
     def interrupted(self) -> str:
         """The answer to its heartbeat tells it of the rebalance."""
         if self.release < (1, 0):
             return f"Attempt to heartbeat failed for group {self.group} since it is rebalancing."
-        return self.said("Attempt to heartbeat failed since group is rebalancing")
+        return self.prefixed("Attempt to heartbeat failed since group is rebalancing")
 
     def joining(self) -> str:
         """JoinGroup goes out."""
-        return self.said(f"(Re-)joining group{self._group}")
+        return self.prefixed(f"(Re-)joining group{self._group}")
 
     def introduced(self, member: str) -> str:
         """It was given its member id and joins with it."""
         told = f": {member}" if self.release >= (3, 2) else ""
-        return self.said(f"Request joining group due to: need to re-join with the given member-id{told}")
+        return self.prefixed(f"Request joining group due to: need to re-join with the given member-id{told}")
 
     def joined(self, generation: int, member: str) -> str:
         """JoinGroup was answered (before 2.6.1: the whole rebalance is over)."""
         which = generation_of(generation, member) if self.release >= (2, 7) else str(generation)
-        return self.said(f"Successfully joined group{self._group} with generation {which}")
+        return self.prefixed(f"Successfully joined group{self._group} with generation {which}")
 
     def computed(self, generation: int, given: Mapping[str, Sequence[str]]) -> str | None:
         """What only the leader says, from 2.4 on."""
         if self.release < (2, 4):
             return None
         map_text = ", ".join(f"{m}=Assignment(partitions=[{', '.join(p)}])" for m, p in given.items())
-        return self.said(f"Finished assignment for group at generation {generation}: {{{map_text}}}")
+        return self.prefixed(f"Finished assignment for group at generation {generation}: {{{map_text}}}")
 
     def synced(self, generation: int, member: str) -> str | None:
         """SyncGroup was answered, from 2.6.1 on."""
         if self.release < (2, 7):
             return None
-        return self.said(f"Successfully synced group in generation {generation_of(generation, member)}")
+        return self.prefixed(f"Successfully synced group in generation {generation_of(generation, member)}")
 
     def assigned(self, partitions: Sequence[str]) -> str:
         """What it reads from now on."""
         named = ", ".join(partitions)
         if self.release < (2, 4):
-            return self.said(f"Setting newly assigned partitions [{named}]{self._for_group}")
-        return self.said(f"Adding newly assigned partitions: {named}")
+            return self.prefixed(f"Setting newly assigned partitions [{named}]{self._for_group}")
+        return self.prefixed(f"Adding newly assigned partitions: {named}")

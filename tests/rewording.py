@@ -524,8 +524,8 @@ def reworded(sample: Told, logs: Path, to: Path, client: Dialect, level: Level, 
             if isinstance(event, ExceptionLogged):
                 failure = rewriter.failure(event, consumer) if not new or rewriter.layout is _java else None
                 new = [failure] if failure else new if _is_of_the_application(event) else []
-                said = {"exception", "detail"} if rewriter.layout is _java else set[str]()
-                kept[event.origin] = _with_only(event, said) if new else None
+                carried = {"exception", "detail"} if rewriter.layout is _java else set[str]()
+                kept[event.origin] = _with_only(event, carried) if new else None
             written += new or [rewriter.filler(event.at, consumer)]
         if span.closing is not None and consumers:
             written.append(rewriter.filler(span.closing, next(iter(consumers.values()))))

@@ -107,18 +107,18 @@ class Story:
         self.line(
             "c-1/app.log",
             until,
-            self.of("c-1").said("Discovered group coordinator b-2:9092 (id: 2147483645 rack: null)"),
+            self.of("c-1").prefixed("Discovered group coordinator b-2:9092 (id: 2147483645 rack: null)"),
         )
         created = "Created log for partition unread-0 in /var/kafka with properties {}."
         return self.broker(until, created, logger="kafka.log.LogManager")
 
     def says(self, time: str, message: str) -> Story:
         """The coordinator says something."""
-        return self.broker(time, self.words.said(message))
+        return self.broker(time, self.words.prefixed(message))
 
     def client(self, client: str, time: str, message: str, *, level: str = "INFO", logger: str = CONSUMER) -> Story:
         """A consumer says something in its own app.log."""
-        return self.line(f"{client}/app.log", time, self.of(client).said(message), level=level, logger=logger)
+        return self.line(f"{client}/app.log", time, self.of(client).prefixed(message), level=level, logger=logger)
 
     def started(self, client: str, time: str, **settings: object) -> Story:
         """A consumer process starts and prints its configuration."""

@@ -73,7 +73,7 @@ def touched(changed: Iterable[str], sources: Mapping[str, str]) -> list[str]:
 
 
 def _by_name(changed: str, sources: Mapping[str, str]) -> Iterator[str]:
-    """Who knows a file by its name: its own test, and the readers of a file that is no module."""
+    """The sources that name a file: its own test, and for a file that is no module those that read it."""
     path = PurePosixPath(changed)
     if path.suffix == ".py":
         yield from (one for one in sources if PurePosixPath(one).name == f"test_{path.stem}.py")

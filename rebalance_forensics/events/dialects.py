@@ -133,6 +133,10 @@ def events_at_debug(client: str) -> frozenset[str]:
     return frozenset(event for event in own if unlogged_levels(client, event) == {"INFO"})
 
 
+CLIENT_FOLDERS = frozenset({
+    *("consumer", "librdkafka", "sarama", "franz-go", "kafka-go", "node", "python", "ruby", "erlang"),
+})  # fmt: skip
+"""The folders of patterns/ with the words of a client library each."""
 _OF_JAVA = frozenset({"streams", "connect", "schema-registry"})
 _JAVA_COORDINATORS = frozenset({"AbstractCoordinator", "ConsumerCoordinator"})
 
@@ -146,9 +150,4 @@ def words_of(event: Event) -> str | None:
     # kafka-python and aiokafka log some of the newer words from modules of theirs.
     if folder == "consumer" and component.islower():
         return "python"
-    return folder if folder in _FOLDERS else None
-
-
-_FOLDERS = frozenset({
-    *("consumer", "librdkafka", "sarama", "franz-go", "kafka-go", "node", "python", "ruby", "erlang"),
-})  # fmt: skip
+    return folder if folder in CLIENT_FOLDERS else None

@@ -104,7 +104,8 @@ def relate_incidents(cases: Sequence[CaseOutline], whole: Whole) -> tuple[Cluste
         return shared, relations_among(cases, shared), ()
     except Exception as error:  # noqa: BLE001 - whatever it was, each group's own case is there
         gap = Gap(
-            what=f"What the incidents of different groups have in common could not be told: {defects.describe(error)}",
+            what="What the incidents of different groups have in common could not be determined: "
+            f"{defects.describe(error)}",
             consequence=f"each incident is shown by itself; {defects.ASK}",
         )
         return ClusterIncidents(), {}, (gap,)

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.dialects import events_at_debug, logged_since, never_happens, unlogged_levels
+from rebalance_forensics.events.dialects import events_at_debug, logged_since, never_happens, unlogged_levels, words_of
 from rebalance_forensics.timeline.coverage import DETAILED, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
@@ -78,17 +78,13 @@ ANSWERS_TO_NOTICE = (
 
 def client_of(event: Event) -> Client | None:
     """The client library that wrote a line; None for a broker, a framework and a process."""
-    folder = event.pattern.partition("/")[0]
-    # kafka-python took over the words of Java 0.10, so both stand in one folder; the class tells them apart.
-    if folder == "python" and event.speaker.component in _JAVA_COORDINATORS:
-        return _JAVA
-    # kafka-python and aiokafka log some of the newer words from modules of theirs that do not tell the two apart.
-    if folder == "consumer" and (event.speaker.component or "").islower():
+    folder, words = event.pattern.partition("/")[0], words_of(event)
+    # Streams and Connect are no client of their own. The modules of kafka-python and aiokafka that log Java's newer
+    # words do not tell the two apart.
+    if folder not in (words, "python"):
         return None
-    for client in _BY_WORDING.get(folder, ()):
-        if client.component in (None, event.speaker.component):
-            return client
-    return None
+    clients = _BY_WORDING.get(words or "", ())
+    return next((client for client in clients if client.component in (None, event.speaker.component)), None)
 
 
 def is_java(event: Event) -> bool:
@@ -98,7 +94,6 @@ def is_java(event: Event) -> bool:
 
 _BY_WORDING = grouped(CLIENTS, attrgetter("wording"))
 _JAVA = CLIENTS[0]
-_JAVA_COORDINATORS = frozenset({"AbstractCoordinator", "ConsumerCoordinator"})
 
 
 # What Kafka's own client logs of its process under its own name (timeline/process_logs.py).

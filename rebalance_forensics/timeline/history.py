@@ -259,7 +259,7 @@ def _away(departure: Departure, generations: Sequence[Span] = ()) -> Span:
     """The span after a departure, until the next of these generations; without any, until the participant is back."""
     joined = (span.started_at for span in generations if span.started_at > departure.at)
     back = min(joined, default=None) if generations else departure.returned.at if departure.returned else None
-    return Span(started_at=departure.at, ended_at=back, kind="away", label=f"gone: {departure.why}")
+    return Span(started_at=departure.at, ended_at=back, kind="away", label=f"out of the group: {departure.why}")
 
 
 def _is_of_one_thread(timeline: Timeline, departure: Departure) -> bool:

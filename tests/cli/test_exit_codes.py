@@ -50,7 +50,7 @@ def called(capsys: pytest.CaptureFixture[str], logs: Path, tmp_path: Path, monke
 
 
 def broken(*_given: Any, **_named: Any) -> Any:  # noqa: ANN401 - it stands in for stages of any type
-    raise LookupError("nobody thought of it")
+    raise LookupError("no such case")
 
 
 def test_an_output_that_cannot_be_written_is_a_gap_of_the_others(
@@ -65,7 +65,7 @@ def test_an_output_that_cannot_be_written_is_a_gap_of_the_others(
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["m.md", "r.json"]
     gaps = [gap["what"] for gap in json.loads((tmp_path / "r.json").read_text())["gaps"]]
     for name in ("--export slack", "--html"):
-        assert any(gap.startswith(f"{name} could not be written: LookupError: nobody thought of it (") for gap in gaps)
+        assert any(gap.startswith(f"{name} could not be written: LookupError: no such case (") for gap in gaps)
         assert f"rebalance-forensics: {name} could not be written: " in said
     assert "Traceback" not in said
 
@@ -76,7 +76,7 @@ def test_a_report_that_cannot_be_printed_is_left_in_the_files(
     monkeypatch.setattr(analyze, "_rendered", broken)
     code, shown, said = called("analyze", "--json", "r.json")
     assert (code, shown) == (PARTIAL, "")
-    assert said.startswith("rebalance-forensics: the report could not be printed: LookupError: nobody thought of it (")
+    assert said.startswith("rebalance-forensics: the report could not be printed: LookupError: no such case (")
     assert json.loads((tmp_path / "r.json").read_text())["groups"]
 
 
@@ -109,7 +109,7 @@ def test_the_whole_trace_of_a_defect_is_printed_on_request(called: Called, monke
     code, _, said = called("coverage")
     assert code == PARTIAL
     assert "Traceback (most recent call last)" in said
-    assert "could not be investigated: LookupError: nobody thought of it (pipeline/stages.py:" in said
+    assert "could not be investigated: LookupError: no such case (pipeline/stages.py:" in said
 
 
 def test_a_rule_that_breaks_off_ends_with_3_whatever_was_found(called: Called, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +122,7 @@ def test_a_rule_that_breaks_off_ends_with_3_whatever_was_found(called: Called, m
 
 def test_python_gets_one_exception_that_names_the_defect(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rebalance_forensics.api.analyze_with_events", broken)
-    with pytest.raises(DefectError, match=r"broke off: LookupError: nobody thought of it \(") as raised:
+    with pytest.raises(DefectError, match=r"broke off: LookupError: no such case \(") as raised:
         rebalance_forensics.analyze(logs, engine="local")
     assert isinstance(raised.value.__cause__, LookupError)
 
@@ -187,6 +187,6 @@ def test_a_job_with_a_defect_of_ours_leaves_its_tables_alone_and_ends_with_70(
     ]
     assert job([*given, "--engine", "local", "--fail-on", "info"]) == DEFECT
     errors = capsys.readouterr().err
-    assert errors.startswith("rebalance-forensics: the run broke off: LookupError: nobody thought of it (")
+    assert errors.startswith("rebalance-forensics: the run broke off: LookupError: no such case (")
     assert len(errors.splitlines()) == 1
     assert not list((tmp_path / "tables").rglob("*.parquet"))

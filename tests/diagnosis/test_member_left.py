@@ -118,7 +118,7 @@ WORKER = "com.acme.orders.OrderWorker"
 def two_in_one_process() -> Story:
     """c-1 and c-2 write to one file in a layout without threads; c-1 closes."""
     story = Story().formed("c-1", "c-2", "c-3")
-    story.line("c-1/app.log", "01:09:00.000", story.of("c-2").said("Discovered group coordinator b-2:9092 (id: 1)"))
+    story.line("c-1/app.log", "01:09:00.000", story.of("c-2").prefixed("Discovered group coordinator b-2:9092 (id: 1)"))
     return closes(story, "c-1", "01:10:00.000", ["c-2", "c-3"])
 
 

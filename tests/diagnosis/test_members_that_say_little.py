@@ -98,7 +98,7 @@ def test_a_static_member_before_3_0_whose_poll_timeout_expires_says_only_that_it
 
 
 def test_a_member_whose_heartbeats_were_answered_until_it_was_removed_did_not_stand_still(tmp_path: Path) -> None:
-    def said(client: str, *lines: str) -> list[str]:
+    def logged(client: str, *lines: str) -> list[str]:
         first = (
             "06:13:05,000 Discovered group coordinator b1:9092 (id: 2147483646 rack: null)",
             "06:13:05,010 (Re-)joining group",
@@ -109,7 +109,7 @@ def test_a_member_whose_heartbeats_were_answered_until_it_was_removed_did_not_st
         return [f"{time} [Consumer clientId={client}, groupId=revoker] {message}" for time, message in text]
 
     rebalancing = "Attempt to heartbeat failed since group is rebalancing"
-    slow = said(
+    slow = logged(
         "c-1",
         f"06:13:53,373 {rebalancing}",
         "06:13:53,760 Revoking previously assigned partitions [orders-1]",
@@ -120,7 +120,7 @@ def test_a_member_whose_heartbeats_were_answered_until_it_was_removed_did_not_st
         "06:14:28,773 Successfully joined group with generation 3",
     )
     others = {
-        client: said(
+        client: logged(
             client,
             f"06:13:53,300 {rebalancing}",
             f"06:13:53,400 Revoking previously assigned partitions [orders-{client[-1]}]",
@@ -137,7 +137,7 @@ def test_a_member_whose_heartbeats_were_answered_until_it_was_removed_did_not_st
 
 
 def test_the_log_of_a_consumer_before_2_1_may_end_because_it_was_closed(tmp_path: Path) -> None:
-    def said(number: int, *lines: str) -> list[str]:
+    def logged(number: int, *lines: str) -> list[str]:
         first = (
             "06:13:05,000 (Re-)joining group",
             "06:13:08,900 Successfully joined group with generation 1",
@@ -148,7 +148,7 @@ def test_the_log_of_a_consumer_before_2_1_may_end_because_it_was_closed(tmp_path
         return [version, *(f"{at} [Consumer clientId=c-{number}, groupId=audit] {message}" for at, message in text)]
 
     def goes_on(number: int) -> list[str]:
-        return said(
+        return logged(
             number,
             "06:13:53,373 Attempt to heartbeat failed since group is rebalancing",
             f"06:13:53,760 Revoking previously assigned partitions [orders-{number}]",
@@ -159,7 +159,7 @@ def test_the_log_of_a_consumer_before_2_1_may_end_because_it_was_closed(tmp_path
 
     (away,) = (
         i
-        for i in incidents(tmp_path, {"c-1": said(1), "c-2": goes_on(2), "c-3": goes_on(3)})
+        for i in incidents(tmp_path, {"c-1": logged(1), "c-2": goes_on(2), "c-3": goes_on(3)})
         if i.root_causes[0].cause != "startup"
     )
     assert [c.cause for c in away.root_causes[:2]] == ["process-crash", "scale-in"]
@@ -193,7 +193,7 @@ def test_a_member_that_is_left_out_before_its_session_can_have_expired_left_thou
     """Log4j 2 stops logging when the JVM shuts down, before the consumer is closed."""
     config = "ConsumerConfig values: \n\tgroup.id = auto\n\tsession.timeout.ms = 45000\n\theartbeat.interval.ms = 3000"
 
-    def said(client: str, *lines: str) -> list[str]:
+    def logged(client: str, *lines: str) -> list[str]:
         first = (
             "06:16:00,200 Discovered group coordinator b1:9092 (id: 2147483646 rack: null)",
             "06:16:00,261 (Re-)joining group",
@@ -209,7 +209,7 @@ def test_a_member_that_is_left_out_before_its_session_can_have_expired_left_thou
         return [*begin, *(f"{time} {speaker} {message}" for time, message in text)]
 
     logs = {
-        client: said(
+        client: logged(
             client,
             "06:16:12,184 Request joining group due to: group is already rebalancing",
             "06:16:12,392 (Re-)joining group",
@@ -218,7 +218,7 @@ def test_a_member_that_is_left_out_before_its_session_can_have_expired_left_thou
         )
         for client in ("c-1", "c-2")
     }
-    found = incidents(tmp_path, {**logs, "c-3": said("c-3")})
+    found = incidents(tmp_path, {**logs, "c-3": logged("c-3")})
     assert [i.root_causes[0].cause for i in found if i.root_causes[0].cause != "startup"] == ["scale-in"]
 
 

@@ -134,7 +134,9 @@ def test_the_directory_of_a_pods_log_names_its_namespace() -> None:
 def test_a_process_that_logs_on_was_not_killed() -> None:
     story = evicted()
     story.line(
-        "c-3/app.log", "01:09:40.000", story.of("c-3").said("Discovered group coordinator b-2:9092 (id: 1 rack: null)")
+        "c-3/app.log",
+        "01:09:40.000",
+        story.of("c-3").prefixed("Discovered group coordinator b-2:9092 (id: 1 rack: null)"),
     )
     reported(in_pods(story.goes_on("01:15:00.000")), ("01:09:16.000", KILLED.format(POD, "app")))
     assert behind(story.the_incident()) == []

@@ -516,7 +516,7 @@ def test_some_java_of_the_host_was_killed_only_in_the_moment_in_which_heartbeats
 
 def test_a_jvm_whose_threads_stand_still_writes_no_line_meanwhile() -> None:
     story = evicted()
-    found = story.of("c-3").said("Discovered group coordinator b-2:9092 (id: 1 rack: null)")
+    found = story.of("c-3").prefixed("Discovered group coordinator b-2:9092 (id: 1 rack: null)")
     story.line("c-3/app.log", "01:09:20.000", found)
     story.line("c-3/gc.log", "01:10:19.900", FULL_GC.format(64_210), logger="jdk.Hotspot")
     story.goes_on("01:15:00.000")

@@ -12,7 +12,7 @@ from tests.diagnosis.other_clients import causes, incidents
 TAG = "[[payments] {orders: 0, 2}:] "
 
 
-def said(second: int, level: str, message: str) -> str:
+def logged(second: int, level: str, message: str) -> str:
     """A line of Ruby's own logger."""
     return f"{level[0]}, [2026-03-01T01:10:{second:02}.779345 #4711] {level:>5} -- : {message}"
 
@@ -20,12 +20,12 @@ def said(second: int, level: str, message: str) -> str:
 def forgotten() -> list[str]:
     """A consumer that was too late for its group and joined anew."""
     return [
-        said(1, "INFO", f"{TAG}Seeking orders/2 to offset 42"),
-        said(40, "ERROR", f"{TAG}Error sending heartbeat: Kafka::UnknownMemberId"),
-        said(40, "INFO", f"{TAG}Joining group `payments`"),
-        said(40, "ERROR", f"{TAG}Failed to join group; resetting member id and retrying in 1s..."),
-        said(41, "INFO", f"{TAG}Joining group `payments`"),
-        said(42, "INFO", f"{TAG}Joined group `payments` with member id `shop-0a5a1a51-9a4c-4e0e-a7a8-2f1b1f7f7b11`"),
+        logged(1, "INFO", f"{TAG}Seeking orders/2 to offset 42"),
+        logged(40, "ERROR", f"{TAG}Error sending heartbeat: Kafka::UnknownMemberId"),
+        logged(40, "INFO", f"{TAG}Joining group `payments`"),
+        logged(40, "ERROR", f"{TAG}Failed to join group; resetting member id and retrying in 1s..."),
+        logged(41, "INFO", f"{TAG}Joining group `payments`"),
+        logged(42, "INFO", f"{TAG}Joined group `payments` with member id `shop-0a5a1a51-9a4c-4e0e-a7a8-2f1b1f7f7b11`"),
     ]
 
 
@@ -38,7 +38,7 @@ def test_a_consumer_that_the_coordinator_forgot_lost_its_membership_and_nobody_k
 
 
 def test_its_tag_names_the_group_of_lines_that_do_not(tmp_path: Path) -> None:
-    (incident,) = incidents(tmp_path, said(40, "WARN", f"{TAG}Error sending heartbeat: Kafka::RebalanceInProgress"))
+    (incident,) = incidents(tmp_path, logged(40, "WARN", f"{TAG}Error sending heartbeat: Kafka::RebalanceInProgress"))
     assert incident.group == "payments"
     assert causes((incident,)) == ["unexplained"]
 
@@ -68,8 +68,8 @@ def test_a_consumer_whose_joingroup_times_out_again_and_again_does_not_get_into_
         line
         for second in (1, 7, 13, 19)
         for line in (
-            said(second, "ERROR", "[[payments] {}:] [join_group] Timed out while waiting for response 2"),
-            said(
+            logged(second, "ERROR", "[[payments] {}:] [join_group] Timed out while waiting for response 2"),
+            logged(
                 second, "ERROR", "[[payments] {}:] Connection error while trying to join group `payments`; retrying..."
             ),
         )

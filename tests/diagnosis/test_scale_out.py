@@ -51,9 +51,9 @@ def static_generation(story: Story, at: int, generation: int, numbers: Sequence[
     shares = ", ".join(f"{member}=Assignment(partitions=[orders-{n}])" for n, member in ids.items())
     own = [(n, story.of(f"c-{n}"), member) for n, member in ids.items()]
     lines = [(n, 0 if n == 1 else 8, words.joined(generation, member)) for n, words, member in own]
-    lines += [(1, 5, own[0][1].said(f"Finished assignment for group at generation {generation}: {{{shares}}}"))]
+    lines += [(1, 5, own[0][1].prefixed(f"Finished assignment for group at generation {generation}: {{{shares}}}"))]
     lines += [(n, 10, words.synced(generation, member) or "") for n, words, member in own]
-    lines += [(n, 12, words.said(f"Adding newly assigned partitions: orders-{n}")) for n, words, member in own]
+    lines += [(n, 12, words.prefixed(f"Adding newly assigned partitions: orders-{n}")) for n, words, member in own]
     for n, later, line in lines:
         said_by_static(story, f"c-{n}", f"pod-{n}", clock(at + later), line.split("] ", 1)[1])
 

@@ -122,5 +122,5 @@ def test_a_generation_that_is_stabilized_after_the_only_member_that_brokers_name
     gone = story.id_of("c-1")
     story.broker("01:10:00.000", story.words.left(gone, "the consumer is being closed"))
     story.broker("01:10:00.001", story.words.preparing(1, story.words.leaving(gone, "")))
-    story.broker("01:10:03.000", story.words.said("Stabilized group payments generation 2 (__consumer_offsets-13)"))
+    story.broker("01:10:03.000", story.words.prefixed("Stabilized group payments generation 2 (__consumer_offsets-13)"))
     assert "shutdown" not in {i.root_causes[0].cause for i in story.case().incidents}

@@ -21,7 +21,7 @@ class Receiver(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Answering)
         self.answers: list[int] = []
         self.accepted: list[dict[str, Any]] = []
-        self.asked = self.unheard = 0
+        self.asked = self.unsent = 0
         self.keys: list[str] = []
         self.done = threading.Event()
 

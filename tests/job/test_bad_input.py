@@ -23,7 +23,7 @@ Job = Callable[..., Told]
 
 @pytest.fixture
 def job(logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Job:
-    """The job as a scheduler calls it; its exit code and what it said."""
+    """The job as a scheduler calls it; its exit code and what it printed."""
 
     def job(*more: str, **changed: str) -> Told:
         given = {"input": str(logs), "output": str(tmp_path / "tables"), "since": "2026-03-01", "until": "2026-03-04"}
@@ -55,10 +55,10 @@ def test_a_run_that_finds_something_as_bad_as_asked_ends_with_1(job: Job) -> Non
     ],
 )
 def test_what_cannot_work_is_refused(job: Job, tmp_path: Path, changed: dict[str, str], sentence: str) -> None:
-    code, said = job(**changed)
+    code, printed = job(**changed)
     assert code == REFUSED
-    assert sentence in said
-    assert len(said.splitlines()) == 1
+    assert sentence in printed
+    assert len(printed.splitlines()) == 1
     assert not list(tmp_path.rglob("*.parquet"))
 
 
@@ -70,8 +70,8 @@ def test_an_option_that_is_missing_is_named(capsys: pytest.CaptureFixture[str]) 
 def test_logs_without_a_kafka_line_are_refused(job: Job, logs: Path, tmp_path: Path) -> None:
     for path in (logs / "broker-1").iterdir():
         path.write_text("2026-03-01 10:00:00 INFO hello\n")
-    code, said = job()
-    assert (code, "no Kafka line found in 3 file(s)" in said) == (REFUSED, True)
+    code, printed = job()
+    assert (code, "no Kafka line found in 3 file(s)" in printed) == (REFUSED, True)
     assert not list(tmp_path.rglob("*.parquet"))
 
 
@@ -84,8 +84,8 @@ def test_tables_of_another_version_are_not_touched(job: Job, tmp_path: Path) -> 
     job()
     (tmp_path / "tables" / "_schema.json").write_text('{"version": 99}')
     before = rows(tmp_path / "tables")
-    code, said = job(until="2026-03-05")
-    assert (code, "schema version 99" in said) == (REFUSED, True)
+    code, printed = job(until="2026-03-05")
+    assert (code, "schema version 99" in printed) == (REFUSED, True)
     assert rows(tmp_path / "tables") == before
 
 
@@ -93,9 +93,9 @@ def test_a_damaged_file_is_named_and_the_rest_is_written(job: Job, logs: Path, t
     damaged = logs / "broker-1" / "server.log.2026-03-02.gz"
     damaged.write_bytes(b"\x1f\x8b\x08\x00")
     (logs / "broker-1" / "core").write_bytes(bytes(range(256)) * 64)
-    code, said = job()
+    code, printed = job()
     assert code == PARTIAL
-    assert "core is a binary file" in said
+    assert "core is a binary file" in printed
     noted = {row["path"]: row["errors"] for row in rows(tmp_path / "tables")["inputs"] if row["errors"]}
     assert any(path.endswith("core") for path in noted)
     assert len(rows(tmp_path / "tables")["incidents"]) > 0
@@ -173,8 +173,8 @@ def test_a_wrong_setting_is_named_with_its_line(
     config = tmp_path / "job.toml"
     config.write_text(f'# the nightly run\n\n{line}\ninput = ["{logs}"]\noutput = "{tmp_path / "tables"}"\n')
     code = main(["--config", str(config)])
-    said = capsys.readouterr().err
-    assert (code, sentence in said, len(said.splitlines())) == (REFUSED, True, 1), said
+    printed = capsys.readouterr().err
+    assert (code, sentence in printed, len(printed.splitlines())) == (REFUSED, True, 1), printed
     assert not (tmp_path / "tables").exists()
 
 
@@ -199,10 +199,10 @@ def test_what_an_earlier_run_wrote_and_somebody_damaged_is_named(job: Job, tmp_p
     assert paths
     for path in paths:
         path.write_bytes(b"{" * (path.stat().st_size // 2))
-    code, said = job()
+    code, printed = job()
     assert code == REFUSED
-    assert "cannot be read: " in said
-    assert len(said.splitlines()) == 1
+    assert "cannot be read: " in printed
+    assert len(printed.splitlines()) == 1
 
 
 def test_a_host_whose_clock_is_an_hour_behind_goes_on_and_is_named(
@@ -215,7 +215,9 @@ def test_a_host_whose_clock_is_an_hour_behind_goes_on_and_is_named(
     late.write_text(text)
     monkeypatch.setattr(job_run, "now_ms", lambda: 1_772_578_800_000)  # 2026-03-03T23:00:00Z
     assert main(["--engine", "local", "--input", str(logs), "--output", str(tmp_path / "tables")]) == OK
-    said = capsys.readouterr().err
-    assert "cover the time up to 2026-03-04T00:00:00Z, but it is 2026-03-03T23:00:00Z by the clock of this host" in said
+    printed = capsys.readouterr().err
+    assert (
+        "cover the time up to 2026-03-04T00:00:00Z, but it is 2026-03-03T23:00:00Z by the clock of this host" in printed
+    )
     assert job(output=str(tmp_path / "at-once"))[0] == OK
     assert rows(tmp_path / "tables") == rows(tmp_path / "at-once")

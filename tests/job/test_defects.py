@@ -21,7 +21,7 @@ Job = Callable[..., tuple[int, str]]
 
 @pytest.fixture
 def job(logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Job:
-    """The job as a scheduler calls it; its exit code and what it said."""
+    """The job as a scheduler calls it; its exit code and what it printed."""
 
     def job(*more: str) -> tuple[int, str]:
         where = ["--input", str(logs), "--output", str(tmp_path / "tables"), "--engine", "local"]
@@ -32,7 +32,7 @@ def job(logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Job:
 
 
 def broken(*_given: Any, **_named: Any) -> Any:  # noqa: ANN401 - it stands in for stages of any type
-    raise LookupError("nobody thought of it")
+    raise LookupError("no such case")
 
 
 def test_a_file_that_spoils_its_own_reading_is_noted_and_tried_again_until_it_is_read(
@@ -45,10 +45,10 @@ def test_a_file_that_spoils_its_own_reading_is_noted_and_tried_again_until_it_is
 
     with pytest.MonkeyPatch.context() as defect:
         defect.setattr(profile, "sample_of", spoiled)
-        code, said = job()
+        code, printed = job()
         assert code == PARTIAL
         assert (
-            "broker-2/server.log.2026-03-01: its layout could not be told: LookupError: nobody thought of it (" in said
+            "broker-2/server.log.2026-03-01: its layout could not be determined: LookupError: no such case (" in printed
         )
         first = rows(tmp_path / "tables")
         assert first["incidents"]
@@ -68,18 +68,18 @@ def test_a_rule_that_breaks_off_is_told_though_its_group_has_no_incident(
 ) -> None:
     causes = causes_but_for("startup")
     monkeypatch.setattr("rebalance_forensics.diagnosis.engine.discovery.all_causes", lambda: causes)
-    code, said = job()
+    code, printed = job()
     assert code == PARTIAL
-    assert "had a case of startup could not be evaluated: LookupError: " in said
+    assert "had a case of startup could not be evaluated: LookupError: " in printed
 
 
 def test_a_page_that_cannot_be_written_is_named_beside_the_tables(
     job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(publications, "to_html", broken)
-    code, said = job("--reports", "info")
+    code, printed = job("--reports", "info")
     assert code == PARTIAL
-    assert "the page of incident " in said
+    assert "the page of incident " in printed
     assert rows(tmp_path / "tables")["incidents"]
 
 
@@ -87,7 +87,7 @@ def test_an_index_that_cannot_be_written_is_named_beside_the_tables(
     job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rebalance_forensics.job.publications.write_index", broken)
-    code, said = job("--reports", "info")
+    code, printed = job("--reports", "info")
     assert code == PARTIAL
-    assert "the index of the reports could not be written: LookupError: nobody thought of it (" in said
+    assert "the index of the reports could not be written: LookupError: no such case (" in printed
     assert rows(tmp_path / "tables")["incidents"]

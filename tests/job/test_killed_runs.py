@@ -107,7 +107,7 @@ def kill_often(
         runs.to_the_end(*given)
         assert rows(output) == rows(tmp_path / "undisturbed")
         assert pages(output) == pages(tmp_path / "undisturbed")
-        receiver.unheard += assert_sent_once(receiver, {row["id"] for row in rows(output)["incidents"]}, runs.logged)
+        receiver.unsent += assert_sent_once(receiver, {row["id"] for row in rows(output)["incidents"]}, runs.logged)
         assert not list((output / "_work").rglob("*.parquet"))
     return moments
 
@@ -117,13 +117,13 @@ def pages(output: Path) -> list[str]:
 
 
 def assert_sent_once(receiver: Receiver, incidents: set[str], logged: str) -> int:
-    """Each incident once; a kill between a question and its note may leave it unheard, and the run logs that."""
+    """Each incident once; a kill between a question and its note may leave it unsent, which the run logs."""
     sent = [message["dedup_key"] for message in receiver.accepted]
     assert len(sent) == len(set(sent))
-    unheard = incidents - set(sent)
-    assert all(f"may not know of incident {incident}" in logged for incident in unheard)
+    unsent = incidents - set(sent)
+    assert all(f"may not know of incident {incident}" in logged for incident in unsent)
     receiver.accepted.clear()
-    return len(unheard)
+    return len(unsent)
 
 
 def test_killed_at_random_moments(logs: Path, tmp_path: Path, receiver: Receiver, program: list[str]) -> None:
@@ -137,7 +137,9 @@ def test_killed_at_many_random_moments(
     moments = kill_often(MANY, logs, tmp_path, receiver, STARTED_ANEW)
     with capsys.disabled():
         kills = ", ".join(f"{number} {moment}" for moment, number in sorted(moments.items()))
-        sys.stdout.write(f"\n{MANY} kills: {kills}; no message twice, {receiver.unheard} said to be perhaps unheard\n")
+        sys.stdout.write(
+            f"\n{MANY} kills: {kills}; no message twice, {receiver.unsent} perhaps unsent, as the runs log\n"
+        )
     assert len(moments) > 2
 
 

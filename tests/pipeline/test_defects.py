@@ -47,7 +47,7 @@ def breaks(monkeypatch: pytest.MonkeyPatch) -> Break:
 
         def breaking(*given: Any, **named: Any) -> Any:  # noqa: ANN401
             if about in repr(given[:2]):
-                raise error or LookupError("nobody thought of it")
+                raise error or LookupError("no such case")
             return whole(*given, **named)
 
         monkeypatch.setattr(place, name, breaking)
@@ -73,7 +73,7 @@ def test_a_file_whose_layout_cannot_be_told_is_named_and_the_others_are_read(two
     ((path, (error,)),) = errors(report).items()
     assert path == "bad.log"
     assert re.fullmatch(
-        rf"its layout could not be told: LookupError: nobody thought of it {FRAME}; {re.escape(ASK)}", error
+        rf"its layout could not be determined: LookupError: no such case {FRAME}; {re.escape(ASK)}", error
     )
     assert groups(report) == ["orders"]
 
@@ -147,7 +147,7 @@ def test_a_group_that_cannot_be_investigated_is_a_gap_beside_the_others(two_logs
     assert groups(report) == ["orders"]
     (error,) = owed(report)
     assert re.fullmatch(
-        rf"group payments \(default\) could not be investigated: LookupError: nobody thought of it {FRAME}", error
+        rf"group payments \(default\) could not be investigated: LookupError: no such case {FRAME}", error
     )
     assert [failure.group for failure in analysis.failures] == ["payments"]
 
@@ -176,13 +176,13 @@ def test_what_groups_have_in_common_may_be_owed_and_each_is_told_by_itself(two_l
     breaks(report_assembly, "relations_among", "payments")
     _, report = analyzed(two_logs)
     assert groups(report) == ["orders", "payments"]
-    assert owed(report)[0].startswith("What the incidents of different groups have in common could not be told: ")
+    assert owed(report)[0].startswith("What the incidents of different groups have in common could not be determined: ")
 
 
 def test_logs_that_a_defect_hides_are_not_called_logs_without_kafka(two_logs: Path, breaks: Break) -> None:
     (two_logs / "good.log").unlink()
     breaks(profile, "sample_of", "bad.log")
-    with pytest.raises(DefectError, match="its layout could not be told"):
+    with pytest.raises(DefectError, match="its layout could not be determined"):
         analyze([str(two_logs)], LOCAL)
 
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 import pytest
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.dialects import CLIENT_FOLDERS
 from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
 from rebalance_forensics.events.rebalances import JoinStarted, JoinSucceeded
-from rebalance_forensics.timeline.clients import is_java_member, lacks_poll_timer, logs_leadership, would_log
+from rebalance_forensics.timeline.clients import (
+    CLIENTS,
+    is_java_member,
+    lacks_poll_timer,
+    logs_leadership,
+    would_log,
+)
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from tests.kafka_words import member_id
@@ -75,3 +82,7 @@ def test_a_join_without_a_line_about_leading_shows_a_follower_where_leaders_log_
 )
 def test_the_words_that_kafka_python_took_over_are_those_of_who_logs_them(logger: str, *, java: bool) -> None:
     assert is_java_member(*member("(Re-)joining group payments", logger=logger)) is java
+
+
+def test_every_folder_with_the_words_of_a_client_library_has_a_client_that_writes_them() -> None:
+    assert {client.wording for client in CLIENTS} == CLIENT_FOLDERS

@@ -72,7 +72,8 @@ def test_a_member_removed_at_the_rebalance_timeout_has_read_nothing_since_the_re
     story.broker("01:10:00.000", story.words.preparing(1, "Adding new member c-4"))
     removed = story.id_of("c-3")
     story.broker(
-        "01:15:00.000", story.words.said(f"Group payments removed dynamic members who haven't joined: Set({removed})")
+        "01:15:00.000",
+        story.words.prefixed(f"Group payments removed dynamic members who haven't joined: Set({removed})"),
     )
     story.generation = 2
     story.assigned(ms("01:15:00.100"), ["c-1", "c-2"]).goes_on("01:17:00.000")

@@ -18,7 +18,7 @@ def test_a_consumer_that_closes_leaves_the_others_of_its_process_alone() -> None
         story.line(
             "app-1/app.log",
             "01:00:03.000",
-            story.of(client).said(f"Successfully joined group with generation {joined}"),
+            story.of(client).prefixed(f"Successfully joined group with generation {joined}"),
         )
     story.line("app-1/app.log", "01:10:00.000", "App info kafka.consumer for c-2 unregistered", logger=APP_INFO)
     assert [stop.participant.name for stop in story.timeline().stops] == ["c-2"]
@@ -43,11 +43,11 @@ def test_a_start_whose_settings_were_lost_on_the_way_shows_in_its_version_and_it
             story.started("c-1", f"01:{minute}:00.000")
         story.line("c-1/app.log", f"01:{minute}:00.100", "Kafka version: 3.9.0", logger=APP_INFO)
         asked = f"Request joining group due to: need to re-join with the given member-id: {member}"
-        story.line("c-1/app.log", f"01:{minute}:01.000", story.of("c-1").said(asked))
+        story.line("c-1/app.log", f"01:{minute}:01.000", story.of("c-1").prefixed(asked))
         story.line(
             "c-1/app.log",
             f"01:{minute}:03.000",
-            story.of("c-1").said(
+            story.of("c-1").prefixed(
                 f"Successfully joined group with generation {generation_of(1 + (minute == '10'), member)}"
             ),
         )

@@ -182,7 +182,7 @@ def cluster_incidents(cases: Sequence[CaseOutline], whole: Whole) -> ClusterInci
         if blow.kind == "broker":
             running.update(incident.id for incident in own)
             own = [replace(i, impact=i.impact_if_running) if i.impact_if_running is not None else i for i in own]
-        best = blow.parts[own.index(_shows_it_best(blow, own))]
+        best = blow.parts[_shows_it_best(blow, own)]
         incident = _incident(blow, own, histories, whole(best.case, best.number).signs)
         incidents.append(incident)
         for of_group in own:
@@ -198,8 +198,12 @@ def _without_tables(incident: Incident) -> Incident:
     return replace(incident, signs=(), what_if=())
 
 
-def _shows_it_best(blow: Blow, own: Sequence[Incident]) -> Incident:
-    return max(own, key=lambda i: (i.root_causes[0].cause == blow.cause, i.root_causes[0].confidence, -i.started_at))
+def _shows_it_best(blow: Blow, own: Sequence[Incident]) -> int:
+    def shown(place: int) -> tuple[bool, float, int]:
+        verdict = own[place].root_causes[0]
+        return verdict.cause == blow.cause, verdict.confidence, -own[place].started_at
+
+    return max(range(len(own)), key=shown)
 
 
 def _incident(

@@ -235,7 +235,7 @@ def _keeps_coming_back(timeline: Timeline, draft: Draft) -> bool:
 
 
 def _occasions(visits: Iterable[int]) -> int:
-    """How often it came back: what follows within ten seconds of a visit is part of that, however tight a loop is."""
+    """How often it came back: what follows a visit at once is part of it, however tight a loop is."""
     began: list[int] = []
     for at in sorted(visits):
         if not began or at - began[-1] > AT_ONCE_MS:

@@ -184,7 +184,7 @@ class TableLog:
 @lru_cache(maxsize=32)
 def _opened(store: Store, table: Table, _listing: tuple[StoredFile, ...], version: int | None) -> TableLog | None:
     # To open a log takes 3 ms of CPU and some requests, so what was read of it serves for as long as its files are the
-    # same: a run asks five times for that of `runs`, and a stream goes on with those that its last run has left.
+    # same: a run asks five times for that of `runs`, and a stream begins each run with the logs that the last one left.
     rs = _deltalake()
     try:
         delta = rs.DeltaTable(_address(store, table), version=version, storage_options=_options(store))

@@ -177,6 +177,10 @@ def ended_container(name: str | None, code: str | None, reason: str | None) -> s
     return f"Container {name} ended with exit code {code}{f' ({reason})' if reason else ''}"
 
 
+def _lost_a_process(name: str) -> str:
+    return f"Container {name} lost a process to the OOM killer"
+
+
 def running_container(name: str | None, restarts: str | None) -> str:
     """A container that runs since the time of the line."""
     return f"Container {name} is running, restarted {restarts or 0} times"
@@ -289,7 +293,7 @@ def _docker_event(
         case "kill" if "signal" in attributes:
             reason, message = "Signalled", f"signal {attributes.get('signal')} was sent"
         case "oom":
-            reason, message = "OutOfMemory", f"Container {name} lost a process to the OOM killer"
+            reason, message = "OutOfMemory", _lost_a_process(name)
         case _:
             reason, message = "Docker", action
     if pod and part:
@@ -318,7 +322,7 @@ def containerd_row(line: Line) -> Sequence[Line] | None:
             message = ended_container(name, str(event.get("exit_status", 0)), None)
             return (_of_docker(line, "Terminated", name, message, at),)
         case "/tasks/oom", _:
-            return (_of_docker(line, "OutOfMemory", name, f"Container {name} lost a process to the OOM killer", at),)
+            return (_of_docker(line, "OutOfMemory", name, _lost_a_process(name), at),)
     return (_of_docker(line, "Containerd", name, match["topic"], at),)
 
 

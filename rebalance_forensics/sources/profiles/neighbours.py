@@ -91,7 +91,7 @@ def _together(files: Sequence[InputFile], looks: Sequence[Look], tz: ZoneRules, 
             itself = look.dates.own if own.partly_dated else None
             done.append(_dated(file, look.dates, own, Neighbours.of([itself]) if itself else known))
         except Exception as error:  # noqa: BLE001
-            done.append(replace(with_defect(own, "its dates could not be told", error), readable=False))
+            done.append(replace(with_defect(own, "its dates could not be determined", error), readable=False))
     return done
 
 

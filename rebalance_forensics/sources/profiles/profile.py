@@ -147,7 +147,7 @@ def look(file: InputFile) -> Look:
     try:
         return _look(file)
     except Exception as error:  # noqa: BLE001
-        return unreadable("its layout could not be told", error)
+        return unreadable("its layout could not be determined", error)
 
 
 def _look(file: InputFile) -> Look:

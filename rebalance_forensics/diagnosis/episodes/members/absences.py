@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from operator import attrgetter
 from typing import TypeVar
@@ -268,19 +269,12 @@ def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = HEARTBEAT
     known = timeline.rebalances
     if not known:
         return ()
-    # A member that is refused hundreds of times a second has as many hypotheses about the same moves.
-    asked = timeline.cached(_places_of_facts)
     places: set[int] = set()
     for fact in facts:
-        of_fact = asked.get((fact, slack_ms))
-        if of_fact is None:
-            of_fact = asked[fact, slack_ms] = _places_touched(timeline, fact, slack_ms)
-        places.update(of_fact)
+        # A member that is refused hundreds of times a second has as many hypotheses about the same moves.
+        question = partial(_places_touched, timeline, fact, slack_ms)
+        places.update(timeline.cached_as((_places_touched, fact, slack_ms), question))
     return tuple([known[place] for place in sorted(places)])
-
-
-def _places_of_facts(_: Timeline) -> dict[tuple[Fact, int], Sequence[int]]:
-    return {}
 
 
 def _places_touched(timeline: Timeline, fact: Fact, slack_ms: int) -> Sequence[int]:

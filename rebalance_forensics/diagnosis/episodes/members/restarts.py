@@ -545,7 +545,7 @@ def _alternating(timeline: Timeline, moves: Iterable[Absence | Arrival]) -> Iter
     for move in sorted(moves, key=lambda move: move.at):
         match waiting, move:
             case (Absence() as absence, Arrival() as newcomer) | (Arrival() as newcomer, Absence() as absence) if (
-                _may_succeed(timeline, absence, newcomer)
+                _in_one_deployment(absence, newcomer) and _may_succeed(timeline, absence, newcomer)
             ):
                 yield Restart(absence, newcomer.at, (newcomer,), "deployed")
                 waiting = None
@@ -560,14 +560,16 @@ def _unreturned(timeline: Timeline) -> list[Absence]:
 
 
 def _may_succeed(timeline: Timeline, absence: Absence, newcomer: Arrival) -> bool:
-    """True if the newcomer is of the same deployment, joined after the former member did, and is still a member."""
+    """True if the newcomer joined after the former member did, and is still a member."""
     former = absence.participant
     own = timeline.arrivals.of(former).first(0)
     if newcomer.participant is former or (own is not None and own.at >= newcomer.at):
         return False
-    if has_left_by(timeline, newcomer, absence.at):
-        return False
-    old, new = _deployment_of(former.name), _deployment_of(newcomer.participant.name)
+    return not has_left_by(timeline, newcomer, absence.at)
+
+
+def _in_one_deployment(absence: Absence, newcomer: Arrival) -> bool:
+    old, new = _deployment_of(absence.participant.name), _deployment_of(newcomer.participant.name)
     return old is None or new is None or old == new
 
 
