@@ -87,7 +87,7 @@ def test_a_defect_that_leaves_no_report_ends_with_70_and_one_sentence(
     monkeypatch.setattr(place, name, broken)
     code, shown, said = called("analyze", "--fail-on", "info")
     assert (code, shown) == (DEFECT, "")
-    assert said.startswith("rebalance-forensics: analyze broke off and left no report: LookupError: nobody thought of")
+    assert said.startswith("rebalance-forensics: analyze broke off and left no report: LookupError: no such case (")
     assert said.endswith(f"; {ASK}.\n")
     assert len(said.splitlines()) == 1
 
