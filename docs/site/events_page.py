@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import inspect
 import sys
+import types
 from collections.abc import Iterator
-from typing import get_type_hints
+from typing import Literal, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct
 
-from rebalance_forensics.catalog.answers import described, type_words
-from rebalance_forensics.catalog.fields import defaults
-from rebalance_forensics.events import EVENT_TYPES
+from rebalance_forensics.catalog.fields import declared, defaults
+from rebalance_forensics.events import EVENT_TYPES, base
 from rebalance_forensics.events.base import Event, Speaker
 
 _INTRODUCTION = """\
@@ -53,7 +53,7 @@ def _base_table(cls: type[Struct]) -> Iterator[str]:
     for name, hint in get_type_hints(cls).items():
         if name not in cls.__struct_fields__:
             continue
-        yield f"| `{name}` | {_BASE_WORDS.get(name) or type_words(hint)} |"
+        yield f"| `{name}` | {_BASE_WORDS.get(name) or _type_words(hint)} |"
 
 
 _BASE_WORDS = {"at": "epoch milliseconds, UTC", "origin": "path, byte_offset, line", "speaker": "see below"}
@@ -73,7 +73,7 @@ def _position(cls: type) -> int:
 def _section(event: str) -> Iterator[str]:
     yield f"\n### {event}\n"
     yield _prose(inspect.getdoc(EVENT_TYPES[event]))
-    fields, unsaid = described(event), defaults(event)
+    fields, unsaid = _described(event), defaults(event)
     if not fields:
         return
     yield "\n| field | holds | where the line does not say |\n|---|---|---|"
@@ -89,6 +89,30 @@ def _default(value: object) -> str:
 
 def _prose(doc: str | None) -> str:
     return (doc or "").strip()
+
+
+def _described(event: str) -> dict[str, str]:
+    """The event's own fields and what each may hold, in words."""
+    return {name: _type_words(hint) for name, hint in declared(event).items()}
+
+
+def _type_words(hint: object) -> str:
+    """An annotation as a reader of JSON would put it."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return _type_words(next(argument for argument in arguments if argument is not type(None)))
+    if origin is Literal:
+        return ", ".join(f"`{argument}`" for argument in arguments)
+    if hint == base.Assignment:
+        return "mapping of names to lists of text"
+    if hint == base.Pairs:
+        return "mapping of text to text"
+    if origin is tuple:
+        return f"list of {_PLURALS.get(_type_words(arguments[0]), _type_words(arguments[0]))}"
+    return {str: "text", int: "integer", float: "number", bool: "true or false"}.get(hint, str(hint))  # type: ignore[call-overload,no-any-return]  # any annotation may be looked up
+
+
+_PLURALS = {"text": "texts", "integer": "integers", "number": "numbers"}
 
 
 if __name__ == "__main__":

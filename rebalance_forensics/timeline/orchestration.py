@@ -174,9 +174,6 @@ def _unique_names_in(name: str) -> Iterable[str]:
             yield from ("-".join(parts[begin:end]) for begin in range(end - 2))
 
 
-NOTHING_REPORTED = Orchestration()
-
-
 def workload_of(pod: str) -> str:
     """The replica set or StatefulSet of a pod, by its name."""
     return pod.rpartition("-")[0]

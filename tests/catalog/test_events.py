@@ -5,7 +5,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from docs.site.events_page import document
-from rebalance_forensics.catalog.answers import explained, listed
 from rebalance_forensics.catalog.event_assembly import event_of
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events import EVENT_TYPES
@@ -83,19 +82,6 @@ def test_a_line_that_says_nothing_about_groups_is_known_and_makes_no_event() -> 
     assert match is not None
     assert match.event is None
     assert event_of(match, _record(quiet.program.lead), cluster="east", host=None, component=None) is None
-
-
-def test_a_line_is_explained_field_by_field() -> None:
-    explanation = explained(CATALOG, STABILIZED)
-    assert explanation is not None
-    assert explanation.event == "GenerationStabilized"
-    assert {(field.name, field.value, field.type) for field in explanation.fields} >= {("generation", 5, "integer")}
-
-
-def test_the_list_has_every_pattern_with_its_meaning() -> None:
-    patterns = list(listed(CATALOG))
-    assert patterns == sorted(patterns, key=lambda pattern: pattern.pattern)
-    assert all(pattern.meaning for pattern in patterns)
 
 
 def test_settings_are_quoted_with_the_names_they_give() -> None:

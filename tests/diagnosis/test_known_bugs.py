@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
+from docs.site.known_bugs_page import page
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition
 from rebalance_forensics.diagnosis.reference.known_bugs import Bug, all_bugs, known_bugs_of
-from rebalance_forensics.diagnosis.reference.known_bugs_page import page
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.timeline.releases import release_range
 from tests.conftest import ROOT

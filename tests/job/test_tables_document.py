@@ -7,9 +7,10 @@ import hashlib
 import pyarrow as pa
 from msgspec.structs import replace
 
+from docs.site.tables_page import described
 from rebalance_forensics.job.alerts import state_of
 from rebalance_forensics.pipeline.tables.rows import incident_rows
-from rebalance_forensics.pipeline.tables.schemas import INCIDENTS, PUBLIC, SCHEMA_VERSION, described, plain
+from rebalance_forensics.pipeline.tables.schemas import INCIDENTS, PUBLIC, SCHEMA_VERSION, plain
 from tests.conftest import ROOT
 from tests.job.conftest import TABLES
 from tests.report.weighed import a_weighed_crash, an_open_case

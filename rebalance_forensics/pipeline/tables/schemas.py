@@ -423,11 +423,6 @@ def plain(schema: pa.Schema) -> pa.Schema:
     return pa.schema([field.remove_metadata() for field in schema])
 
 
-def described() -> str:
-    """One section a table."""
-    return "\n".join(map(_section, PUBLIC.values()))
-
-
 def column_types(table: Table) -> dict[str, str]:
     """The table's own columns, in Spark's words."""
     return {field.name: spark_type(field.type) for field in table.schema}
@@ -436,12 +431,3 @@ def column_types(table: Table) -> dict[str, str]:
 def ddl(table: Table) -> str:
     """The table's columns with its partitions, as Spark declares them."""
     return f"{spark_schema(table.schema)}, `date` date, `cluster` string"
-
-
-def _section(table: Table) -> str:
-    lines = [f"## {table.name}", "", f"One row is {table.of}. Its `date` is that of {table.dated_by}.", ""]
-    lines += ["| column | type | meaning |", "|---|---|---|"]
-    for field in table.schema:
-        meaning = field.metadata[b"doc"].decode()
-        lines.append(f"| `{field.name}` | {spark_type(field.type)} | {meaning} |")
-    return "\n".join(lines) + "\n"

@@ -21,9 +21,6 @@ _MSK = re.compile(
 )
 _NUMBER = re.compile(r"[._-](?P<number>\d{1,4})(?=\.|\Z)")
 
-Place = tuple[str, int, str]
-"""Where a file stands in its chain: date, number and name."""
-
 
 def _taken_apart(path: str) -> tuple[str, str, int | None]:
     """The name that all files of a log share, and the date and number in this one's."""

@@ -1,4 +1,4 @@
-"""The known bugs as a document: `python -m rebalance_forensics.diagnosis.reference.known_bugs_page`."""
+"""The known bugs as a document: `python -m docs.site.known_bugs_page > docs/known-bugs.md`."""
 
 from __future__ import annotations
 
