@@ -19,7 +19,7 @@ from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.names import streams_client, streams_thread
-from rebalance_forensics.timeline.identity.own_process import may_be_named_after
+from rebalance_forensics.timeline.identity.own_process import may_be_its_log
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import late_joins
 from rebalance_forensics.timeline.model import (
@@ -160,7 +160,7 @@ def _marks_of_hosts(timeline: Timeline) -> Iterator[tuple[str, Mark]]:
         if len(participants) != 1 or event.at is None:
             continue
         if isinstance(event, ev.ThreadsStopped):
-            if not may_be_named_after(participants[0], event.speaker.file):
+            if not may_be_its_log(participants[0], event.speaker.file, event.speaker.pid):
                 continue
             label = f"JVM stopped for {event.stopped_ms / SECOND_MS:.1f} s ({event.what})"
         elif isinstance(event, ev.ProcessKilled):

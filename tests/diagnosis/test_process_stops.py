@@ -128,6 +128,29 @@ def test_the_gc_log_of_another_application_is_not_the_members(name: str) -> None
     assert behind(story.the_incident()) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "number", "links"),
+    [
+        ("gc.log", 4242, 2),
+        ("gc.log", 4259, 2),
+        ("gc.log", 5151, 0),
+        ("gc-4242.log", None, 2),
+        ("gc-5151.log", None, 0),
+        ("gc.pid5151.log.0.current", None, 0),
+        ("gc.log.12", None, 2),
+    ],
+    ids=["its process", "a thread", "another's", "%p", "another's %p", "another's of JDK 8", "a rolled one"],
+)
+def test_the_process_id_in_a_gc_log_or_in_its_name_tells_whose_it_is(name: str, number: int | None, links: int) -> None:
+    story = resumed()
+    file = f"c-3/{name}"
+    story.line(file, "01:10:19.900", FULL_GC.format(64_210), logger="jdk.Hotspot")
+    story.events = [
+        replace(e, speaker=replace(e.speaker, pid=number)) if e.speaker.file == file else e for e in story.events
+    ]
+    assert len(behind(of_process(story, 4242).the_incident())) == links
+
+
 STACK = (
     '"{}" #18 prio=5 os_prio=0 cpu=1.5ms elapsed=95.20s tid=0x00007f8c1c0b2800 nid=0x1f waiting on condition [0x0]\n'
     "   java.lang.Thread.State: {}\n\tat {}"
@@ -566,21 +589,23 @@ TIMED_OUT = "java.sql.SQLTransientConnectionException: HikariPool-1 - Connection
 
 
 @pytest.mark.parametrize(
-    ("time", "thread", "thrown", "links"),
+    ("file", "time", "thread", "thrown", "links"),
     [
-        ("01:09:30.000", "main", TIMED_OUT, ["exception"]),
-        ("01:09:30.000", "http-nio-8080-exec-1", TIMED_OUT, []),
-        ("01:00:30.000", "main", TIMED_OUT, []),
-        ("01:09:30.000", "main", "java.lang.IllegalArgumentException: no such currency", []),
+        ("app.log", "01:09:30.000", "main", TIMED_OUT, ["exception"]),
+        ("app-errors.log", "01:09:30.000", "main", TIMED_OUT, ["exception"]),
+        ("app.log", "01:09:30.000", "http-nio-8080-exec-1", TIMED_OUT, []),
+        ("app.log", "01:00:30.000", "main", TIMED_OUT, []),
+        ("app.log", "01:09:30.000", "main", "java.lang.IllegalArgumentException: no such currency", []),
+        ("billing.log", "01:09:30.000", "main", TIMED_OUT, []),
     ],
-    ids=["a pool", "another thread", "long before", "no slow call"],
+    ids=["a pool", "a log of errors", "another thread", "long before", "no slow call", "another application"],
 )
 def test_the_call_on_which_the_polling_thread_gave_up_is_behind_its_late_poll(
-    time: str, thread: str, thrown: str, links: list[str]
+    file: str, time: str, thread: str, thrown: str, links: list[str]
 ) -> None:
     story = slow_member((4, 1))
     story.line(
-        "c-3/app.log",
+        f"c-3/{file}",
         time,
         f"Order failed\n{thrown}\n\tat com.acme.Orders.price(Orders.java:1)",
         level="ERROR",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from rebalance_forensics.diagnosis import behind
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import authors_of
 from rebalance_forensics.diagnosis.episodes.members.pods import is_kill, reports_of
 from rebalance_forensics.diagnosis.seen import host_place, seen
 from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, shown, sign
@@ -41,7 +42,7 @@ from rebalance_forensics.timeline.identity.own_process import (
     ended_with,
     has_pid,
     is_named_after,
-    may_be_named_after,
+    may_be_its_log,
     may_run_in,
     words_of,
 )
@@ -87,7 +88,7 @@ def gc_logs(timeline: Timeline, absence: Absence) -> tuple[CoveredLog, ...]:
     logs = [
         log
         for log in timeline.coverage.of_its_jvm(absence.participant)
-        if may_be_named_after(absence.participant, log.path)
+        if may_be_its_log(absence.participant, log.path)
     ]
     if len({log_stem(log.path) for log in logs}) > 1:
         return ()
@@ -124,7 +125,7 @@ def errors_of_its_loop(timeline: Timeline, absence: Absence) -> tuple[ExceptionL
     # An application may log through other threads as well; without names of threads nothing tells these apart.
     threads = {e.speaker.thread for e in timeline.events_from(participant, PartitionsAssigned)} - {None}
     near = timeline.of(ExceptionLogged).between(absence.at - limit, absence.at + ROUND_TRIP_MS)
-    return tuple(e for e in near if e.speaker.thread in threads and participant in timeline.participants.at_place(e))
+    return tuple(e for e in near if e.speaker.thread in threads and participant in authors_of(timeline, e))
 
 
 def _poll_limit_ms(timeline: Timeline, absence: Absence) -> int:
@@ -145,7 +146,7 @@ def _is_polling(timeline: Timeline, participant: Participant, stack: ThreadStack
     if thread in logged | participant.threads or any(name and _is_cut_to(name, thread) for name in logged):
         return _shows_its_consumer(timeline, participant, stack)
     alone = [*timeline.participants.at_place(stack)] == [participant]
-    alone = alone and may_be_named_after(participant, stack.speaker.file)
+    alone = alone and may_be_its_log(participant, stack.speaker.file)
     return alone and logged <= {None} and (stack.drives_consumer or thread in timeline.cached(_threads_in_poll))
 
 
@@ -277,7 +278,7 @@ def _may_be_its_jvm(timeline: Timeline, participant: Participant, stop: ThreadsS
 
     That one wrote lines while all threads stood still, or before this JVM had started.
     """
-    if not may_be_named_after(participant, stop.speaker.file):
+    if not may_be_its_log(participant, stop.speaker.file, stop.speaker.pid):
         return False
     own = timeline.events_from(participant, Event)
     if own.any_between(behind.began(stop) + ROUND_TRIP_MS, behind.ended(stop) - ROUND_TRIP_MS):
@@ -454,8 +455,9 @@ def _runs_beside_another_jvm(timeline: Timeline, participant: Participant) -> bo
         for e in timeline.of(ThreadsStopped, ThreadStack, ProcessDied)
         if participant in timeline.participants.at_place(e)
     ]
-    files = {e.speaker.file for e in place} | {log.path for log in timeline.coverage.of_its_jvm(participant)}
+    logs = {(e.speaker.file, e.speaker.pid) for e in place}
+    logs |= {(log.path, None) for log in timeline.coverage.of_its_jvm(participant)}
     others = (e for e in place if isinstance(e, ProcessDied))
-    return not all(may_be_named_after(participant, file) for file in files) or any(
+    return not all(may_be_its_log(participant, *log) for log in logs) or any(
         participant not in ended_with(timeline.group, timeline.participants, e) for e in others
     )

@@ -64,7 +64,7 @@ class TextLayout(Layout, frozen=True, kw_only=True):
             logger=group("logger"),
             thread=(thread.strip() or None) if thread else None,
             message=message,
-            pid=int(parts["pid"]) if parts.get("pid") else None,
+            pid=int(pid) if "pid" in parts and (pid := _in_any_branch(parts, "pid")) else None,
         )
         if "uptime" in parts and (uptime := _in_any_branch(parts, "uptime")):
             parsed = replace(parsed, uptime_ms=_uptime_ms(uptime))

@@ -16,6 +16,7 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 _OF_ANY_LOG = frozenset(
     """
     gc log current pid jvm safepoint service gz txt app old thread threads dump jstack jcmd stack tdump hs err
+    error errors stderr stdout console out
     """.split()  # noqa: SIM905 - names read best as words
 )
 # Words in the names of main classes, archives and directories that do not either.
@@ -34,6 +35,10 @@ _WORD = re.compile(r"[A-Z]?[a-z]{1,64}|[A-Z]{1,64}(?![a-z])")
 _LOWEST_OF_A_HOST = 300
 # The UID of a pod or the id of a container, in the path of a kubelet's log or the name of a host of Docker's.
 _ID_OF_A_CONTAINER = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3})?[0-9a-f]{12,64}(?![0-9a-f])")
+# `gc.pid4242.log` of JDK 8, `gc-4242.log` of later ones (%p), `hs_err_pid4242.log`.
+_PID_IN_A_NAME = re.compile(r"(?<![a-z])pid[-_.]?(\d{1,7})(?![\d])|(?<![a-z])gc[-_.](\d{3,7})(?=[-_.])")
+# HotSpot starts the threads that stop all others in its first moment.
+_THREADS_OF_A_START = 256
 # The thread that sends a consumer's heartbeats bears the name of its group; with KIP-848's protocol it does not.
 HEARTBEATS, BACKGROUND = "kafka-coordinator-heartbeat-thread", "consumer_background_thread"
 
@@ -53,8 +58,16 @@ def sequence_of(name: str) -> list[str]:
     return [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
 
 
-def may_be_named_after(participant: Participant, path: str) -> bool:
-    """False for a file that is named after another application: it shares no word with the member's names."""
+def may_be_its_log(participant: Participant, path: str, number: int | None = None) -> bool:
+    """False for a log of another process, by the process id in its name or the `number` of a process or thread in it.
+
+    So is one that is named after another application: it shares no word with the member's names.
+    """
+    if (named := _PID_IN_A_NAME.search(path.rpartition("/")[2])) and participant.pids:
+        return int(named[1] or named[2]) in participant.pids
+    if number is not None and participant.pids:
+        # Decorations of unified logging do not tell a process id from that of a thread.
+        return any(0 <= number - pid <= _THREADS_OF_A_START for pid in participant.pids)
     words = application_words(path)
     own = (participant.name, *participant.client_ids, *(file.rpartition("/")[2] for file in participant.files))
     return not words or any(not words.isdisjoint(words_of(name)) for name in own)

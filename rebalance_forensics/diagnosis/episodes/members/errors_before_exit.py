@@ -13,6 +13,7 @@ from rebalance_forensics.timeline.clients import SINK_CLIENTS
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import streams_thread
+from rebalance_forensics.timeline.identity.own_process import may_be_its_log
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS
 
@@ -86,7 +87,7 @@ def _exceptions_of_only_departure(timeline: Timeline, participant: Participant, 
     return [
         e
         for e in exceptions
-        if ((neighbors := timeline.participants.at_place(e)) or e.group is not None)
+        if ((neighbors := authors_of(timeline, e)) or e.group is not None)
         and _is_only_departure(timeline, participant, neighbors, since, until)
     ]
 
@@ -103,8 +104,7 @@ def _is_only_departure(
 
 def _throwers_of(timeline: Timeline, event: Event) -> Sequence[Participant]:
     """The members that may have thrown it: by client id or thread, else the only member at that place."""
-    neighbors = timeline.participants.at_place(event)
-    neighbors = [a for a in neighbors if event.speaker.file in a.files] or neighbors
+    neighbors = authors_of(timeline, event)
     if neighbors and neighbors[0].kind != "client":
         return neighbors  # every thread of a process belongs to its instance or worker
     if event.speaker.client_id is not None:
@@ -113,6 +113,14 @@ def _throwers_of(timeline: Timeline, event: Event) -> Sequence[Participant]:
     if owners is not None:
         return [a for a in neighbors if a in owners]
     return neighbors if len(neighbors) == 1 else []
+
+
+def authors_of(timeline: Timeline, event: Event) -> Sequence[Participant]:
+    """The members to whose log a line of an application belongs; none where its file is named after another program."""
+    neighbors = timeline.participants.at_place(event)
+    speaker = event.speaker
+    in_its_log = [each for each in neighbors if speaker.file in each.files]
+    return in_its_log or [each for each in neighbors if may_be_its_log(each, speaker.file, speaker.pid)]
 
 
 def _owners_of_threads(timeline: Timeline) -> dict[tuple[str, str | None], frozenset[Participant]]:
