@@ -18,7 +18,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group impor
 from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
 from rebalance_forensics.diagnosis.group_patterns import tips
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
-from rebalance_forensics.diagnosis.unexplained import left_over
+from rebalance_forensics.diagnosis.unexplained.left_over import left_over
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import StaticMemberFenced
 from rebalance_forensics.timeline.build import build

@@ -129,3 +129,21 @@ def _facts_of(rebalance: Rebalance, facts: TimeIndex[Fact], since: int) -> list[
     until = rebalance.barrier_end() + TICK_MS
     begin = min(since, rebalance.started_at) if since else rebalance.started_at - ONE_REBALANCE_MS
     return facts.between(begin - TICK_MS + 1, until)
+
+
+def is_amid_a_fault(drafts: Sequence[Draft], begin: int, end: int) -> bool:
+    """True if a fault, which is more than information, was going on between these times."""
+    return any(
+        w.hypothesis.severity != "info" and w.hypothesis.started_at() <= end and w.hypothesis.last_at() >= begin
+        for draft in drafts
+        for w in draft.findings
+    )
+
+
+def is_covered(drafts: Sequence[Draft], at: int, session: int) -> bool:
+    """True if a draft covers that time, give or take a session."""
+    return any(
+        w.hypothesis.started_at() - session <= at <= w.hypothesis.last_at() + session
+        for draft in drafts
+        for w in draft.findings
+    )

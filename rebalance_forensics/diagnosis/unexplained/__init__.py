@@ -1,0 +1,1 @@
+"""What no cause explains, one phenomenon a module; left_over() puts it together."""

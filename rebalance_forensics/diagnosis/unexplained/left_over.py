@@ -1,0 +1,35 @@
+"""What no hypothesis explains: shown as such, never counted as benign."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rebalance_forensics.diagnosis.cause import Cause
+from rebalance_forensics.diagnosis.engine.drafts import Assigned, Draft
+from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, subject_of
+from rebalance_forensics.diagnosis.unexplained import client_losses, config_lags, rebalances, waiting_members
+from rebalance_forensics.timeline.group_timeline import Timeline
+
+UNEXPLAINED = "unexplained"
+
+
+def left_over(
+    timeline: Timeline, causes: Mapping[str, Cause], assigned: Assigned, drafts: Sequence[Draft]
+) -> Iterator[Weighed]:
+    """The rebalances, the members kept out and the expired sessions that nothing explains; else the lone losses."""
+    lags = config_lags.behind_others(timeline, assigned, drafts)
+    behind = {fact.id for lag in lags for fact in lag.explains}
+    found = [
+        *lags,
+        *rebalances.without_cause(timeline, {*assigned, *behind}),
+        *rebalances.without_generation(timeline, drafts),
+        *waiting_members.kept_out(timeline, drafts),
+        *client_losses.expired_sessions(timeline, drafts),
+        *client_losses.fatal_answers(timeline, drafts),
+    ]
+    faulty = {participant for h in found if h.severity != "info" for participant in h.participants}
+    found += [h for h in client_losses.of_coordinators(timeline, drafts) if faulty.isdisjoint(h.participants)]
+    for hypothesis in found if found or drafts else client_losses.alone(timeline):
+        subject = subject_of(timeline, hypothesis)
+        answers = answered(timeline, causes[UNEXPLAINED].signs, subject, hypothesis.clues)
+        yield Weighed(cause=UNEXPLAINED, hypothesis=hypothesis, subject=subject, answers=answers, odds=0)
