@@ -13,6 +13,7 @@ from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.orchestration import ContainerReported
 from rebalance_forensics.events.process import (
+    BrokerSessionLost,
     BrokerStopped,
     ExceptionLogged,
     HostDisturbed,
@@ -256,10 +257,15 @@ def _behind_probe(failed: Sequence[ContainerReported], probe: str) -> tuple[Link
     return (Link("probe-failed", why, 0.9, failed[-3:]),)
 
 
+def is_of_the_heap(died: ProcessDied) -> bool:
+    """True for a JVM that ran out of its heap; metaspace, threads and direct buffers lie outside it."""
+    return any(words in (died.reason or "") for words in ("heap space", "GC overhead"))
+
+
 def _full_heap(died: ProcessDied, last: ThreadsStopped | None) -> tuple[Link, ...]:
     """The heap when the JVM ran out of it, as its hs_err file or its last collection shows it."""
-    if "heap space" not in (died.reason or "") and "GC overhead" not in (died.reason or ""):
-        return ()  # metaspace, threads and direct buffers lie outside the heap
+    if not is_of_the_heap(died):
+        return ()
     shown = died if died.size_kib else last
     if shown is None or (used := heap_after(shown)) is None:
         return ()
@@ -337,6 +343,29 @@ def behind_last_lines(lines: Sequence[Event]) -> tuple[Link, ...]:
             error = ": ".join(filter(None, ("OutOfMemoryError", line.detail)))
             return (Link("out-of-memory", f"Just before its last line it logged {error}.", 0.9, (line,)),)
     return ()
+
+
+def lost_session(lines: Sequence[BrokerSessionLost]) -> tuple[Link, ...]:
+    """Why the cluster took a broker for dead: what it lost, and the controller that could not keep up."""
+    if not lines:
+        return ()
+    peer, own = lines[0].peer, [e for e in lines if e.why != "overloaded"]
+    overloaded = [e for e in lines if e.why == "overloaded"]
+    silent_ms = max((e.silent_ms or 0 for e in lines), default=0)
+    if peer == "ZooKeeper":
+        heard = f"; it had heard nothing from it for {seconds(silent_ms)}" if silent_ms else ""
+        why = f"Its session with ZooKeeper expired{heard}."
+    else:
+        errors = sorted({e.error for e in own if e.error is not None})
+        failed = f" ({', '.join(errors)})" if errors else ""
+        why = f"Its heartbeats did not get through to the controller{failed}, which fenced it."
+    # What expired shows more than what was tried again.
+    shown = sorted(own or overloaded, key=lambda e: e.why != "expired")[:4]
+    links = [Link("session-lost", why, 0.95, shown)]
+    if overloaded:
+        why = "The controller could not keep up: its queue of events was overloaded."
+        links.append(Link("controller-overloaded", why, 0.9, overloaded[:3]))
+    return tuple(links)
 
 
 def _behind_disk(lines: Iterable[Event]) -> tuple[Link, ...]:

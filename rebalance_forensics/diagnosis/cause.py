@@ -10,7 +10,7 @@ from msgspec.structs import force_setattr
 from rebalance_forensics.diagnosis.behind import Link
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events
 from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
-from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, Answer, Row, Subject
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, Answer, Need, Row, Subject
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Fact, fact_at, fact_ended_at
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -43,6 +43,8 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     followups: tuple[str, ...] = ()
     advice: tuple[Advice, ...] = ()
     behind: tuple[Link, ...] = ()
+    unseen: tuple[Need, ...] = ()
+    """The logs that would show what is behind the last of `behind`."""
     accounts_for: tuple[Fact, ...] = ()
     """Everything it explains or implies."""
 

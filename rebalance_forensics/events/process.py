@@ -93,6 +93,20 @@ class BrokerStopped(Event, frozen=True, kw_only=True):
     fault: str | None = None
 
 
+class BrokerSessionLost(Event, frozen=True, kw_only=True):
+    """A broker lost its session with ZooKeeper, or its heartbeats do not get through to the controller.
+
+    The cluster then takes it for dead, though it may run on. `silent_ms` is for how long it had heard nothing,
+    `error` the controller's answer; an `overloaded` controller says that its own queue of events is too long.
+    """
+
+    peer: Literal["ZooKeeper", "the controller"]
+    broker: int | None = None
+    why: Literal["timed-out", "expired", "refused", "overloaded"] = "timed-out"
+    silent_ms: int | None = None
+    error: str | None = None
+
+
 class ConsumerClosed(Event, frozen=True, kw_only=True):
     """A client object was closed ("Kafka consumer has been closed", "App info … unregistered")."""
 

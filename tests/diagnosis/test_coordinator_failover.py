@@ -176,6 +176,37 @@ def test_a_broker_whose_id_is_0_is_fenced_like_any_other() -> None:
         assert any("Fencing broker" in line.text for line in story.the_incident().root_causes[0].evidence), gone
 
 
+HEARTBEAT = (
+    "[BrokerLifecycleManager id=2] Unable to send a heartbeat because the RPC got timed out before it could be sent."
+)
+OVERLOADED = (
+    "[QuorumController id=3] processExpiredBrokerHeartbeat: controller event queue overloaded. "
+    "Timed out heartbeat from broker 2."
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "links"),
+    [
+        ([("01:09:53.000", 2, HEARTBEAT), ("01:09:57.000", 2, HEARTBEAT)], ["session-lost"]),
+        ([("01:09:53.000", 2, HEARTBEAT), ("01:09:57.000", 3, OVERLOADED)], ["session-lost", "controller-overloaded"]),
+        ([("01:10:09.000", 2, HEARTBEAT)], []),
+        ([("01:08:53.000", 2, HEARTBEAT)], []),
+        ([("01:09:53.000", 1, HEARTBEAT.replace("=2", "=1"))], []),
+    ],
+    ids=["before", "an overloaded controller", "as it wakes up", "long before", "another broker's"],
+)
+def test_heartbeats_that_did_not_get_through_are_behind_the_fence_of_a_broker_that_ran(
+    lines: list[tuple[str, int, str]], links: list[str]
+) -> None:
+    story = fenced(2)
+    for time, broker, message in lines:
+        story.broker(time, message, broker, "kafka.server.BrokerLifecycleManager")
+    cause = story.the_incident().root_causes[0]
+    assert [link.what for link in cause.behind] == links
+    assert all(cause.narrative.endswith(link.why) for link in cause.behind[-1:])
+
+
 def test_a_broker_that_names_the_members_it_loads_does_not_coordinate_them_yet() -> None:
     """Brokers of 2.x print a line a member, then the group's, which may take a while."""
     story = Story(release=(2, 8), seen="brokers").formed("c-1", "c-2")

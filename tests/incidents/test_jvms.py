@@ -7,10 +7,11 @@ import re
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.diagnosis.model import Incident, RootCause
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
 
@@ -36,15 +37,22 @@ def rewritten(name: str, pattern: re.Pattern[str] | str, text: str = "") -> Chan
     return change
 
 
-def the_incident(tmp_path: Path, name: str, *changes: Change) -> Incident:
+def extracted(tmp_path: Path, name: str) -> dict[str, Any]:
+    """The logs of a recording, and what was done while it was made."""
     with tarfile.open(RECORDED / f"{name}.tgz") as archive:
         for member in archive:  # extraction filters came with 3.11.4 (PEP 706)
             archive.extract(member, tmp_path)
+    truth: dict[str, Any] = json.loads((tmp_path / "truth.json").read_text())
+    return truth
+
+
+def the_incident(tmp_path: Path, name: str, *changes: Change) -> Incident:
+    truth = extracted(tmp_path, name)
     for change in changes:
         change(tmp_path)
     incidents = analyze([str(tmp_path / "logs")], AnalyzeOptions(engine="local")).incidents
     (incident,) = (i for i in incidents if i.severity != "info")
-    expected = json.loads((tmp_path / "truth.json").read_text())["expected"]
+    expected = truth["expected"]
     cause = incident.root_causes[0]
     assert (cause.cause, [c.name for c in cause.culprits]) == (expected["cause"], [expected["culprit"]])
     return incident
@@ -142,9 +150,12 @@ def test_a_full_heap_is_behind_the_end_of_the_jvm(tmp_path: Path) -> None:
 
 
 def test_without_its_gc_log_the_end_of_the_jvm_is_as_sure_and_its_heap_unknown(tmp_path: Path) -> None:
-    sure = the_incident(tmp_path / "a", "exit-on-out-of-memory").root_causes[0].confidence
+    whole = the_incident(tmp_path / "a", "exit-on-out-of-memory")
+    sure = whole.root_causes[0].confidence
+    assert "GC log" not in needs(whole)
     incident = the_incident(tmp_path / "b", "exit-on-out-of-memory", without("gc.log"))
     assert (chain(incident), incident.root_causes[0].confidence) == (["out-of-memory"], sure)
+    assert "the GC log of client payments-2 (-Xlog:gc*,safepoint)" in needs(incident)
 
 
 def test_the_words_of_the_jvm_behind_a_logger_do_not_end_it(tmp_path: Path) -> None:
@@ -203,6 +214,28 @@ def test_the_kernel_or_a_supervisor_that_logs_an_end_is_behind_it_and_is_asked_f
     alone = the_incident(tmp_path / "alone", recorded, without(log))
     assert (chain(alone), alone.root_causes[0].confidence < incident.root_causes[0].confidence) == ([], True)
     assert "on the host of client payments-2 (journalctl -o short-iso, dmesg -T)" in needs(alone)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "heard"), [("zookeeper-stalls-3.9.1", "6 s"), ("broker-stalls-on-zookeeper-3.9.1", "13.5 s")]
+)
+def test_the_session_with_zookeeper_that_a_coordinator_lost_is_behind_its_move(
+    tmp_path: Path, recorded: str, heard: str
+) -> None:
+    """ZooKeeper, or the coordinator, was stopped (SIGSTOP) for longer than a session of 6 s; Kafka 3.9.1."""
+    coordinator = extracted(tmp_path, recorded)["coordinator"]
+
+    def moved() -> RootCause:
+        incidents = analyze([str(tmp_path / "logs")], AnalyzeOptions(engine="local")).incidents
+        (cause,) = (i.root_causes[0] for i in incidents if i.root_causes[0].cause == "coordinator-failover")
+        assert coordinator in {culprit.name for culprit in cause.culprits}
+        return cause
+
+    why = f"Its session with ZooKeeper expired; it had heard nothing from it for {heard}."
+    assert [(link.what, link.why) for link in moved().behind] == [("session-lost", why)]
+    for log in tmp_path.glob("logs/broker-*/server.log"):
+        log.write_text(re.sub(r".*(?:ClientCnxn|ZooKeeperClient)\)\n", "", log.read_text()))
+    assert moved().behind == ()
 
 
 @pytest.mark.parametrize(

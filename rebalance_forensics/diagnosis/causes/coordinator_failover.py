@@ -8,6 +8,7 @@ from rebalance_forensics.diagnosis.behind import Link, advice_on
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
     UNNAMED,
+    behind_lost_session,
     coordinator_silences,
     outages_between,
 )
@@ -168,6 +169,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     session_ms = shown_session_ms(timeline) or 0 if unanswered else 0
     without_ms = max(without_coordinator_ms(chain), session_ms) if timed else None
     behind = _behind(timeline, chain)
+    moved = _move_in_words(chain, names, shown, unharmed="" if facts else " without a rebalance")
     return Hypothesis(
         because=tuple(e for m in sorted(chain, key=lambda m: m.shown_by != "load") for e in m.events),
         culprits=tuple(broker(n) for n in sorted(named)),
@@ -175,7 +177,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         severity="info" if planned else "warning",
         onset=chain[0].at,
         implies=facts,
-        narrative=_move_in_words(chain, names, shown, unharmed="" if facts else " without a rebalance"),
+        narrative=f"{moved} {behind[-1].why}" if behind and fault is None and len(names) == 1 else moved,
         behind=behind,
         advice=(repair_broker(disks=fault == "log directories"),)
         if fault is not None
@@ -189,9 +191,13 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
 
 
 def _behind(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[Link, ...]:
-    """What kept the brokers from coordinating, by the logs of their JVMs and hosts."""
+    """What kept the brokers from coordinating, by the logs of their JVMs and hosts and by the sessions they lost."""
     outages = (o for move in chain for o in outages_between(timeline, move.at, move.at) if o.broker == move.broker)
-    return next((outage.behind for outage in outages if outage.behind), ())
+    if links := next((outage.behind for outage in outages if outage.behind), ()):
+        return links
+    named = ((move, move.broker.removeprefix("broker-")) for move in chain)
+    lost = (behind_lost_session(timeline, int(n), m.at, m.until or m.at) for m, n in named if n.isdigit())
+    return next(filter(None, lost), ())
 
 
 def _move_in_words(chain: list[CoordinatorMove], names: Sequence[str], shown: Row, *, unharmed: str) -> str:

@@ -15,7 +15,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import authors_of
 from rebalance_forensics.diagnosis.episodes.members.pods import is_kill, reports_of
 from rebalance_forensics.diagnosis.seen import host_place, seen
-from rebalance_forensics.diagnosis.sign import Answer, Present, Subject, shown, sign
+from rebalance_forensics.diagnosis.sign import Answer, Need, Present, Subject, shown, sign
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.events.base import Event
@@ -60,6 +60,7 @@ from rebalance_forensics.timeline.timeouts import (
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_STEP_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 _SPRING_PRINTS = 15
+_GC_LOG = "the GC log of {} (-Xlog:gc*,safepoint)"
 # Threads of a consumer that run whether or not the application polls.
 _BESIDE_THE_LOOP = (HEARTBEATS, BACKGROUND, "kafka-producer-network-thread")
 
@@ -73,7 +74,7 @@ def threads_stopped(timeline: Timeline, subject: Subject) -> Answer:
     silent = (a for a in subject.absences if is_java_member(timeline, a.participant))
     return seen(
         (e for absence in subject.absences for e in stops_of_threads(timeline, absence)),
-        (host_place(timeline, a, "the GC log of {} (-Xlog:gc*,safepoint)", gc_logs(timeline, a)) for a in silent),
+        (host_place(timeline, a, _GC_LOG, gc_logs(timeline, a)) for a in silent),
     )
 
 
@@ -258,6 +259,14 @@ def _fills_its_session(timeline: Timeline, absence: Absence, spans: Iterable[tup
         covered += max(end - max(begin, until), 0)
         until = max(until, end)
     return covered >= session - heartbeat_interval_ms(timeline) - ROUND_TRIP_MS
+
+
+def heap_unseen(timeline: Timeline, absence: Absence, links: Sequence[behind.Link]) -> tuple[Need, ...]:
+    """The GC log that would show the heap of a JVM that ended because it was full; empty where a link shows it."""
+    died = links[-1].lines[0] if links and links[-1].what == "out-of-memory" else None
+    if not isinstance(died, ProcessDied) or not behind.is_of_the_heap(died) or gc_logs(timeline, absence):
+        return ()
+    return (host_place(timeline, absence, _GC_LOG).need,)
 
 
 def last_collection(timeline: Timeline, absence: Absence) -> ThreadsStopped | None:

@@ -19,6 +19,7 @@ from rebalance_forensics.diagnosis.behind import (
     ended,
     ended_on_request,
     longest_first,
+    lost_session,
     outlined,
     units_beside,
 )
@@ -283,14 +284,35 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
     kills = [s.event for s in down if isinstance(s.event, ev.ProcessKilled | ev.ContainerReported)]
     ended_by = behind_last_lines(_last_errors(timeline, broker, down[0].at, last)) if how in ("lost", "failed") else ()
     ended = logs_again if how == "froze" and not stops else max(back, default=last if how == "unreachable" else None)
+    lost = behind_lost_session(timeline, broker, down[0].at, ended or last)
     return Downtime(
         broker=f"broker-{broker}",
         started_at=down[0].at,
         ended_at=ended,
         how=how,
         lines=tuple(dict.fromkeys(lines)),
-        behind=() if how == "shut-down" else behind_end(kills, None) or behind_pause(longest_first(stops)) or ended_by,
+        behind=()
+        if how == "shut-down"
+        else behind_end(kills, None) or ended_by or (*lost, *behind_pause(longest_first(stops))),
     )
+
+
+def behind_lost_session(timeline: Timeline, broker: int, begin: int, end: int) -> tuple[Link, ...]:
+    """The session with ZooKeeper or the controller that a broker lost, by which it was taken for dead while it ran on.
+
+    A broker that stood still logs the same as it wakes up. With KRaft, heartbeats that fail before the controller
+    fences it show that it ran.
+    """
+    if not timeline.shows_any((ev.BrokerSessionLost,)):
+        return ()
+    near = timeline.of(ev.BrokerSessionLost).between(begin - windows.REQUEST_TIMEOUT_MS, end + windows.ROUND_TRIP_MS)
+    own = [e for e in near if broker in (e.broker, e.speaker.broker, _broker_at(timeline, e))]
+    of_zookeeper = [e for e in own if e.peer == "ZooKeeper"]
+    if any(e.why == "expired" for e in of_zookeeper):
+        return lost_session(of_zookeeper)
+    stops = timeline.of(ev.BrokerStopped).between(begin - windows.ROUND_TRIP_MS, end)
+    fenced = [time_of(e) for e in stops if e.phase == "fenced" and affected_broker(e) == broker]
+    return lost_session([e for e in own if e.peer != "ZooKeeper" and fenced and time_of(e) <= fenced[0]])
 
 
 def _last_errors(timeline: Timeline, broker: int, begin: int, end: int) -> list[Event]:
