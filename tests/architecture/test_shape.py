@@ -6,7 +6,8 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -24,26 +25,44 @@ CANNOT_BE_SHOWN_ALONE = {"unexplained"}
 """A cause without evidence of its own: no log is a sample of it."""
 
 
-def name_of(path: Path) -> str:
-    return str(path.relative_to(ROOT))
+@pytest.fixture(autouse=True, scope="module")
+def forgetting() -> Iterator[None]:
+    """The trees of all files are large, and no other test needs them."""
+    yield
+    nodes_of.cache_clear()
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_a_function_does_one_thing(path: Path) -> None:
-    functions = (n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.FunctionDef))
-    assert [f.name for f in functions if (f.end_lineno or 0) - f.lineno >= LONGEST_FUNCTION] == []
+@cache
+def nodes_of(path: Path) -> list[ast.AST]:
+    return list(ast.walk(ast.parse(path.read_text())))
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_a_name_says_what_is_inside(path: Path) -> None:
-    assert not FORBIDDEN_NAMES & set(path.with_suffix("").relative_to(ROOT).parts)
-    classes = (n.name for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ClassDef))
-    assert [name for name in classes if name.endswith(("Manager", "Handler", "Helper", "Utils", "DTO"))] == []
+def by_file(paths: Iterable[Path], found: Callable[[Path], object]) -> dict[str, object]:
+    """What is found in each file that has any of it."""
+    return {str(path.relative_to(ROOT)): names for path in paths if (names := found(path))}
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=name_of)
-def test_nothing_is_left_to_do(path: Path) -> None:
-    assert re.findall(r"#.*\b(?:TO[D]O|FIX[M]E|XX[X])\b", path.read_text()) == []
+def long_functions(path: Path) -> list[str]:
+    functions = (n for n in nodes_of(path) if isinstance(n, ast.FunctionDef))
+    return [f.name for f in functions if (f.end_lineno or 0) - f.lineno >= LONGEST_FUNCTION]
+
+
+def test_a_function_does_one_thing() -> None:
+    assert by_file(SOURCES, long_functions) == {}
+
+
+def names_without_content(path: Path) -> list[str]:
+    classes = (n.name for n in nodes_of(path) if isinstance(n, ast.ClassDef))
+    vague = [name for name in classes if name.endswith(("Manager", "Handler", "Helper", "Utils", "DTO"))]
+    return [*vague, *FORBIDDEN_NAMES.intersection(path.with_suffix("").relative_to(ROOT).parts)]
+
+
+def test_a_name_says_what_is_inside() -> None:
+    assert by_file(SOURCES, names_without_content) == {}
+
+
+def test_nothing_is_left_to_do() -> None:
+    assert by_file(SOURCES, lambda path: re.findall(r"#.*\b(?:TO[D]O|FIX[M]E|XX[X])\b", path.read_text())) == {}
 
 
 def test_data_flows_one_way() -> None:
@@ -73,21 +92,24 @@ LEAST_SPAN = 50
 """No span of time that the project judges by is shorter; counts of lines and names are smaller."""
 
 
-@pytest.mark.parametrize("path", [*TIMELINE, *DIAGNOSIS], ids=name_of)
-def test_a_span_of_time_stands_among_the_windows(path: Path) -> None:
-    assigned = (n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Assign | ast.AnnAssign))
+def spans_of_time(path: Path) -> list[str]:
+    assigned = (n for n in nodes_of(path) if isinstance(n, ast.Assign | ast.AnnAssign))
     targets = ((t, n.value) for n in assigned for t in (n.targets if isinstance(n, ast.Assign) else [n.target]))
-    spans = [t.id for t, value in targets if isinstance(t, ast.Name) and t.id.endswith("_MS") and _is_number(value)]
-    assert spans == []
+    return [t.id for t, value in targets if isinstance(t, ast.Name) and t.id.endswith("_MS") and _is_number(value)]
 
 
-@pytest.mark.parametrize("path", [*TIMELINE, *DIAGNOSIS], ids=name_of)
-def test_no_window_is_cut_into_parts_where_it_is_used(path: Path) -> None:
+def test_a_span_of_time_stands_among_the_windows() -> None:
+    assert by_file([*TIMELINE, *DIAGNOSIS], spans_of_time) == {}
+
+
+def divided_windows(path: Path) -> list[str]:
+    divided = (n.left for n in nodes_of(path) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.FloorDiv))
+    return [left.id for left in divided if isinstance(left, ast.Name) and left.id.endswith("_MS")]
+
+
+def test_no_window_is_cut_into_parts_where_it_is_used() -> None:
     """A part of a span is another span, with a reason of its own."""
-    divided = (
-        n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.FloorDiv)
-    )
-    assert [n.left.id for n in divided if isinstance(n.left, ast.Name) and n.left.id.endswith("_MS")] == []
+    assert by_file([*TIMELINE, *DIAGNOSIS], divided_windows) == {}
 
 
 def _is_number(value: ast.expr | None) -> bool:
@@ -95,16 +117,15 @@ def _is_number(value: ast.expr | None) -> bool:
     return value is not None and all(isinstance(n, ast.Constant | ast.BinOp | ast.operator) for n in ast.walk(value))
 
 
-@pytest.mark.parametrize(
-    "path",
-    [p for p in DIAGNOSIS if {"causes", "signs", "engine"} & set(p.relative_to(PACKAGE).parts)],
-    ids=name_of,
-)
-def test_causes_signs_and_the_engine_hold_no_milliseconds(path: Path) -> None:
-    tree = ast.parse(path.read_text())
-    lengths = {id(n) for cut in ast.walk(tree) if isinstance(cut, ast.Slice) for n in ast.walk(cut)}
-    numbers = [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, int)]
-    assert [n.value for n in numbers if n.value >= LEAST_SPAN and id(n) not in lengths] == []  # type: ignore[operator]
+def milliseconds(path: Path) -> list[object]:
+    lengths = {id(n) for cut in nodes_of(path) if isinstance(cut, ast.Slice) for n in ast.walk(cut)}
+    numbers = [n for n in nodes_of(path) if isinstance(n, ast.Constant) and isinstance(n.value, int)]
+    return [n.value for n in numbers if n.value >= LEAST_SPAN and id(n) not in lengths]  # type: ignore[operator]
+
+
+def test_causes_signs_and_the_engine_hold_no_milliseconds() -> None:
+    rules = [p for p in DIAGNOSIS if {"causes", "signs", "engine"} & set(p.relative_to(PACKAGE).parts)]
+    assert by_file(rules, milliseconds) == {}
 
 
 def test_every_sample_shows_a_cause() -> None:
