@@ -23,7 +23,7 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     `because` are the lines that suggest it, the best first, each taken once; none, no hypothesis. `circumstances` are
     the few without which those alone would look like another cause. `clues` are what its search found; the signs of
     its cause are asked about `participants` and `absences`. `onset` is when it began, `until` its last effect, as far
-    as known; `struck_at` when it hit the culprit, where one blow may hit several (a host, a switch, a power line).
+    as known; `hit_at` when it hit the culprit, where one fault may hit several (a host, a switch, a power line).
     """
 
     because: Sequence[Event]
@@ -38,7 +38,7 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     clues: Mapping[Row, Answer] = field(default_factory=dict)
     onset: int | None = None
     until: int | None = None
-    struck_at: int | None = None
+    hit_at: int | None = None
     ongoing: bool = False
     followups: tuple[str, ...] = ()
     advice: tuple[Advice, ...] = ()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from rebalance_forensics import defects
-from rebalance_forensics.diagnosis.cluster.blows import LOOPBACK
+from rebalance_forensics.diagnosis.cluster.shared_faults import LOOPBACK
 from rebalance_forensics.diagnosis.episodes.members.departures import FIRST_EPOCH
 from rebalance_forensics.diagnosis.model import Gap, GapKind, Incident
 from rebalance_forensics.diagnosis.wording.durations import counted, lasting, seconds, some

@@ -34,7 +34,7 @@ def about_absences(
     clues: Mapping[Row, Answer] | None = None,
     advice: tuple[Advice, ...] = (),
     onset: int | None = None,
-    struck_at: int | None = None,
+    hit_at: int | None = None,
     behind: tuple[Link, ...] = (),
 ) -> Hypothesis:
     """Members were away, for one reason; `{who}` in the narrative names them.
@@ -63,7 +63,7 @@ def about_absences(
         absences=tuple(absences),
         clues=clues or {},
         onset=onset,
-        struck_at=struck_at,
+        hit_at=hit_at,
         advice=advice,
         behind=behind,
     )
@@ -93,7 +93,7 @@ def about_heartbeat_loss(
         implies=implies,
         culprits=culprits_of(timeline, [absence.participant], as_instance=as_instance),
         onset=silent_since(timeline, absence, own),
-        struck_at=absence.at,
+        hit_at=absence.at,
         advice=advice,
         behind=behind,
     )

@@ -7,9 +7,9 @@ import pytest
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import GroupCase
-from rebalance_forensics.diagnosis.cluster.blows import Blow
 from rebalance_forensics.diagnosis.cluster.incidents import cluster_incidents, relations_among, with_relations
 from rebalance_forensics.diagnosis.cluster.sentences import summary_of
+from rebalance_forensics.diagnosis.cluster.shared_faults import SharedFault
 from rebalance_forensics.diagnosis.engine.confidence import PROBABLE
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition, offsets_partition
 from rebalance_forensics.diagnosis.model import Culprit, DisturbedGroup, Impact, Incident
@@ -250,8 +250,8 @@ def test_a_broker_of_many_groups_expires_them_one_after_another_and_each_at_once
 
 
 def test_all_members_that_one_group_loses_at_once_were_lost_like_those_of_others_a_minute_earlier() -> None:
-    struck = expiring("audit", "01:10:00.000"), expiring("payments", "01:10:00.003")
-    (one,), own = incidents_of(*struck, expiring("orders", "01:11:00.000", members=3))
+    affected = expiring("audit", "01:10:00.000"), expiring("payments", "01:10:00.003")
+    (one,), own = incidents_of(*affected, expiring("orders", "01:11:00.000", members=3))
     assert (own, set(one.group_names)) == ([], {"audit", "orders", "payments"})
     assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-2"]
 
@@ -433,14 +433,16 @@ def test_a_leave_of_a_group_that_was_deployed_then_is_part_of_the_deployment() -
 
 
 def test_a_stop_of_a_blink_is_not_counted_among_those_that_stopped_reading() -> None:
-    blow = Blow(kind="topic", cause="topic-metadata-change", culprits=(Culprit(kind="topic", name="orders"),), parts=())
+    fault = SharedFault(
+        kind="topic", cause="topic-metadata-change", culprits=(Culprit(kind="topic", name="orders"),), parts=()
+    )
     stops = {"audit": 83, "billing": 12_400, "orders": 3_000}
     groups = [
         DisturbedGroup(group=name, severity="warning", impact=Impact(rebalances=1, stopped_ms=ms))
         for name, ms in stops.items()
     ]
-    assert summary_of(blow, groups[:1]).endswith("1 rebalanced.")
-    assert summary_of(blow, groups).endswith(
+    assert summary_of(fault, groups[:1]).endswith("1 rebalanced.")
+    assert summary_of(fault, groups).endswith(
         "All of them rebalanced and 2 stopped reading altogether for up to 12.4 s."
     )
 
@@ -467,13 +469,13 @@ def test_what_nothing_explains_in_several_groups_at_once_is_one_incident_that_na
 
 
 def test_a_coordinator_that_answers_none_of_its_groups_is_suspected_where_those_of_others_go_on() -> None:
-    struck = [unanswered(group, 3) for group in ("audit", "billing", "orders")]
-    (one,), own = incidents_of(*struck, unanswered("stock", 1, at=()))
+    affected = [unanswered(group, 3) for group in ("audit", "billing", "orders")]
+    (one,), own = incidents_of(*affected, unanswered("stock", 1, at=()))
     verdict = one.root_causes[0]
     assert (verdict.cause, [c.name for c in verdict.culprits]) == ("coordinator-failover", ["broker-3"])
     assert verdict.confidence < PROBABLE
     assert own == []
-    assert incidents_of(*struck)[0][0].root_causes[0].cause == "unexplained"
+    assert incidents_of(*affected)[0][0].root_causes[0].cause == "unexplained"
 
 
 def test_what_nothing_explains_minutes_apart_stays_apart_although_one_incident_bridges_it() -> None:

@@ -128,7 +128,7 @@ def _about_client(
         participants=(participant,),
         severity=_severity(timeline, (participant,), last),
         implies=with_rebalances(timeline, moves),
-        struck_at=first,
+        hit_at=first,
         narrative=f"{culprits[0].name} {effect}.",
         advice=(advice,),
     )
@@ -177,7 +177,7 @@ def denied_principals(timeline: Timeline) -> Iterator[Hypothesis]:
             participants=lost,
             severity=_severity(timeline, lost, end),
             implies=with_rebalances(timeline, moves),
-            struck_at=begin,
+            hit_at=begin,
             narrative=f"The brokers denied {' and '.join(_each(e.principal for e in run))} {operations} on {what} "
             f"({requests}).",
             advice=(grant_access(what, run, occurrences(run)),),
@@ -220,7 +220,7 @@ def about_denied_topics(
         severity=_severity(timeline, participants, departures[-1].at),
         explains=tuple(departures),
         implies=with_rebalances(timeline, timeline.moves(departures[0].at, last + ONE_REBALANCE_MS)),
-        struck_at=time_of(lines[0]),
+        hit_at=time_of(lines[0]),
         narrative=(
             f"The brokers denied {' and '.join(_each(e.principal for e in lines))} READ on {what}, and all members "
             "left at once."
@@ -242,14 +242,14 @@ def refused_by_brokers(timeline: Timeline) -> Iterator[Hypothesis]:
         # A member heartbeats until its connection to the coordinator has to authenticate.
         begin, end = run[0].at - session_ms - NEXT_HEARTBEAT_MS, run[-1].at + ROUND_TRIP_MS
         since = {address: known.between(begin, end) for address, known in refusals.items() if _begins(known, begin)}
-        struck = {d.participant: lines for d in run if (lines := _of_its_host(d.participant, since))}
+        affected = {d.participant: lines for d in run if (lines := _of_its_host(d.participant, since))}
         of_any = [e for events in since.values() for e in events]
         if of_any and any(d.why in UNANNOUNCED for d in run):  # a member that only leaves had a working connection
-            struck |= {d.participant: of_any for d in run if not d.participant.hosts}
-        lines = sorted({id(e): e for of_member in struck.values() for e in of_member}.values(), key=time_of)
+            affected |= {d.participant: of_any for d in run if not d.participant.hosts}
+        lines = sorted({id(e): e for of_member in affected.values() for e in of_member}.values(), key=time_of)
         # Each member has a connection of its own that was refused.
-        if struck and len(lines) >= len(struck):
-            yield _about_refused_logins(timeline, [d for d in run if d.participant in struck], lines)
+        if affected and len(lines) >= len(affected):
+            yield _about_refused_logins(timeline, [d for d in run if d.participant in affected], lines)
 
 
 def _refusals_by_address(timeline: Timeline) -> dict[str, TimeIndex[ev.LoginRefused]]:
@@ -292,7 +292,7 @@ def _about_refused_logins(
         severity=_severity(timeline, participants, departures[-1].at),
         explains=tuple(departures),
         implies=with_rebalances(timeline, timeline.moves(departures[0].at, last + ONE_REBALANCE_MS)),
-        struck_at=time_of(lines[0]),
+        hit_at=time_of(lines[0]),
         narrative=(
             f"Brokers refused logins from {some(_each(e.address for e in lines), MOST_DENIALS)}{words}; the group lost "
             f"{counted(len(participants), 'member')} just after that."

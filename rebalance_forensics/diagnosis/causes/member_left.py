@@ -104,7 +104,7 @@ def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) ->
         [away],
         because=errors[:6],
         severity="critical" if was_last_member(timeline, away) else "warning",
-        struck_at=away.stop.at if away.stop is not None else None,
+        hit_at=away.stop.at if away.stop is not None else None,
         narrative=f"{ended if threads else '{who} closed its consumer'} after {exception}.",
         advice=(after_failure(away, errors[0], exception),),
         behind=(

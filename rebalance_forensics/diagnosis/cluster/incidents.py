@@ -11,22 +11,22 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import CaseOutline
 from rebalance_forensics.diagnosis.causes.coordinator_failover import STOOD_STILL_ADVICE
-from rebalance_forensics.diagnosis.cluster.blows import (
-    Blow,
-    Part,
-    blows,
-    hosts_of_part,
-    led_by,
-    of_several_groups,
-    went_in_turn,
-    whereabouts_of,
-)
 from rebalance_forensics.diagnosis.cluster.sentences import (
     NAMES_SHOWN,
     group_sentence,
     narrative_of,
     overruled_because,
     summary_of,
+)
+from rebalance_forensics.diagnosis.cluster.shared_faults import (
+    Part,
+    SharedFault,
+    hosts_of_part,
+    index_hosts,
+    led_by,
+    of_several_groups,
+    shared_faults,
+    went_in_turn,
 )
 from rebalance_forensics.diagnosis.engine.confidence import LIKELY, PROBABLE, UNSURE
 from rebalance_forensics.diagnosis.model import (
@@ -73,11 +73,11 @@ def relations_among(cases: Sequence[CaseOutline], shared: ClusterIncidents) -> R
     histories = [case.history for case in cases]
     if len({(history.cluster, history.group) for history in histories}) < 2:
         return {}
-    whereabouts = whereabouts_of(histories)
+    host_index = index_hosts(histories)
     by_host: dict[tuple[str, str], list[Part]] = defaultdict(list)
     for part in parts:
         if part.headline.severity != "info" and any(c.cause in HOSTS_FAULT for c in part.headline.root_causes):
-            for host in hosts_of_part(whereabouts, part):
+            for host in hosts_of_part(host_index, part):
                 by_host[part.headline.cluster, host].append(part)
     relations: dict[str, list[Relation]] = defaultdict(list)
     for (_, host), on_host in sorted(by_host.items()):
@@ -177,19 +177,19 @@ def cluster_incidents(cases: Sequence[CaseOutline], whole: Whole) -> ClusterInci
         evidence = whole(part.case, part.number).root_causes[0].evidence
         return [line.timestamp for line in evidence if line.timestamp is not None]
 
-    for blow in blows(histories, parts, moments_of):
-        own = [_without_tables(whole(part.case, part.number)) for part in blow.parts]
-        if blow.kind == "broker":
+    for fault in shared_faults(histories, parts, moments_of):
+        own = [_without_tables(whole(part.case, part.number)) for part in fault.parts]
+        if fault.kind == "broker":
             running.update(incident.id for incident in own)
             own = [replace(i, impact=i.impact_if_running) if i.impact_if_running is not None else i for i in own]
-        best = blow.parts[_shows_it_best(blow, own)]
-        incident = _incident(blow, own, histories, whole(best.case, best.number).signs)
+        best = fault.parts[_shows_it_best(fault, own)]
+        incident = _incident(fault, own, histories, whole(best.case, best.number).signs)
         incidents.append(incident)
         for of_group in own:
             whole_of[of_group.id] = incident.id
-            if of_group.root_causes[0].cause != blow.cause:
+            if of_group.root_causes[0].cause != fault.cause:
                 place = (of_group.cluster, of_group.group or "")
-                triggers |= {(*place, number): blow.cause for number in of_group.generations}
+                triggers |= {(*place, number): fault.cause for number in of_group.generations}
     return ClusterIncidents(tuple(incidents), whole_of, triggers, frozenset(running))
 
 
@@ -198,26 +198,26 @@ def _without_tables(incident: Incident) -> Incident:
     return replace(incident, signs=(), what_if=())
 
 
-def _shows_it_best(blow: Blow, own: Sequence[Incident]) -> int:
+def _shows_it_best(fault: SharedFault, own: Sequence[Incident]) -> int:
     def shown(place: int) -> tuple[bool, float, int]:
         verdict = own[place].root_causes[0]
-        return verdict.cause == blow.cause, verdict.confidence, -own[place].started_at
+        return verdict.cause == fault.cause, verdict.confidence, -own[place].started_at
 
     return max(range(len(own)), key=shown)
 
 
 def _incident(
-    blow: Blow, own: Sequence[Incident], histories: Sequence[GroupOutline], signs: Sequence[SignRow]
+    fault: SharedFault, own: Sequence[Incident], histories: Sequence[GroupOutline], signs: Sequence[SignRow]
 ) -> Incident:
-    led = {h.group: led_by(blow, h) for h in histories if h.cluster == own[0].cluster}
+    led = {h.group: led_by(fault, h) for h in histories if h.cluster == own[0].cluster}
     groups = tuple(replace(group, led=led.get(group.group, ())) for group in _disturbed(own))
     ongoing = any(incident.ongoing for incident in own)
     ends = [incident.ended_at for incident in own if incident.ended_at is not None]
-    verdict = _root_cause(blow, own, groups, histories)
-    severity = _severity(blow, groups)
+    verdict = _root_cause(fault, own, groups, histories)
+    severity = _severity(fault, groups)
     is_sure = any(each.root_causes[0].confidence >= 0.9 for each in own)
     return Incident(
-        id=_id(blow, verdict),
+        id=_id(fault, verdict),
         scope="cluster",
         group=None,
         groups=groups,
@@ -226,29 +226,29 @@ def _incident(
         ended_at=None if ongoing else max(ends, default=own[-1].started_at),
         ongoing=ongoing,
         severity=severity,
-        summary=summary_of(blow, groups),
+        summary=summary_of(fault, groups),
         root_causes=(verdict,),
-        ruled_out=_ruled_out(blow, own),
+        ruled_out=_ruled_out(fault, own),
         # Where the lines of some group are sure, no log is needed.
-        would_decide=() if is_sure else _would_decide(blow, own),
-        signs=(_several_groups(blow, own), *signs),
+        would_decide=() if is_sure else _would_decide(fault, own),
+        signs=(_several_groups(fault, own), *signs),
         followups=tuple(sorted({name for incident in own for name in incident.followups})),
         impact=summed([group.impact for group in groups], of_groups=True),
         occurrences=_occurrences(own),
     )
 
 
-def _would_decide(blow: Blow, own: Sequence[Incident]) -> tuple[WouldDecide, ...]:
+def _would_decide(fault: SharedFault, own: Sequence[Incident]) -> tuple[WouldDecide, ...]:
     """The logs that would settle it, without those that decide between causes which the groups together rule out."""
-    wanted = (log for each in own[:3] for log in each.would_decide if blow.cause in log.between)
-    froze = [o for o in blow.outages if o.how == "froze" and not o.behind]
+    wanted = (log for each in own[:3] for log in each.would_decide if fault.cause in log.between)
+    froze = [o for o in fault.outages if o.how == "froze" and not o.behind]
     of_brokers = (
         WouldDecide(
             needs=f"kafkaServer-gc.log of {name} and the kernel's log of its host",
             who=name,
             started_at=min(o.started_at for o in froze if o.broker == name) - ONE_REBALANCE_MS,
             ended_at=max(o.ended_at or o.started_at for o in froze if o.broker == name),
-            between=(blow.cause,),
+            between=(fault.cause,),
         )
         for name in dict.fromkeys(o.broker for o in froze)
     )
@@ -349,62 +349,64 @@ def _summed_by_member(impacts: Iterable[Impact], of_groups: bool) -> MemberImpac
     )
 
 
-def _severity(blow: Blow, groups: Sequence[DisturbedGroup]) -> Severity:
+def _severity(fault: SharedFault, groups: Sequence[DisturbedGroup]) -> Severity:
     """The worst of its groups; brokers that were restarted in turn and cost no group any work were planned."""
-    in_turn = went_in_turn(blow)
+    in_turn = went_in_turn(fault)
     unharmed = all(not group.impact.unread_partition_ms and not group.impact.rebalances for group in groups)
-    if blow.kind == "broker" and in_turn and unharmed:
+    if fault.kind == "broker" and in_turn and unharmed:
         return "info"
     return min((group.severity for group in groups), key=RANKS.__getitem__)
 
 
 def _root_cause(
-    blow: Blow, own: Sequence[Incident], groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]
+    fault: SharedFault, own: Sequence[Incident], groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]
 ) -> RootCause:
-    causes = [cause for incident in own for cause in incident.root_causes if cause.cause == blow.cause]
-    causes = causes or [_first_seen_together(blow, own)]
-    lines = [_lines_of(blow.outages), *[cause.evidence for cause in causes]]
+    causes = [cause for incident in own for cause in incident.root_causes if cause.cause == fault.cause]
+    causes = causes or [_first_seen_together(fault, own)]
+    lines = [_lines_of(fault.outages), *[cause.evidence for cause in causes]]
     evidence = _interleaved(lines)
     return RootCause(
-        cause=blow.cause,
-        confidence=_confidence(blow, causes),
-        culprits=blow.culprits,
-        narrative=narrative_of(blow, groups, histories),
+        cause=fault.cause,
+        confidence=_confidence(fault, causes),
+        culprits=fault.culprits,
+        narrative=narrative_of(fault, groups, histories),
         evidence=evidence[:MOST_LINES],
         evidence_total=max(len(evidence), sum(cause.evidence_total for cause in causes)),
         occurrences=_occurrences(own),
-        advice=_advice(blow, causes),
-        behind=next((links for links in (*(o.behind for o in blow.outages), *(c.behind for c in causes)) if links), ()),
+        advice=_advice(fault, causes),
+        behind=next(
+            (links for links in (*(o.behind for o in fault.outages), *(c.behind for c in causes)) if links), ()
+        ),
         known_bugs=tuple({bug.jira: bug for cause in causes for bug in cause.known_bugs}.values()),
-        chain=_chain(blow, causes),
+        chain=_chain(fault, causes),
     )
 
 
-def _first_seen_together(blow: Blow, own: Sequence[Incident]) -> RootCause:
+def _first_seen_together(fault: SharedFault, own: Sequence[Incident]) -> RootCause:
     """A cause that no group's own lines suggest."""
-    evidence = _lines_of(blow.outages) or _interleaved([incident.root_causes[0].evidence for incident in own])
+    evidence = _lines_of(fault.outages) or _interleaved([incident.root_causes[0].evidence for incident in own])
     return RootCause(
-        cause=blow.cause,
+        cause=fault.cause,
         confidence=PROBABLE,
-        culprits=blow.culprits,
+        culprits=fault.culprits,
         narrative="",
         evidence=evidence,
         evidence_total=len(evidence),
-        advice=(STOOD_STILL_ADVICE,) if blow.kind == "broker" else (),
+        advice=(STOOD_STILL_ADVICE,) if fault.kind == "broker" else (),
     )
 
 
-def _confidence(blow: Blow, causes: Sequence[RootCause]) -> float:
+def _confidence(fault: SharedFault, causes: Sequence[RootCause]) -> float:
     """That of the surest group; several coordinators that no line shows to be out leave open which one began it."""
     surest = max(cause.confidence for cause in causes)
-    if blow.kind == "credential" and len({part.group for part in blow.parts}) > 2:
+    if fault.kind == "credential" and len({part.group for part in fault.parts}) > 2:
         # A broker names no client that it refuses: chance explains the moment in one group, not in three.
         return max(surest, LIKELY if surest >= PROBABLE else PROBABLE)
-    return min(surest, UNSURE) if blow.is_shared else surest
+    return min(surest, UNSURE) if fault.is_shared else surest
 
 
 def _occurrences(own: Sequence[Incident]) -> int:
-    """How often the group that it struck most often was struck."""
+    """How often the group with the most incidents was disturbed."""
     by_group: dict[str | None, int] = defaultdict(int)
     for incident in own:
         by_group[incident.group] += incident.occurrences
@@ -419,18 +421,18 @@ def _interleaved(proofs: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:
     return tuple(dict.fromkeys(interleaved(proofs)))
 
 
-def _advice(blow: Blow, causes: Sequence[RootCause]) -> tuple[Advice, ...]:
+def _advice(fault: SharedFault, causes: Sequence[RootCause]) -> tuple[Advice, ...]:
     """That of the surest: every group has the same from one broker. A broker that stood still was not restarted."""
     shown = [cause for cause in causes if cause.behind]
-    if not shown and blow.outages and all(outage.how == "froze" for outage in blow.outages):
+    if not shown and fault.outages and all(outage.how == "froze" for outage in fault.outages):
         return (STOOD_STILL_ADVICE,)
     return max(shown or causes, key=lambda cause: (cause.confidence, len(cause.advice))).advice
 
 
-def _chain(blow: Blow, causes: Sequence[RootCause]) -> tuple[ChainLink, ...]:
+def _chain(fault: SharedFault, causes: Sequence[RootCause]) -> tuple[ChainLink, ...]:
     links = [
         ChainLink(at=line.timestamp, what=f"{outage.broker}: {line.text[:120]}", evidence=line)
-        for outage in blow.outages
+        for outage in fault.outages
         for line in outage.evidence[:2]
     ]
     of_groups = [link for cause in causes for link in cause.chain[:3]]
@@ -440,40 +442,46 @@ def _chain(blow: Blow, causes: Sequence[RootCause]) -> tuple[ChainLink, ...]:
     return tuple(ordered[:LONGEST_CHAIN])
 
 
-def _ruled_out(blow: Blow, own: Sequence[Incident]) -> tuple[RuledOut, ...]:
+def _ruled_out(fault: SharedFault, own: Sequence[Incident]) -> tuple[RuledOut, ...]:
     """What its groups' lines contradict throughout, and what the lines of one suggest and those of others rule out."""
     suggested = {incident.root_causes[0].cause: incident for incident in reversed(own)}
     found = [
         RuledOut(
             cause=cause,
-            why=overruled_because(blow, incident),
+            why=overruled_because(fault, incident),
             sign="other-groups-at-that-time",
             evidence=_interleaved([o.root_causes[0].evidence for o in own if o.group != incident.group])[
                 :LINES_OF_A_GROUP
             ],
         )
         for cause, incident in sorted(suggested.items())
-        if cause != blow.cause
+        if cause != fault.cause
     ]
-    named = {row.cause for row in found} | {blow.cause}
+    named = {row.cause for row in found} | {fault.cause}
     common = set.intersection(*({row.cause for row in incident.ruled_out} for incident in own))
     found += [row for row in own[0].ruled_out if row.cause in common - named]
     return tuple(sorted(found, key=lambda row: row.cause))
 
 
-def _several_groups(blow: Blow, own: Sequence[Incident]) -> SignRow:
+def _several_groups(fault: SharedFault, own: Sequence[Incident]) -> SignRow:
     """What only the groups together show, beside the signs of the group whose lines show it best."""
     return SignRow(
         sign="several-groups-at-once",
         says=f"{len({incident.group for incident in own})} groups were disturbed at that time",
         answer="present",
-        weighs=((blow.cause, 4),),
+        weighs=((fault.cause, 4),),
         evidence=_interleaved([i.root_causes[0].evidence[:1] for i in own])[:LINES_OF_A_GROUP],
     )
 
 
-def _id(blow: Blow, verdict: RootCause) -> str:
+def _id(fault: SharedFault, verdict: RootCause) -> str:
     first = verdict.evidence[0]
     name = first.path.rsplit("/", 1)[-1]
-    parts = (blow.parts[0].headline.cluster, "cluster", blow.kind, blow.culprits[0].name if blow.culprits else "", name)
+    parts = (
+        fault.parts[0].headline.cluster,
+        "cluster",
+        fault.kind,
+        fault.culprits[0].name if fault.culprits else "",
+        name,
+    )
     return hashlib.sha256("\x00".join((*parts, first.text)).encode()).hexdigest()[:16]

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.cluster.blows import Blow, led_by, went_in_turn
+from rebalance_forensics.diagnosis.cluster.shared_faults import SharedFault, led_by, went_in_turn
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition
 from rebalance_forensics.diagnosis.model import DisturbedGroup, Incident
 from rebalance_forensics.diagnosis.wording.durations import counted, seconds, some
@@ -80,15 +80,15 @@ _DID = {
 }
 
 
-def summary_of(blow: Blow, groups: Sequence[DisturbedGroup]) -> str:
+def summary_of(fault: SharedFault, groups: Sequence[DisturbedGroup]) -> str:
     """What happened and what it did, in two sentences."""
-    return f"{_happened(blow, groups)}. {_cost(groups)}"
+    return f"{_happened(fault, groups)}. {_cost(groups)}"
 
 
-def narrative_of(blow: Blow, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> str:
+def narrative_of(fault: SharedFault, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> str:
     """What happened, the disturbed groups by name, and the evidence for one cause behind all of them."""
-    disturbed = f"{_happened(blow, groups)}: {some([group.group for group in groups], NAMES_SHOWN)}."
-    return " ".join(filter(None, (disturbed, *_across(blow, groups, histories))))
+    disturbed = f"{_happened(fault, groups)}: {some([group.group for group in groups], NAMES_SHOWN)}."
+    return " ".join(filter(None, (disturbed, *_across(fault, groups, histories))))
 
 
 def group_sentence(incidents: Sequence[Incident]) -> str:
@@ -96,38 +96,38 @@ def group_sentence(incidents: Sequence[Incident]) -> str:
     return incidents[0].summary if len(incidents) == 1 else f"{incidents[0].summary} ({len(incidents)} times)"
 
 
-def overruled_because(blow: Blow, incident: Incident) -> str:
+def overruled_because(fault: SharedFault, incident: Incident) -> str:
     """Why what one group's lines suggest is not what happened."""
-    others = len({part.group for part in blow.parts}) - 1
+    others = len({part.group for part in fault.parts}) - 1
     return (
-        f"{others} other {'group was' if others == 1 else 'groups were'} disturbed at the same time: {_what(blow)}; the"
-        f" lines of {incident.group} alone do not show it"
+        f"{others} other {'group was' if others == 1 else 'groups were'} disturbed at the same time: {_what(fault)}; "
+        f"the lines of {incident.group} alone do not show it"
     )
 
 
-def _happened(blow: Blow, groups: Sequence[DisturbedGroup]) -> str:
-    if blow.kind == "unknown":
+def _happened(fault: SharedFault, groups: Sequence[DisturbedGroup]) -> str:
+    if fault.kind == "unknown":
         return f"The logs do not show what disturbed {len(groups)} groups at the same time"
-    return f"{_what(blow)}; {len(groups)} groups were disturbed"
+    return f"{_what(fault)}; {len(groups)} groups were disturbed"
 
 
-def _what(blow: Blow) -> str:
-    names = [culprit.name for culprit in blow.culprits]
-    if blow.kind == "broker":
-        return _brokers(names, blow)
-    if blow.kind == "host":
-        return _hosts(names, blow)
-    if blow.kind == "deployment":
-        in_turn = any(part.cause == blow.cause for part in blow.parts)
+def _what(fault: SharedFault) -> str:
+    names = [culprit.name for culprit in fault.culprits]
+    if fault.kind == "broker":
+        return _brokers(names, fault)
+    if fault.kind == "host":
+        return _hosts(names, fault)
+    if fault.kind == "deployment":
+        in_turn = any(part.cause == fault.cause for part in fault.parts)
         return f"A deployment restarted the members of several groups{' one after another' if in_turn else ''}"
-    if blow.kind == "topic":
+    if fault.kind == "topic":
         return f"{'Topics' if len(names) > 1 else 'Topic'} {some(names, NAMES_SHOWN)} changed"
     return "Members of several groups were refused: their credentials or permissions are no longer valid"
 
 
-def _hosts(names: Sequence[str], blow: Blow) -> str:
-    verb = {"process-crash": "died", "network-partition": "was cut off"}.get(blow.cause, "stood still")
-    if blow.culprits[0].kind != "host":
+def _hosts(names: Sequence[str], fault: SharedFault) -> str:
+    verb = {"process-crash": "died", "network-partition": "was cut off"}.get(fault.cause, "stood still")
+    if fault.culprits[0].kind != "host":
         shared = "the host or network path that they share"
         return f"{some(names, NAMES_SHOWN)} fell silent at the same moment: {shared} {verb}"
     hosts = f"Host {names[0]}" if len(names) == 1 else f"Hosts {some(names, NAMES_SHOWN)}"
@@ -137,27 +137,27 @@ def _hosts(names: Sequence[str], blow: Blow) -> str:
     return f"{hosts} {verb}: {whose} members of several groups fell silent together"
 
 
-def _brokers(names: Sequence[str], blow: Blow) -> str:
-    if not names and blow.cause == "offsets-topic-unavailable":
+def _brokers(names: Sequence[str], fault: SharedFault) -> str:
+    if not names and fault.cause == "offsets-topic-unavailable":
         return "__consumer_offsets could not be written"
     if not names:
         return "The coordinator changed"
-    by_name: dict[str, list[BrokerOutage]] = {name: [o for o in blow.outages if o.broker == name] for name in names}
+    by_name: dict[str, list[BrokerOutage]] = {name: [o for o in fault.outages if o.broker == name] for name in names}
     if len(names) > 1:
         together = f"{', '.join(names[:-1])} and {names[-1]}"
-        if went_in_turn(blow):
-            planned = all(outage.how == "shut-down" for outage in blow.outages)
+        if went_in_turn(fault):
+            planned = all(outage.how == "shut-down" for outage in fault.outages)
             return f"{together} {'were restarted in turn' if planned else 'went down and came back in turn'}"
-        if blow.is_shared:
+        if fault.is_shared:
             return f"{together} stopped answering at the same time"
-        return f"{together} {'were out' if blow.outages else 'stopped coordinating their groups'}"
-    outages, at = by_name[names[0]], _clock(blow.parts[0].begin)
+        return f"{together} {'were out' if fault.outages else 'stopped coordinating their groups'}"
+    outages, at = by_name[names[0]], _clock(fault.parts[0].begin)
     if not outages:
-        if blow.cause == "offsets-topic-unavailable":
+        if fault.cause == "offsets-topic-unavailable":
             return f"__consumer_offsets could not be written because of {names[0]}"
         return f"{names[0]} stopped coordinating its groups at {at}"
     times = f" at least {len(outages)} times" if len(outages) > 1 else ""
-    unwritten = ", and __consumer_offsets could not be written" if blow.cause == "offsets-topic-unavailable" else ""
+    unwritten = ", and __consumer_offsets could not be written" if fault.cause == "offsets-topic-unavailable" else ""
     since = f"{times} from {at} on" if times else f" at {at}"
     return f"{names[0]} {_DID[outages[0].how]}{since}{unwritten}"
 
@@ -189,30 +189,30 @@ def _share(number: int, groups: Sequence[DisturbedGroup]) -> str:
     return "all of them" if number == len(groups) > 1 else str(number)
 
 
-def _across(blow: Blow, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> list[str]:
+def _across(fault: SharedFault, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> list[str]:
     """What the groups show together and none of them alone."""
-    if blow.kind != "broker" or not blow.culprits:
+    if fault.kind != "broker" or not fault.culprits:
         return []
-    cluster = blow.parts[0].headline.cluster
+    cluster = fault.parts[0].headline.cluster
     homes = homes_of(histories)
     names = [group.group for group in groups]
     sentences = []
-    for culprit in blow.culprits[:3]:
-        coordinated = homes.coordinated_by(cluster, culprit.name, blow.parts[0].begin)
-        struck = [name for name in names if name in coordinated]
-        if struck:
-            where = homes.of_these(cluster, struck)
-            number = "all" if len(struck) == len(names) else len(struck)
+    for culprit in fault.culprits[:3]:
+        coordinated = homes.coordinated_by(cluster, culprit.name, fault.parts[0].begin)
+        affected = [name for name in names if name in coordinated]
+        if affected:
+            where = homes.of_these(cluster, affected)
+            number = "all" if len(affected) == len(names) else len(affected)
             sentences.append(
                 f"{culprit.name} coordinated {number} of them{f' ({where})' if where else ''}"
                 f"{_spared(coordinated, names)}."
             )
-    outages = [outage for outage in blow.outages if outage.evidence]
+    outages = [outage for outage in fault.outages if outage.evidence]
     # Since 4.0 a client prints of every broker whether it is fenced (Node.toString).
     texts = (line.text.lower().replace("isfenced: false", "") for outage in outages for line in outage.evidence)
     if any("fenc" in text for text in texts):
-        sentences.append("The controller fenced it." if len(blow.culprits) == 1 else "The controller fenced them.")
-    by_group = {h.group: led_by(blow, h) for h in histories if h.cluster == cluster}
+        sentences.append("The controller fenced it." if len(fault.culprits) == 1 else "The controller fenced them.")
+    by_group = {h.group: led_by(fault, h) for h in histories if h.cluster == cluster}
     readers = {group: partitions for group, partitions in by_group.items() if partitions}
     if led := sorted(set().union(*readers.values())):
         spared = len(readers.keys() - set(names))

@@ -26,7 +26,7 @@ class Draft:
     names: set[str] = field(default_factory=set)
     """Names of the culprits."""
     findings: list[Weighed] = field(default_factory=list)
-    struck_at: int | None = None
+    hit_at: int | None = None
     """Time of the last strike, for causes that may strike several members at once."""
 
     def add(self, weighed: Weighed) -> None:
@@ -34,7 +34,7 @@ class Draft:
         self.started_at = min(self.started_at, weighed.hypothesis.started_at())
         self.last_at = max(self.last_at, weighed.hypothesis.last_at())
         self.names |= names_of(weighed)
-        self.struck_at = weighed.hypothesis.struck_at
+        self.hit_at = weighed.hypothesis.hit_at
         self.findings.append(weighed)
 
 
@@ -43,11 +43,11 @@ def names_of(weighed: Weighed) -> set[str]:
     return {c.name for c in weighed.hypothesis.culprits}
 
 
-def _struck_together(draft: Draft, weighed: Weighed) -> bool:
-    """True if both struck within seconds: such members have one cause in common, though each is blamed."""
-    if draft.struck_at is None or weighed.hypothesis.struck_at is None:
+def _hit_together(draft: Draft, weighed: Weighed) -> bool:
+    """True if both were hit within seconds: such members have one cause in common, though each is blamed."""
+    if draft.hit_at is None or weighed.hypothesis.hit_at is None:
         return False
-    return abs(weighed.hypothesis.struck_at - draft.struck_at) <= PROCESS_START_MS
+    return abs(weighed.hypothesis.hit_at - draft.hit_at) <= PROCESS_START_MS
 
 
 def merged(findings: Iterable[Weighed], quiet: int) -> list[Draft]:
@@ -57,13 +57,11 @@ def merged(findings: Iterable[Weighed], quiet: int) -> list[Draft]:
     for weighed in sorted(findings, key=lambda w: (w.hypothesis.started_at(), w.cause)):
         at, names = weighed.hypothesis.started_at(), names_of(weighed)
         alike = recent[weighed.cause] = [d for d in recent.get(weighed.cause, ()) if at - d.last_at <= quiet]
-        # It shares a culprit with the draft, or both have none, or both struck at once.
-        same = (d for d in alike if names & d.names or not (names or d.names) or _struck_together(d, weighed))
+        # It shares a culprit with the draft, or both have none, or both were hit at once.
+        same = (d for d in alike if names & d.names or not (names or d.names) or _hit_together(d, weighed))
         draft = next(same, None)
         if draft is None:
-            draft = Draft(
-                weighed.cause, at, weighed.hypothesis.last_at(), names, [weighed], weighed.hypothesis.struck_at
-            )
+            draft = Draft(weighed.cause, at, weighed.hypothesis.last_at(), names, [weighed], weighed.hypothesis.hit_at)
             drafts.append(draft)
             alike.append(draft)
         else:

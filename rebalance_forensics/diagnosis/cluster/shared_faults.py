@@ -38,7 +38,7 @@ from rebalance_forensics.timeline.windows import (
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class Whereabouts(Struct, frozen=True):
+class HostIndex(Struct, frozen=True):
     """Hosts of members; a host that every member of a cluster runs on shows nothing."""
 
     hosts: dict[tuple[str, str, str], str]
@@ -53,7 +53,7 @@ class Whereabouts(Struct, frozen=True):
         return list(dict.fromkeys(host for host in found if host is not None))
 
 
-def whereabouts_of(histories: Iterable[GroupOutline]) -> Whereabouts:
+def index_hosts(histories: Iterable[GroupOutline]) -> HostIndex:
     """Index all members, once for all incidents."""
     hosts: dict[tuple[str, str, str], str] = {}
     of_cluster: dict[str, set[str]] = defaultdict(set)
@@ -67,13 +67,13 @@ def whereabouts_of(histories: Iterable[GroupOutline]) -> Whereabouts:
             groups[history.cluster, host].add(history.group)
             for name in {identity.name, identity.client_id, identity.instance_id, identity.host} - {None}:
                 hosts[history.cluster, history.group, name or ""] = host
-    return Whereabouts(
+    return HostIndex(
         {key: host for key, host in hosts.items() if len(of_cluster[key[0]]) > 1},
         {place: frozenset(names) for place, names in groups.items()},
     )
 
 
-BlowKind = Literal["broker", "host", "deployment", "topic", "credential", "unknown"]
+FaultKind = Literal["broker", "host", "deployment", "topic", "credential", "unknown"]
 BROKERS_FAULT = frozenset({"coordinator-failover", "offsets-topic-unavailable"})
 FOLLOWS_A_BROKER = frozenset({
     *("network-partition", "process-pause", "rebalance-straggler", "unexplained", "unstable-leader"),
@@ -119,10 +119,10 @@ class Part(Struct, frozen=True):
         return [c.name for c in self.headline.root_causes[0].culprits if c.kind in kinds]
 
 
-class Blow(Struct, frozen=True, kw_only=True):
+class SharedFault(Struct, frozen=True, kw_only=True):
     """One thing that several groups suffered from."""
 
-    kind: BlowKind
+    kind: FaultKind
     cause: str
     culprits: tuple[Culprit, ...]
     parts: tuple[Part, ...]
@@ -136,11 +136,13 @@ class Blow(Struct, frozen=True, kw_only=True):
 Terms = Mapping[str, Sequence[CoordinatorTerm]]
 """Group -> the brokers that coordinated it, and when."""
 Moments = Callable[[Part], Iterable[int]]
-Find = Callable[[Sequence[GroupOutline], Sequence[Part]], list[Blow]]
+Find = Callable[[Sequence[GroupOutline], Sequence[Part]], list[SharedFault]]
 
 
-def blows(histories: Sequence[GroupOutline], parts: Sequence[Part], moments_of: Moments) -> Iterator[Blow]:
-    """What several groups share, the broadest kind first; each incident belongs to one blow at most.
+def shared_faults(
+    histories: Sequence[GroupOutline], parts: Sequence[Part], moments_of: Moments
+) -> Iterator[SharedFault]:
+    """What several groups share, the broadest kind first; each incident belongs to one fault at most.
 
     `moments_of` gives the times of the lines that prove an incident.
     """
@@ -158,16 +160,16 @@ def blows(histories: Sequence[GroupOutline], parts: Sequence[Part], moments_of: 
     for cluster in sorted({history.cluster for history in histories}):
         of_cluster = [history for history in histories if history.cluster == cluster]
         for find in finders:
-            for blow in find(of_cluster, [part for part in left if part.headline.cluster == cluster]):
-                taken = {id(part) for part in blow.parts}
+            for fault in find(of_cluster, [part for part in left if part.headline.cluster == cluster]):
+                taken = {id(part) for part in fault.parts}
                 left = [part for part in left if id(part) not in taken]
-                yield blow
+                yield fault
 
 
 # Brokers
 
 
-def _of_brokers(histories: Sequence[GroupOutline], parts: Sequence[Part], *, moments_of: Moments) -> list[Blow]:
+def _of_brokers(histories: Sequence[GroupOutline], parts: Sequence[Part], *, moments_of: Moments) -> list[SharedFault]:
     terms = {history.group: history.coordinators for history in histories}
     logged = list(dict.fromkeys(chain.from_iterable(history.outages for history in histories)))
     logged += _out_of_reach(histories)
@@ -175,25 +177,25 @@ def _of_brokers(histories: Sequence[GroupOutline], parts: Sequence[Part], *, mom
     stalls = [stall for found in _stalls(histories) if (stall := _explained(found, logged, terms)) is not None]
     outages = _outages([*logged, *(stall.outage for stall in stalls)])
     faults = [part for part in parts if part.cause in BROKERS_FAULT or _stalled(part, stalls) is not None]
-    found: list[Blow] = []
+    found: list[SharedFault] = []
     taken: set[int] = set()
     for run in runs(faults, lambda part: part.begin, QUIET_MS, until=lambda part: part.end):
         doubtful = [part for part in parts if part.cause in FOLLOWS_A_BROKER and not _is_planned(part)]
         for brokers, of_brokers, is_shared in _by_brokers(run, outages, stalls, terms, doubtful):
             known = tuple([o for b in brokers for o in outages.get(b, ()) if _touches(o, of_brokers)])
             free = [part for part in parts if id(part) not in taken]
-            struck = {id(part): part for part in (*of_brokers, *_that_follow(free, known, terms, reaching))}
-            struck = {place: part for place, part in struck.items() if place not in taken}
-            struck |= {id(part): part for part in _at_the_same_moment(free, struck, brokers, terms, moments_of)}
-            if len({part.group for part in struck.values()}) < 2:
+            affected = {id(part): part for part in (*of_brokers, *_that_follow(free, known, terms, reaching))}
+            affected = {place: part for place, part in affected.items() if place not in taken}
+            affected |= {id(part): part for part in _at_the_same_moment(free, affected, brokers, terms, moments_of)}
+            if len({part.group for part in affected.values()}) < 2:
                 continue
-            taken |= struck.keys()
+            taken |= affected.keys()
             found.append(
-                Blow(
+                SharedFault(
                     kind="broker",
                     cause=_brokers_cause(of_brokers),
                     culprits=tuple(broker_culprit(name) for name in brokers),
-                    parts=_in_order(struck.values()),
+                    parts=_in_order(affected.values()),
                     outages=tuple(sorted(known, key=lambda o: (o.started_at, o.broker))),
                     is_shared=is_shared,
                 )
@@ -229,7 +231,7 @@ def _stalls(histories: Iterable[GroupOutline]) -> list[_Stall]:
     """Sessions of several groups that one broker let expire within a tick of its timers.
 
     Members heartbeat each in its own rhythm, so their sessions end spread over a heartbeat interval even where one
-    blow took them all. Only a coordinator whose timers all fire at once ends them together: it stood still, and its
+    fault took them all. Only a coordinator whose timers all fire at once ends them together: it stood still, and its
     clock ran on. It loses members of every process then; a burst of members of one alone points to that process.
     """
     pairs = [(loss, history.group) for history in histories for loss in history.losses]
@@ -418,12 +420,12 @@ def _narrowed(
     the same connection wait (a broker handles one request of a connection at a time); but they go on hearing from their
     members, keep their groups, and let no session expire.
     """
-    struck = {part.group for part in parts}
+    affected = {part.group for part in parts}
     begin, end = min(part.begin for part in parts), max(part.end for part in parts) + ONE_REBALANCE_MS
     # The brokers from which another one took a group over in this span.
     left = {
         before.broker
-        for group in struck
+        for group in affected
         for before, after in pairwise(terms.get(group, ()))
         if before.broker != after.broker and after.started_at is not None and begin <= after.started_at <= end
     }.intersection(names)
@@ -431,7 +433,7 @@ def _narrowed(
     meanwhile = (part for part in doubtful if begin - SESSION_MS <= part.begin <= end)
     harmed = {part.group for part in (*parts, *meanwhile) if part.headline.impact.rebalances}
     behind = {name for name in names if any(name in _brokers_in(terms, group) for group in harmed)}
-    if len(left) == 1 and len(struck) > 1:
+    if len(left) == 1 and len(affected) > 1:
         return sorted(left), parts, False
     if len(behind) == 1 and len(harmed) > 1 and all(terms.get(group) for group in harmed):
         return sorted(behind), parts, False
@@ -446,9 +448,9 @@ def _nearest(part: Part, down: Iterable[str], outages: Mapping[str, Sequence[Bro
     return min(sorted(down), key=lambda name: min(abs(o.started_at - part.begin) for o in outages[name]))
 
 
-def led_by(blow: Blow, history: GroupOutline) -> tuple[str, ...]:
+def led_by(fault: SharedFault, history: GroupOutline) -> tuple[str, ...]:
     """The partitions of a group that a broker led as it went out; a clean shutdown hands them over first."""
-    first = {o.broker: o for o in reversed(blow.outages) if o.how != "shut-down"}
+    first = {o.broker: o for o in reversed(fault.outages) if o.how != "shut-down"}
     found = set[str]()
     for name, outage in first.items():
         before = {seen.partition: seen.broker for seen in history.leaders if seen.at <= outage.started_at}
@@ -456,14 +458,14 @@ def led_by(blow: Blow, history: GroupOutline) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def went_in_turn(blow: Blow) -> bool:
+def went_in_turn(fault: SharedFault) -> bool:
     """True for brokers that went one after another, each once: a rolling restart, as far as lines show."""
-    brokers = [outage.broker for outage in blow.outages]
-    if len(set(brokers)) < 2 or {culprit.name for culprit in blow.culprits} != set(brokers):
+    brokers = [outage.broker for outage in fault.outages]
+    if len(set(brokers)) < 2 or {culprit.name for culprit in fault.culprits} != set(brokers):
         return False
-    if all(outage.how == "shut-down" for outage in blow.outages):
+    if all(outage.how == "shut-down" for outage in fault.outages):
         return True
-    apart = all(a.ended_at is not None and a.ended_at <= b.started_at for a, b in pairwise(blow.outages))
+    apart = all(a.ended_at is not None and a.ended_at <= b.started_at for a, b in pairwise(fault.outages))
     return len(brokers) == len(set(brokers)) > 2 and apart
 
 
@@ -512,19 +514,19 @@ def _reached_others(outage: BrokerOutage, part: Part, reaching: Collection[tuple
 
 def _at_the_same_moment(
     parts: Sequence[Part],
-    struck: Mapping[int, Part],
+    affected: Mapping[int, Part],
     brokers: Collection[str],
     terms: Terms,
     moments_of: Moments,
 ) -> Iterator[Part]:
-    """What other groups' lines leave open, at the moments at which the same brokers struck.
+    """What other groups' lines leave open, at the moments at which the same brokers failed.
 
     What nothing explains comes from there, and so does what the members of a group that they coordinate are blamed for.
     """
     open_parts = [
         part
         for part in parts
-        if id(part) not in struck
+        if id(part) not in affected
         and (
             part.cause == "unexplained"
             or (
@@ -537,7 +539,7 @@ def _at_the_same_moment(
     ]
     if not open_parts:
         return
-    moments = TimeIndex((at for part in struck.values() for at in moments_of(part)), int)
+    moments = TimeIndex((at for part in affected.values() for at in moments_of(part)), int)
     yield from (
         part for part in open_parts if moments.any_between(part.begin - HEARTBEAT_MS, part.begin + HEARTBEAT_MS)
     )
@@ -553,28 +555,28 @@ def _brokers_cause(parts: Sequence[Part]) -> str:
 # Hosts
 
 
-def _of_hosts(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Blow]:
-    whereabouts = whereabouts_of(histories)
+def _of_hosts(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[SharedFault]:
+    host_index = index_hosts(histories)
     silent = [part for part in parts if part.cause in FALLEN_SILENT and part.headline.severity != "info"]
-    found = [_of_silence(whereabouts, [*run, *_again(whereabouts, run, silent)]) for run in _at_once(silent)]
-    taken = {id(part) for blow in found for part in blow.parts}
+    found = [_of_silence(host_index, [*run, *_again(host_index, run, silent)]) for run in _at_once(silent)]
+    taken = {id(part) for fault in found for part in fault.parts}
     by_host: dict[str, list[Part]] = defaultdict(list)
     for part in silent:
-        hosts = hosts_of_part(whereabouts, part)
+        hosts = hosts_of_part(host_index, part)
         if id(part) not in taken and len(hosts) == 1:
             by_host[hosts[0]].append(part)
     for host, on_host in sorted(by_host.items()):
         for run in of_several_groups(on_host, ONE_REBALANCE_MS):
-            struck = {part.group for part in run}
-            if 2 * len(struck) > len(whereabouts.members.get((run[0].headline.cluster, host), ())):
-                found.append(_of_silence(whereabouts, run))
+            affected = {part.group for part in run}
+            if 2 * len(affected) > len(host_index.members.get((run[0].headline.cluster, host), ())):
+                found.append(_of_silence(host_index, run))
     return found
 
 
 def _at_once(silent: Sequence[Part]) -> Iterator[list[Part]]:
     """Members of at least three groups that fell silent within a heartbeat of each other: a host, a rack, a switch.
 
-    Sessions of one blow end a heartbeat apart, since each runs from its member's last one. Two groups prove nothing
+    Sessions of one fault end a heartbeat apart, since each runs from its member's last one. Two groups prove nothing
     where no line shows that their members share a host.
     """
     for run in runs(silent, lambda part: part.begin, HEARTBEAT_MS):
@@ -582,13 +584,13 @@ def _at_once(silent: Sequence[Part]) -> Iterator[list[Part]]:
             yield run
 
 
-def _again(whereabouts: Whereabouts, run: Sequence[Part], silent: Iterable[Part]) -> Iterator[Part]:
+def _again(host_index: HostIndex, run: Sequence[Part], silent: Iterable[Part]) -> Iterator[Part]:
     """Later incidents of members on the same hosts before all are back: they are refused, or fall silent once more."""
     end, known = max(part.end for part in run) + HEARTBEAT_MS, {id(part) for part in run}
-    hosts = {host for part in run for host in hosts_of_part(whereabouts, part)}
+    hosts = {host for part in run for host in hosts_of_part(host_index, part)}
     for part in silent:
         unsure = part.headline.root_causes[0].confidence < LIKELY
-        of_part = hosts_of_part(whereabouts, part)
+        of_part = hosts_of_part(host_index, part)
         if (
             id(part) not in known
             and unsure
@@ -599,34 +601,34 @@ def _again(whereabouts: Whereabouts, run: Sequence[Part], silent: Iterable[Part]
             yield part
 
 
-def _of_silence(whereabouts: Whereabouts, run: Sequence[Part]) -> Blow:
-    hosts = list(dict.fromkeys(host for part in run for host in hosts_of_part(whereabouts, part)))
-    unplaced = [part for part in run if not hosts_of_part(whereabouts, part)]
+def _of_silence(host_index: HostIndex, run: Sequence[Part]) -> SharedFault:
+    hosts = list(dict.fromkeys(host for part in run for host in hosts_of_part(host_index, part)))
+    unplaced = [part for part in run if not hosts_of_part(host_index, part)]
     blamed = [(part, culprit) for part in run for culprit in part.headline.root_causes[0].culprits]
     if hosts and not unplaced:
         culprits = [
-            Culprit(kind="host", name=host, names=tuple(sorted(_names_on(whereabouts, blamed, host) - {host})))
+            Culprit(kind="host", name=host, names=tuple(sorted(_names_on(host_index, blamed, host) - {host})))
             for host in sorted(hosts)
         ]
     else:
         by_name = {culprit.name: culprit for _, culprit in blamed}
         culprits = [by_name[name] for name in sorted(by_name)]
-    return Blow(kind="host", cause=_likeliest(run), culprits=tuple(culprits), parts=_in_order(run))
+    return SharedFault(kind="host", cause=_likeliest(run), culprits=tuple(culprits), parts=_in_order(run))
 
 
-def _names_on(whereabouts: Whereabouts, blamed: Iterable[tuple[Part, Culprit]], host: str) -> set[str]:
+def _names_on(host_index: HostIndex, blamed: Iterable[tuple[Part, Culprit]], host: str) -> set[str]:
     return {
         name
         for part, culprit in blamed
-        if host in whereabouts.hosts_of(part.headline.cluster, part.group, [culprit.name])
+        if host in host_index.hosts_of(part.headline.cluster, part.group, [culprit.name])
         for name in (culprit.name, *culprit.names)
     }
 
 
-def hosts_of_part(whereabouts: Whereabouts, part: Part) -> list[str]:
+def hosts_of_part(host_index: HostIndex, part: Part) -> list[str]:
     """The hosts of the members that an incident blames."""
     names = part.culprits("client", "instance", "worker", "thread", "host")
-    return whereabouts.hosts_of(part.headline.cluster, part.group, names)
+    return host_index.hosts_of(part.headline.cluster, part.group, names)
 
 
 def _likeliest(parts: Iterable[Part]) -> str:
@@ -641,17 +643,17 @@ def _likeliest(parts: Iterable[Part]) -> str:
 # Deployments, topics, credentials
 
 
-def _of_deployments(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Blow]:
+def _of_deployments(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[SharedFault]:
     found = []
     restarted = [part for part in parts if part.cause in RESTARTED]
     # Whatever is left open of a group's leaves and joins meanwhile is the same deployment's.
     others = [p for p in parts if p.cause in LEAVES_AND_JOINS and p.headline.severity == "info"]
     for run in of_several_groups([*restarted, *_closed_and_started(histories, parts)], ONE_REBALANCE_MS):
         begin, end = min(part.begin for part in run), max(part.end for part in run)
-        struck = {part.group for part in run}
+        affected = {part.group for part in run}
         for part in others:
             sure = part.headline.root_causes[0].confidence
-            if begin <= part.begin <= end and sure < (LIKELY if part.group in struck else PROBABLE):
+            if begin <= part.begin <= end and sure < (LIKELY if part.group in affected else PROBABLE):
                 run.append(part)
         planned = all(part.cause == "static-member-restart" for part in run)
         culprits = tuple(
@@ -659,7 +661,7 @@ def _of_deployments(histories: Sequence[GroupOutline], parts: Sequence[Part]) ->
             for name, of_group in sorted(grouped(run, attrgetter("group")).items())
         )
         cause = "static-member-restart" if planned else "rolling-restart"
-        found.append(Blow(kind="deployment", cause=cause, culprits=culprits, parts=_in_order(run)))
+        found.append(SharedFault(kind="deployment", cause=cause, culprits=culprits, parts=_in_order(run)))
     return found
 
 
@@ -683,7 +685,7 @@ def _members_blamed(parts: Iterable[Part], group: str) -> tuple[str, ...]:
     return tuple(sorted({name for c in blamed for name in (c.name, *c.names)} - {group}))
 
 
-def _of_topics(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Blow]:
+def _of_topics(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[SharedFault]:
     by_topic: dict[str, list[Part]] = defaultdict(list)
     for part in parts:
         if part.cause == "topic-metadata-change":
@@ -699,14 +701,14 @@ def _of_topics(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Blow]:
         if len({part.group for part in rest}) > 1:
             taken |= {id(part) for part in rest}
             found.append(
-                Blow(
+                SharedFault(
                     kind="topic", cause="topic-metadata-change", culprits=topic_culprits(topics), parts=_in_order(rest)
                 )
             )
     return found
 
 
-def _of_credentials(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Blow]:
+def _of_credentials(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[SharedFault]:
     # A rival in each of three groups at the same time is the likeliest cause of all of them.
     cause = "authorization-failure"
     denied = [part for part in parts if cause in {blame.cause for blame in part.headline.root_causes}]
@@ -716,11 +718,11 @@ def _of_credentials(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Bl
             continue
         blamed = {c.name: c for part in run for c in part.headline.root_causes[0].culprits}
         culprits = tuple(blamed[name] for name in sorted(blamed))
-        found.append(Blow(kind="credential", cause=cause, culprits=culprits, parts=_in_order(run)))
+        found.append(SharedFault(kind="credential", cause=cause, culprits=culprits, parts=_in_order(run)))
     return found
 
 
-def _of_the_unexplained(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Blow]:
+def _of_the_unexplained(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[SharedFault]:
     """Unexplained incidents of three or more groups that began at the same time: they have one cause, known or not.
 
     It is their coordinator if they share it and groups of other coordinators went on.
@@ -730,15 +732,15 @@ def _of_the_unexplained(histories: Sequence[GroupOutline], parts: Sequence[Part]
     found = []
     # By start alone: one long incident would join others that have nothing in common.
     for run in runs(left_open, attrgetter("begin"), NEXT_HEARTBEAT_MS):
-        struck = {part.group for part in run}
-        if len(struck) < 3:
+        affected = {part.group for part in run}
+        if len(affected) < 3:
             continue
         near = ((term, part.begin) for part in run for term in terms.get(part.group, ()))
         brokers = {term.broker for term, at in near if term.overlaps(at, at)}
-        others = set().union(*(_brokers_in(terms, group) for group in terms.keys() - struck)) - brokers
+        others = set().union(*(_brokers_in(terms, group) for group in terms.keys() - affected)) - brokers
         known = brokers if len(brokers) == 1 and others else set()
         found.append(
-            Blow(
+            SharedFault(
                 kind="broker" if known else "unknown",
                 cause="coordinator-failover" if known else "unexplained",
                 culprits=tuple(map(broker_culprit, known)),
