@@ -181,12 +181,7 @@ class LossEstimator(Struct, frozen=True):
         # A coordinator that lost the group's state, or does not answer, refuses members that still fetch from other
         # brokers. A member that the coordinator had removed earlier was silent before.
         refused = why_silent(self.timeline, departure) == "fenced"
-        if departure.why != "expelled" or refused:
-            return refused and departure.why in ("vanished", "session-expired", "expelled")
-        joined = self.timeline.events_from(departure.participant, ev.JoinStarted).last(departure.at - 1)
-        since = joined.at if joined is not None and joined.at is not None else departure.at
-        without = (r for r in self.timeline.rebalances.between(since + 1, departure.at))
-        return missed_at >= departure.at and all(departure.participant in r.joined_at for r in without)
+        return refused and departure.why in ("vanished", "session-expired", "expelled")
 
     def _last_sign(self, owner: Owner, before: int) -> int | None:
         """The last time before `before` at which the owner's logs show it running."""
