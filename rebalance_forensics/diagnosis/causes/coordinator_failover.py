@@ -23,7 +23,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import
     whole_cluster_stopped,
     without_coordinator_ms,
 )
-from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS, outages
+from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import (
     DECISIVE,
@@ -31,17 +31,13 @@ from rebalance_forensics.diagnosis.sign import (
     WEAK,
     Present,
     Row,
-    Subject,
     clue,
-    shown,
-    speaks_against,
 )
 from rebalance_forensics.diagnosis.wording.culprits import broker
 from rebalance_forensics.diagnosis.wording.durations import lasting
-from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms, shown_session_ms
+from rebalance_forensics.timeline.timeouts import shown_session_ms
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 STOOD_STILL = clue(
@@ -83,7 +79,6 @@ _GAVE_UP: Mapping[str | None, str] = {
     "log directories": "; the broker shut down because all of its log directories had failed",
     "fatal fault": "; the broker shut down after a fatal error",
 }
-_MOST_LINES = 4
 _WITHOUT_A_MOVE: Mapping[Row, str] = {
     ANSWERED: "answered that it did not coordinate the group",
     REFUSED_A_STARTER: "answered that it did not coordinate the group",
@@ -95,17 +90,6 @@ _SHOWN_BY: Mapping[ShownBy, Row] = {
     "load": LOADED, "losses": LOST_BY_MOST, "another": FOUND_ANOTHER, "unload": UNLOADED, "succession": SUCCEEDED,
     "unreachable": UNREACHABLE, "answer": ANSWERED, "refusals": REFUSED_AGAIN, "between": BETWEEN,
 }  # fmt: skip
-
-
-@shown("writes to __consumer_offsets were rejected at that time, whichever broker coordinated the group")
-def offsets_outage_meanwhile(timeline: Timeline, subject: Subject) -> Sequence[Event]:
-    """The coordinator moved during an outage of the offsets topic, or with the broker that began it."""
-    # One outage is one incident: what stops the group is that nothing can be written, and not that another broker
-    # tries.
-    for outage in timeline.cached_as("offsets outages", lambda: list(outages(timeline))):
-        if outage.begin - ONE_REBALANCE_MS <= subject.begin <= outage.end + setting_ms(timeline, OFFSETS_WRITE):
-            return outage.refused[:_MOST_LINES]
-    return ()
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -135,7 +119,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 CAUSE = Cause(
     propose=propose,
-    signs=(speaks_against(offsets_outage_meanwhile, 2 * DECISIVE),),
     implies=(
         *("network-partition", "process-pause", "process-crash", "slow-processing", "rebalance-straggler"),
         *("scale-out", "startup", "unstable-leader", "enforced-rebalance", "member-left"),

@@ -84,7 +84,6 @@ CAUSE = Cause(
         speaks_against(heartbeats.other_threads_stayed, DECISIVE),
         speaks_against(heartbeats.lost_in_the_move, STRONG),
         speaks_for(returns.logs_continue_long_enough, 0, absent=WEAK),
-        speaks_against(returns.return_left_out, WEAK),
         speaks_against(returns.logs_end_at_once, WEAK),
     ),
     implies=("rebalance-straggler", "scale-out", "startup"),

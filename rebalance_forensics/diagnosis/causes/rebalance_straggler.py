@@ -55,9 +55,6 @@ REMOVED = clue(
     STRONG,
     "the coordinator removed it because it did not take part in the rebalance before the timeout",
 )
-REMOVED_AGAIN = clue(
-    "removed-at-every-rebalance-timeout", STRONG, "rebalance after rebalance it was removed at the rebalance timeout"
-)
 HEARD = clue("heard-and-did-not-join", STRONG, "it was told of the rebalance again and again and did not join")
 WAITED_ALONE = clue("only-newcomer-heard", -WEAK, "only a newcomer's log shows how long it waited to be let in")
 _THREAD_DUMPS = "Take thread dumps of {} during a rebalance: what keeps it from calling poll()?"
@@ -270,11 +267,10 @@ def about_rebalance_timeouts(timeline: Timeline, missed: Sequence[RebalanceTimeo
     needed = [
         back.at - t.rebalance.started_at for t in missed if t.rebalance is not None for back in t.returns(timeline)
     ]
-    shown = Present(tuple(lines[:4]))
     return Hypothesis(
         because=[*lines[:2], *opened[:2], *lines[2:], *(e for back in returns for e in back.events[:1]), *opened[2:]],
         culprits=culprits,
-        clues={REMOVED: shown, REMOVED_AGAIN: shown} if len(lines) > 1 else {REMOVED: shown},
+        clues={REMOVED: Present(tuple(lines[:4]))},
         participants=participants,
         severity="warning",
         onset=min([*(r.started_at for r in rebalances), time_of(lines[0])]),

@@ -85,7 +85,6 @@ CAUSE = Cause(
     evidence_types=(Request, ev.TopicChanged, ev.GroupEpochBumped, *subscriptions.GIVING, *REFUSING, *WAITING),
     signs=(
         speaks_for(rejoins.topic_changed_before, 0, absent=STRONG),
-        speaks_against(rejoins.follower_rejoined, WEAK),
         speaks_against(rejoins.subscription_logged, STRONG + WEAK),
     ),
     implies=("slow-processing", "rebalance-straggler"),

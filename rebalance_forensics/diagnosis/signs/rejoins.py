@@ -76,17 +76,6 @@ def took_the_lead(timeline: Timeline, subject: Subject) -> Sequence[Event]:
     return ()
 
 
-@shown("a follower rejoined; only the leader looks for changed topics")
-def follower_rejoined(timeline: Timeline, subject: Subject) -> Sequence[Event]:
-    """Another member is known to have led the group when this one rejoined."""
-    for request in _asked(timeline, subject):
-        before, _ = _leaders_at(timeline, request)
-        known = request.why != "leader-rejoined" and before is not None and request.participant is not None
-        if known and before is not request.participant:
-            return request.events
-    return ()
-
-
 def _leaders_at(timeline: Timeline, request: Request) -> tuple[Participant | None, Participant | None]:
     """The leaders before and after the rebalance that it asked for, as far as they are known."""
     rebalance = timeline.rebalances.first(request.at - ROUND_TRIP_MS)

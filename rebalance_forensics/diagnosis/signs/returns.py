@@ -100,13 +100,6 @@ def logs_continue_long_enough(timeline: Timeline, subject: Subject) -> Answer:
     return Absent() if any(_is_away(a) and a.at > since for a in subject.absences) else Present()
 
 
-@of_any("this is an excerpt; its return may have been left out")
-def return_left_out(timeline: Timeline, absence: Absence) -> bool:
-    """Later lines concern other members only and leave a return open."""
-    since = timeline.coverage.end - timeouts.session_timeout_ms(timeline)
-    return timeline.coverage.is_excerpt and _is_away(absence) and absence.at <= since
-
-
 @of_any("the logs end with its eviction")
 def logs_end_at_once(timeline: Timeline, absence: Absence) -> bool:
     """Nothing that happened afterwards could have been seen."""

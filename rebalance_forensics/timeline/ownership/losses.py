@@ -59,7 +59,7 @@ class LossEstimator(Struct, frozen=True):
 
     def departed(self, departure: Departure, owner: Owner, missed_at: int) -> Loss:
         """The loss behind a departure that the group noticed at `missed_at`."""
-        if self._turned_away(departure, missed_at):
+        if self._turned_away(departure):
             return Loss(at=missed_at, why="fenced", certain=False, missed_at=missed_at)
         if departure.why == "vanished" and self.timeline.starts.of(owner[0]).any_between(missed_at, missed_at):
             return self.restarted(owner, missed_at)
@@ -84,12 +84,12 @@ class LossEstimator(Struct, frozen=True):
         why = _WHY.get(departure.why, left)
         return Loss(at=missed_at, why=why, certain=certain, missed_at=missed_at)
 
-    def keeps_fetching(self, departure: Departure, at: int) -> bool:
+    def keeps_fetching(self, departure: Departure) -> bool:
         """True for a running member that the coordinator removed and whose own log shows when it learned of it.
 
         It fetched until then: only the coordinator refuses it, and fetches go to the leaders of partitions.
         """
-        if departure.why != "removed-by-admin" and not self._turned_away(departure, at):
+        if departure.why != "removed-by-admin" and not self._turned_away(departure):
             return False
         until = departure.returned.at if departure.returned is not None else self.timeline.last
         return self.timeline.events_from(departure.participant, *_GIVEN_UP).any_between(departure.at, until)
@@ -176,7 +176,7 @@ class LossEstimator(Struct, frozen=True):
         at = earliest + heartbeat_interval_ms(self.timeline, owner) // 2
         return Loss(at=at, why="stuck", certain=False, earliest=earliest, missed_at=missed_at)
 
-    def _turned_away(self, departure: Departure, missed_at: int) -> bool:
+    def _turned_away(self, departure: Departure) -> bool:
         """True for a running member that the coordinator refused, by the verdict: it read until it learned of it."""
         # A coordinator that lost the group's state, or does not answer, refuses members that still fetch from other
         # brokers. A member that the coordinator had removed earlier was silent before.

@@ -88,7 +88,7 @@ class OwnershipReplay:
         for owner in self.ledger.owners(departure.participant):
             # The group had removed the owner by the time at which others have its partitions.
             missed_at = min([at, *self.ledger.taken.get(owner, {}).values()])
-            if client in (None, owner[1]) and not self.estimator.keeps_fetching(departure, missed_at):
+            if client in (None, owner[1]) and not self.estimator.keeps_fetching(departure):
                 self._lost(owner, self.estimator.departed(departure, owner, missed_at))
 
     def _lost(self, owner: Owner, loss: Loss) -> None:
