@@ -16,7 +16,6 @@ from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, lines_after, losses
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.clients import logs_leadership
 from rebalance_forensics.timeline.event_index import time_of
@@ -146,10 +145,6 @@ Reached = tuple[list[int], list[Generation]]
 
 def _by_their_times(timeline: Timeline) -> Reached:
     return _in_order(timeline, timeline.generations)
-
-
-def _lists_by_their_times(timeline: Timeline) -> Reached:
-    return _in_order(timeline, [g for g in timeline.generations if g.members])
 
 
 def _in_order(timeline: Timeline, generations: Sequence[Generation]) -> Reached:
@@ -382,28 +377,14 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
     reached = _last_generation(timeline, last)
     if reached is not None and _leader_has_no_log(timeline, reached):
         return False
-    listed = _listed_at_the_end(timeline, last)
     # The member that came last is the likeliest still to be in, and one is enough: a group that lives for months has
     # thousands of members that left long ago.
     latest = (arrival.participant for arrival in timeline.arrivals.backwards(last))
-    for participant in chain(latest, timeline.membership.members):
-        if participant in departed:
-            continue
-        came = timeline.arrivals.of(participant).last(last)
-        went = timeline.departures.of(participant).last(last + windows.ROUND_TRIP_MS)
-        if went is None and (
-            _stopped_for_good(timeline, participant, last) or _joined_later_life(timeline, participant, until)
-        ):
-            continue
-        if went is None and (
-            came
-            or not participant.member_ids.isdisjoint(listed)
-            or timeline.events_from(participant, Event).first(last + windows.HEARTBEAT_MS + 1)
-        ):
-            return False
-        if went is not None and came is not None and came.at > went.at:
-            return False
-    return bool(departed)
+    others = (member for member in chain(latest, timeline.membership.members) if member not in departed)
+    after = last + windows.ROUND_TRIP_MS
+    return bool(departed) and not any(
+        timeline.membership.is_in(other, after) and not _stopped_for_good(timeline, other, last) for other in others
+    )
 
 
 def _another_rejoins(timeline: Timeline, departed: Collection[Participant], last: int) -> bool:
@@ -411,22 +392,6 @@ def _another_rejoins(timeline: Timeline, departed: Collection[Participant], last
     joining = timeline.of(ev.JoinStarted).between(last - windows.ROUND_TRIP_MS, last + windows.NEXT_HEARTBEAT_MS)
     speakers = {timeline.participants.of_speaker(e) for e in joining} - {None, *departed}
     return any(p is not None and timeline.departures.of(p).first(last) is None for p in speakers)
-
-
-def _listed_at_the_end(timeline: Timeline, last: int) -> frozenset[str]:
-    """The last list of members before the end; empty where a coordinator logs an empty group."""
-    listed = _last_reached(timeline.cached(_lists_by_their_times), last)
-    if listed is None or is_empty_after(timeline, last):
-        return frozenset()
-    return frozenset(m.member_id for m in listed.members if m.member_id)
-
-
-def _joined_later_life(timeline: Timeline, participant: Participant, since: int | None) -> bool:
-    """True if it belongs to the group's next life: no line of its process is older than the next arrival."""
-    first = timeline.arrivals.of(participant).first(0)
-    if since is None or first is None or first.at < since:
-        return False
-    return timeline.events_from(participant, Event).last(since - windows.PROCESS_START_MS) is None
 
 
 def _stopped_for_good(timeline: Timeline, participant: Participant, last: int) -> bool:
