@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,34 @@ def event(reason: str, message: str) -> str:
     )
 
 
+def status(pod: str) -> str:
+    """As `kubectl get pods -o json` prints one whose container was restarted."""
+    ended = {
+        "containerID": f"containerd://{ID}",
+        "exitCode": 137,
+        "reason": "OOMKilled",
+        "startedAt": "2026-11-26T19:52:40Z",
+        "finishedAt": "2026-11-26T19:53:54Z",
+    }
+    container = {
+        "name": "app",
+        "image": "payments:1",
+        "ready": True,
+        "restartCount": 1,
+        "state": {"running": {"startedAt": "2026-11-26T19:54:30Z"}},
+        "lastState": {"terminated": ended},
+    }
+    return json.dumps(
+        {
+            "kind": "Pod",
+            "apiVersion": "v1",
+            "metadata": {"name": pod, "namespace": "shop"},
+            "spec": {"nodeName": "worker-1"},
+            "status": {"phase": "Running", "containerStatuses": [container]},
+        }
+    )
+
+
 def the_cause(folder: Path, place: str, *lines: str) -> RootCause:
     """Of the member that was killed, its log in another place and these lines beside it."""
     with tarfile.open(KILLED) as archive:
@@ -90,9 +119,10 @@ OOM_EVENTS = {
             event("Evicted", "The node was low on resource: memory. Threshold quantity: 100Mi, available: 52Mi."),
             ["evicted", "node-short"],
         ),
+        (OF_A_KUBELET, status(POD), ["oom-kill"]),
         (OF_DOCKER, docker("die"), ["exited"]),
     ],
-    ids=["ctr exit", "containerd 1.6", "preempted", "evicted", "docker die"],
+    ids=["ctr exit", "containerd 1.6", "preempted", "evicted", "a pod's status", "docker die"],
 )
 def test_a_runtime_that_knows_its_container_by_an_id_is_behind_the_end_of_the_member(
     tmp_path: Path, place: str, line: str, behind: list[str]
@@ -121,8 +151,16 @@ def test_a_kill_of_some_process_in_a_container_is_at_most_a_suggestion_of_why_th
         containerd(TASK_EXIT.format(PROBE)),
         docker("die").replace(ID, PROBE),
         event("Evicted", "The node was low on resource: memory. ").replace(POD, "payments-7d9f8b6c5d-q8w2z"),
+        status("payments-7d9f8b6c5d-q8w2z").replace(ID, PROBE),
     ],
-    ids=["another container", "a probe", "a probe, containerd 1.6", "another of Docker", "another pod"],
+    ids=[
+        "another container",
+        "a probe",
+        "a probe, containerd 1.6",
+        "another of Docker",
+        "another pod",
+        "another's status",
+    ],
 )
 def test_what_ended_beside_its_container_is_beside_the_point(tmp_path: Path, line: str) -> None:
     cause = the_cause(tmp_path, OF_A_KUBELET, line)
@@ -130,6 +168,104 @@ def test_what_ended_beside_its_container_is_beside_the_point(tmp_path: Path, lin
 
 
 DAY = "2026-11-21T"
+OLD_SET, NEW_SET = "ledger-7d9f8b6c5d", "ledger-6c8d7b5f4c"
+OLD_PODS = [f"{OLD_SET}-{end}" for end in ("x2x7k", "q8w2z", "b4xk9")]
+NEW_PODS = [f"{NEW_SET}-{end}" for end in ("c5zl2", "m7kjn", "v9dfs")]
+RESTARTED_AT = ("02:00:33", "02:00:48", "02:01:03")
+Event = dict[str, object]
+
+
+def as_core(kind: str, name: str, reason: str, message: str, at: str) -> Event:
+    """An event of the core API (v1)."""
+    return {
+        "kind": "Event",
+        "apiVersion": "v1",
+        "metadata": {"name": f"{name}.17f2b1c4e5d6a7b8", "namespace": "shop"},
+        "involvedObject": {"kind": kind, "namespace": "shop", "name": name, "apiVersion": "apps/v1"},
+        "reason": reason,
+        "message": message,
+        "source": {"component": "deployment-controller"},
+        "firstTimestamp": at,
+        "lastTimestamp": at,
+        "count": 1,
+        "type": "Normal",
+        "eventTime": None,
+    }
+
+
+def as_events_v1(kind: str, name: str, reason: str, message: str, at: str) -> Event:
+    """The same of the group events.k8s.io, which calls its fields otherwise."""
+    return {
+        "kind": "Event",
+        "apiVersion": "events.k8s.io/v1",
+        "metadata": {"name": f"{name}.17f2b1c4e5d6a7b8", "namespace": "shop"},
+        "eventTime": at.replace("Z", ".123456Z"),
+        "reportingController": "deployment-controller",
+        "reportingInstance": "deployment-controller-1",
+        "action": "Scaling",
+        "reason": reason,
+        "regarding": {"kind": kind, "namespace": "shop", "name": name, "apiVersion": "apps/v1"},
+        "note": message,
+        "type": "Normal",
+    }
+
+
+def rolled_out(make: Callable[..., Event], deployment: str = "ledger") -> list[Event]:
+    """A Deployment that takes one pod away before it makes the next (maxUnavailable 1, maxSurge 0)."""
+
+    def called(name: str) -> str:
+        return name.replace("ledger", deployment)
+
+    found = []
+    for step, (at, old, new) in enumerate(zip(RESTARTED_AT, OLD_PODS, NEW_PODS, strict=True)):
+        left, came = 2 - step, step + 1
+        for kind, name, reason, message in (
+            (
+                "Deployment",
+                "ledger",
+                "ScalingReplicaSet",
+                f"Scaled down replica set {OLD_SET} from {left + 1} to {left}",
+            ),
+            ("ReplicaSet", OLD_SET, "SuccessfulDelete", f"Deleted pod: {old}"),
+            ("Pod", old, "Killing", "Stopping container ledger"),
+            ("Deployment", "ledger", "ScalingReplicaSet", f"Scaled up replica set {NEW_SET} from {step} to {came}"),
+            ("ReplicaSet", NEW_SET, "SuccessfulCreate", f"Created pod: {new}"),
+        ):
+            found.append(make(kind, called(name), reason, called(message), f"{DAY}{at}Z"))
+    return found
+
+
+def rollout_with(folder: Path, *events: Event) -> RootCause:
+    """The recorded restart of three members, each log in the directory of the pod that wrote it."""
+    logs = shutil.copytree(SAMPLES / "rolling-restart", folder / "logs")
+    for node, (old, new) in enumerate(zip(OLD_PODS, NEW_PODS, strict=True), 1):
+        text = (logs / f"node-{node}" / "app.log").read_text()
+        lines = text.splitlines(keepends=True)
+        restart = max(at for at, line in enumerate(lines) if "ConsumerConfig values" in line)
+        for pod, part in ((old, lines[:restart]), (new, lines[restart:])):
+            (logs / pod).mkdir()
+            (logs / pod / "app.log").write_text("".join(part))
+        shutil.rmtree(logs / f"node-{node}")
+    if events:
+        (logs / "events.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": events}, indent=4))
+    incidents = analyze([str(logs)], AnalyzeOptions(engine="local")).incidents
+    (cause,) = (c for i in incidents for c in i.root_causes[:1] if c.cause not in ("startup", "shutdown"))
+    return cause
+
+
+@pytest.mark.parametrize("make", [as_core, as_events_v1])
+def test_a_rollout_of_its_deployment_is_behind_the_restart_of_all_members(
+    tmp_path: Path, make: Callable[..., Event]
+) -> None:
+    cause = rollout_with(tmp_path, *rolled_out(make))
+    assert (cause.cause, [link.what for link in cause.behind]) == ("rolling-restart", ["stopped", "rollout"])
+    assert cause.behind[1].why == f"Deployment ledger was rolled out: replica set {NEW_SET} replaced {OLD_SET}."
+
+
+def test_a_rollout_of_another_deployment_is_beside_the_point(tmp_path: Path) -> None:
+    cause = rollout_with(tmp_path / "other", *rolled_out(as_core, "billing"))
+    assert cause == rollout_with(tmp_path / "none")
+    assert (cause.cause, cause.behind) == ("rolling-restart", ())
 
 
 def resized(to: int, time: str, why: str = "cpu resource utilization (percentage of request) above target") -> str:
