@@ -38,7 +38,7 @@ def collection(text: str) -> Fields:
     """
     # Without a cause (JDK 7 and before) the heap stands where the cause does now.
     if text.startswith(" concurrent"):
-        raise ValueError(text)
+        text = text.partition("]")[2]  # the end of a phase may stand in the middle of a collection
     # The last duration is that of the whole: phases and generations stand before it. G1's own lines are in ms.
     took = _TOOK.findall(_BESIDE_THE_APPLICATION.sub("", text))
     stopped_ms = round(float(took[-1].replace(",", ".")) * 1000) if took else 0

@@ -56,6 +56,53 @@ def test_a_gc_log_with_the_uptime_alone_has_no_time(tmp_path: Path) -> None:
     assert [(r.at, r.uptime_ms) for r in records] == [(None, 28_345)] * 4
 
 
+OF_JDK_7 = (
+    "2026-11-20T10:15:3{}.123+0000: {}.364: [GC [PSYoungGen: 90240K->15018K(105280K)] 90240K->31468K(225664K), {}] "
+    "[Times: user=0.04 sys=0.02, real=0.04 secs]"
+)
+STOPPED = "Total time for which application threads were stopped: {} seconds"
+
+
+@pytest.mark.parametrize(
+    ("lines", "stops"),
+    [
+        ([OF_JDK_7.format(0, 4, "0.0338 secs"), STOPPED.format("14.2110120")], [(TENTH, 14_211)]),
+        ([LINE.format("Polled"), STOPPED.format("14.2110120"), LINE.format("Polled")], [(TENTH, 14_211)]),
+        ([OF_JDK_7.format(0, 4, "10.0123456 secs"), OF_JDK_7.format(1, 5, "0.0123456 secs")], [(TENTH, 10_012)]),
+        (
+            [
+                (
+                    "2026-11-20T10:15:30.123+0000: 4.364: [GC pause (G1 Evacuation Pause) (young)4.365: "
+                    "[GC concurrent-root-region-scan-start]"
+                ),
+                (
+                    "2026-11-20T10:15:30.123+0000: 4.364: [GC concurrent-root-region-scan-end, 0.0189841 secs] "
+                    "(to-space exhausted), 2.3314995 secs][Eden: 0.0B(151.0M)->0.0B(153.0M) Survivors: 2048.0K->0.0B "
+                    "Heap: 3038.7M(3072.0M)->3038.7M(3072.0M)] [Times: user=0.20 sys=0.00, real=2.33 secs]"
+                ),
+            ],
+            [(TENTH, 2_331)],
+        ),
+        (
+            [
+                "[2026-11-20T10:15:16.929+0000][72053295ms] Entering safepoint region: GC_HeapInspection",
+                "[2026-11-20T10:15:30.123+0000][72066571ms] Leaving safepoint region",
+                f"[2026-11-20T10:15:30.123+0000][72066571ms] {STOPPED.format('13.2756956')}",
+            ],
+            [(TENTH, 13_276)],
+        ),
+    ],
+    ids=["without a stamp", "in an application's log", "ten seconds", "a phase in the middle", "no level and no tags"],
+)
+def test_stops_of_older_jvms_are_read_in_every_form(
+    lines: list[str], stops: list[tuple[int, int]], tmp_path: Path
+) -> None:
+    catalog = Catalog.load()
+    matches = [(r, catalog.match(r.message)) for r in _read(tmp_path, lines, catalog.prefilter().hits)]
+    found = [(r.at, m.fields["stopped_ms"]) for r, m in matches if m is not None and m.event == "ThreadsStopped"]
+    assert found == stops
+
+
 HS_ERR = """#
 # A fatal error has been detected by the Java Runtime Environment:
 #
