@@ -108,7 +108,8 @@ def _lines_beside(kill: ProcessKilled, kills: Iterable[ProcessKilled]) -> Iterat
 
 def ended_on_request(kill: ProcessKilled) -> bool:
     """True for a unit that ended by SIGTERM, or with the status of a JVM that did."""
-    return kill.signal is not None and kill.signal.partition("/")[0] in ("0", "15", "130", "143", "SIGTERM", "SIGINT")
+    status = (kill.signal or "").partition("/")[0].removeprefix("SIG")
+    return status in ("0", "15", "130", "143", "TERM", "INT")
 
 
 def behind_pause(stops: Sequence[ThreadsStopped]) -> tuple[Link, ...]:

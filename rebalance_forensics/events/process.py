@@ -195,7 +195,7 @@ class ProcessKilled(Event, frozen=True, kw_only=True):
     """
 
     why: Literal["oom-kill", "killed", "crashed", "exited"]
-    by: Literal["kernel", "systemd", "supervisord", "pm2"]
+    by: Literal["kernel", "systemd", "supervisord", "pm2", "upstart"]
     pid: int | None = None
     command: str | None = None
     unit: str | None = None

@@ -633,6 +633,9 @@ SUPERVISED = "2026-11-21 01:58:56,142 INFO exited: {} ({}; not expected)"
         (SUPERVISED.format("etl-prod-2", "terminated by SIGKILL"), []),
         (SUPERVISED.format("nginx", "terminated by SIGKILL"), []),
         (SUPERVISED.format("etl-prod", "terminated by SIGTERM"), []),
+        ("Nov 21 01:58:56 node-1 init: etl-prod main process (4242) killed by KILL signal", ["killed"]),
+        ("Nov 21 01:58:56 node-1 init: etl-prod main process (4242) killed by TERM signal", []),
+        ("Nov 21 01:58:56 node-1 init: mysql main process (4242) killed by KILL signal", []),
         ("2026-11-21T01:58:56: PM2 log: App [etl-prod:0] exited with code [0] via signal [SIGKILL]", ["killed"]),
         ("Nov 21 01:58:56 node-1 systemd-oomd[600]: Killed /system.slice/etl-prod.service due to memory", ["oom-kill"]),
         (
