@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin
 READY := $(VENV)/.ready
+# One more than cores: two of them wait for Spark and for Chromium, which are processes of their own.
+WORKERS = $(shell $(RUN)/python -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
 .DEFAULT_GOAL := help
 .PHONY: help demo check test test-long test-patterns lint fmt docs bench pictures clean
@@ -28,7 +30,7 @@ check: $(READY) lint ## the inner loop: lint, types and, for half a minute, the 
 	$(RUN)/python -m tests.touched
 
 test: $(READY) lint ## format, lint, types, import contracts and every test but the long ones
-	$(RUN)/python -m pytest -m 'not long' --numprocesses auto --maxprocesses 4 --dist loadgroup
+	$(RUN)/python -m pytest -m 'not long' --numprocesses $(WORKERS) --dist loadgroup
 
 test-long: $(READY) ## the tests that take minutes
 	REBALANCE_FORENSICS_BUILD_SERVERS=1 $(RUN)/python -m pytest -m long
