@@ -107,7 +107,7 @@ def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = Fa
 
 
 def _with_engine(paths: Sequence[str], options: AnalyzeOptions) -> AnalyzeOptions:
-    # The options with an engine; where the user named none, one line says which it is, and why.
+    # The options with an engine; where the user named none and Spark takes a while to start, one line says why it does.
     from rebalance_forensics.pipeline.engine_choice import engine_for  # noqa: PLC0415
     from rebalance_forensics.pipeline.read_plan import refuse_missing  # noqa: PLC0415
 
@@ -118,8 +118,8 @@ def _with_engine(paths: Sequence[str], options: AnalyzeOptions) -> AnalyzeOption
         return replace(options, engine="spark")
     refuse_missing(paths)
     choice = engine_for(paths)
-    so = "on Spark (--engine local: without)" if choice.engine == "spark" else "without Spark (--engine spark: with it)"
-    warn(f"{choice.why}, so {so}.")
+    if choice.engine == "spark":
+        warn(f"{choice.why}, so on Spark (--engine local: without).")
     return replace(options, engine=choice.engine)
 
 

@@ -130,7 +130,7 @@ def _ending_of(error: Exception, arguments: Sequence[str]) -> int:
         return _interrupted()
     if isinstance(error, InputError | OSError):
         return _refused(error)
-    return _wrong_usage(error) if hasattr(error, "format_message") else _broken_off(error, arguments)
+    return _wrong_usage(error, arguments) if hasattr(error, "format_message") else _broken_off(error, arguments)
 
 
 def _refused(error: Exception) -> int:
@@ -161,7 +161,7 @@ def _broken_off(error: Exception, arguments: Sequence[str]) -> int:
     return DEFECT
 
 
-def _wrong_usage(error: Exception) -> int:
+def _wrong_usage(error: Exception, arguments: Sequence[str]) -> int:
     # Typer's own refusals, in one sentence; typer brings its own copy of click, so they are known by their shape.
     if type(error).__name__ == "NoArgsIsHelpError":
         say(f"{error}\n")
@@ -171,7 +171,10 @@ def _wrong_usage(error: Exception) -> int:
     command = context.command_path if context else NAME
     sentence = message_of().rstrip(".").replace("Value error, ", "")
     if context and getattr(getattr(error, "param", None), "param_type_name", "") == "argument":
-        # Of PATH... NAME the parser misses PATH where the name was left out.
+        # Of PATH... NAME the parser misses PATH where the name was left out, and takes the only path for the name.
+        given = [argument for argument in arguments[1:] if not argument.startswith("-")]
+        if len(given) == 1 and Path(given[0]).exists():
+            sentence = sentence.replace("'PATH'", "'NAME'")
         taken = [piece.strip("{}") for piece in context.command.collect_usage_pieces(context)[1:]]
         sentence = f"{sentence}: {context.command.name} takes {' '.join(taken).replace('}', '')}"
     warn(f"{sentence}{' See' if sentence.endswith('?') else '; see'} {command} --help.")

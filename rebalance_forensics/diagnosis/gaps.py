@@ -7,6 +7,7 @@ from itertools import chain
 
 from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.cluster.shared_faults import LOOPBACK
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED
 from rebalance_forensics.diagnosis.episodes.members.departures import FIRST_EPOCH
 from rebalance_forensics.diagnosis.model import Gap, GapKind, Incident
 from rebalance_forensics.diagnosis.wording.durations import counted, lasting, seconds, some
@@ -64,8 +65,8 @@ def _shortly(ms: int | None) -> str:
 def _coordinator(timeline: Timeline) -> str:
     """The log to fetch, with the brokers that clients or other brokers call the coordinator."""
     names = list(dict.fromkeys(term.broker for term in timeline.coordinators))
-    brokers = " or ".join(names[:MOST_NAMES]) if names else "the broker that held the group"
-    return f"server.log of the group's coordinator ({brokers})"
+    brokers = f" ({' or '.join(names[:MOST_NAMES])})" if names else ""
+    return f"server.log of the group's coordinator{brokers}"
 
 
 def broken_off(timeline: Timeline, broken: Mapping[str, str]) -> list[Gap]:
@@ -86,14 +87,14 @@ def _too_little(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[G
     if incidents or any(episodes) or timeline.last - timeline.first >= QUIET_MS:
         return
     lines = sum(event.group is not None for event in timeline.own)
-    tell = "1 line tells of it" if lines == 1 else f"{lines} lines tell of it"
+    tell = "1 line mentions it" if lines == 1 else f"{lines} lines mention it"
     heard = lasting(elapsed(timeline.first, timeline.last) or None, " within {}")
-    missing = _coordinator(timeline) if not timeline.has_coordinator_log else "the logs of its clients"
+    missing = "The logs of its clients" if timeline.has_coordinator_log else f"The {_coordinator(timeline)}"
     yield _throughout(
         timeline,
         f"Too little to judge {in_words(timeline.group)}: {tell}{heard}, and none of them shows a rebalance or a "
         "member joining or leaving.",
-        f"Whether the group is healthy is unknown. {missing[0].upper()}{missing[1:]} at INFO, from before that time "
+        f"Whether the group is healthy is unknown. {missing} at INFO, from before that time "
         "until after it, would show its members and generations.",
         kind="too-little",
     )
@@ -143,16 +144,16 @@ def _missing_logs(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator
         yield _throughout(
             timeline,
             f"No log of {_names(without, incidents) if without else 'any client'} ({group}).",
-            "Only its own log shows why a member left, was rejected or rejoined, and whether a silent one crashed, was "
+            "Nothing but a member's own log shows why it left, was rejected or rejoined, and whether it crashed, was "
             "paused or was cut off (org.apache.kafka.clients.consumer at INFO). Most non-Java clients log none of "
             "this by default.",
         )
     mute = [a for a in everybody if (logs := timeline.coverage.of(a)) and not any(g.detailed for g in logs)]
     if mute:
-        tell = "log" if len(mute) == 1 else "logs", "tells" if len(mute) == 1 else "tell"
+        name, mention = ("log", "mentions") if len(mute) == 1 else ("logs", "mention")
         yield _throughout(
             timeline,
-            f"The {tell[0]} of {_names(mute, incidents)} ({group}) {tell[1]} of the group in warnings and errors only.",
+            f"The {name} of {_names(mute, incidents)} ({group}) {mention} the group in warnings and errors only.",
             "At INFO they would show when the consumer joined, why it left and whether it was still running.",
         )
 
@@ -211,7 +212,8 @@ def _open_end(
     # A member that is still away matters more than one that came back shortly before the end.
     away = [d for d in lately if not _is_back(timeline, d)]
     last, whose = (away or lately)[-1], list(dict.fromkeys(d.participant for d in away or lately))
-    why = f"{_shortly(timeline.measured(end - last.at))}after {last.participant.name} left"
+    lost = "was lost" if last.why in UNANNOUNCED else "left"
+    why = f"{_shortly(timeline.measured(end - last.at))}after {last.participant.name} {lost}"
     if going_on:
         return why, "how the incident ended", everybody
     if not away:
@@ -241,10 +243,11 @@ def _names(participants: Sequence[Participant], incidents: Sequence[Incident]) -
 def _named(participant: Participant) -> str:
     """A participant in the words needed to fetch its log: client id, host, and the file at hand."""
     host = min((participant.hosts or participant.endpoints) - LOOPBACK, default=None)
-    unnamed = participant.client_ids and participant.name not in participant.client_ids
+    at_hand = min(participant.files) if participant.has_log and participant.files else ""
+    unnamed = participant.client_ids and participant.name not in participant.client_ids and not at_hand
     names = [participant.name, *([min(participant.client_ids)] if unnamed else [])]
     where = f" on {host}" if host and host not in names else ""
-    file = f" ({min(participant.files)})" if participant.has_log and participant.files else ""
+    file = f" ({at_hand})" if at_hand not in ("", participant.name) else ""
     return f"{' / '.join(names)}{where}{file}"
 
 
@@ -343,7 +346,7 @@ def _untied_lines_of_hosts(timeline: Timeline, incidents: Sequence[Incident]) ->
             many = counted(len(lines), what)
             yield _timeless(
                 f"{many[0].upper()}{many[1:]} in {files} {have} no time.",
-                f"Nothing was concluded from it. {consequence}",
+                f"Nothing was concluded from {'it' if len(lines) == 1 else 'them'}. {consequence}",
             )
     for died in timeline.of(ProcessDied):
         present = timeline.participants.at_place(died)

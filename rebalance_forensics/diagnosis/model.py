@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta, Struct
 
 from rebalance_forensics.defects import ASK
+from rebalance_forensics.diagnosis.wording.durations import listed
 from rebalance_forensics.records import Amount, Time, elapsed
 from rebalance_forensics.timeline.model import Behind, Evidence, Probability
 
@@ -97,7 +98,7 @@ class RootCause(Blame, frozen=True, kw_only=True, gc=False):
         sentences = [
             self.narrative,
             f"It happened {self.occurrences:,} times." if self.occurrences > len(others) + 1 else "",
-            f"{', '.join(others)} {'was' if len(others) == 1 else 'were'} affected as well." if others else "",
+            f"{listed(others)} {'was' if len(others) == 1 else 'were'} affected as well." if others else "",
         ]
         if any(sentences[1:]) and not self.narrative.endswith((".", "!", "?")):
             sentences[0] += "."

@@ -112,8 +112,11 @@ def host_place(timeline: Timeline, absence: Absence, words: str, logs: tuple[Cov
 @lru_cache(maxsize=1 << 11)
 def _log_of(participant: Participant) -> str:
     """The member's log in words; cached because sign after sign asks for it."""
-    there = f" at INFO, in {min(participant.files)}" if participant.has_log and participant.files else ""
-    return f"the log of {participant.kind} {participant.name}{there}"
+    at_hand = min(participant.files) if participant.has_log and participant.files else ""
+    # A client that gives no name goes by its file.
+    if at_hand == participant.name:
+        return f"{at_hand} at INFO"
+    return f"the log of {participant.kind} {participant.name}{f' at INFO, in {at_hand}' if at_hand else ''}"
 
 
 def coordinator_log(begin: int, end: int) -> Need:

@@ -19,7 +19,8 @@ from rebalance_forensics.report.plain_text import printable
 from rebalance_forensics.report.wording import count
 
 _NEW, _GROWN, _CHANGED = "not in the tables yet", "has grown: read from where it was settled", "has changed: read again"
-_OTHERWISE = "read again: its neighbours, --tz or --patterns tell another way to read it"
+_RENAMED = "was renamed: read again under its new name"
+_OTHERWISE = "read again: its neighbours, --tz or --patterns change how it is read"
 _LOST, _SAME = "read again: events of it were deleted from the tables", "as it was: not read"
 
 
@@ -90,6 +91,8 @@ def _reasons(files: FilesToRead) -> Iterator[tuple[str, int, str]]:
             yield path, size, _LOST
         elif path in changes.current:
             yield path, size, _OTHERWISE
+        elif path in changes.replaced and changes.replaced[path].path != path:
+            yield path, size, _RENAMED
         elif path in changes.replaced:
             yield path, size, _GROWN if path in files.plan.settled else _CHANGED
         else:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Blame, Headline, Incident, RootCause, RuledOut, SignRow, WouldDecide
-from rebalance_forensics.diagnosis.wording.durations import some
+from rebalance_forensics.diagnosis.wording.durations import listed, some
 from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.times import day, time_of_day, utc
 from rebalance_forensics.report.urgency_order import is_unexplained
@@ -45,7 +46,7 @@ class SignLine(Struct, frozen=True, kw_only=True):
 
 
 class SignTable(Struct, frozen=True, kw_only=True):
-    """Hypotheses against signs; `relevant` are those that decide or would, `idle` say nothing about any of them."""
+    """Hypotheses against signs; `relevant` decide between them, or would; `idle` do not."""
 
     hypotheses: tuple[Hypothesis, ...]
     relevant: tuple[SignLine, ...]
@@ -87,12 +88,27 @@ def wanted_logs(incident: Incident) -> tuple[WantedLogs, ...]:
         together.setdefault((log.started_at, log.ended_at, log.between), []).append(log)
     return tuple(
         WantedLogs(
-            needs=_listed(tuple(log.needs for log in alike), "and"),
+            needs=listed(_of_several([log.needs for log in alike])),
             started_at=begin,
             ended_at=end,
             between=between if len(between) > 1 else (),
         )
         for (begin, end, between), alike in together.items()
+    )
+
+
+_ONE_LOG = re.compile(r"the log of (client|worker|instance) (\S+)")
+
+
+def _of_several(needs: Sequence[str]) -> list[str]:
+    """`the logs of clients a, b and c` for `the log of client a`, `the log of client b` and `the log of client c`."""
+    names: dict[str, list[str]] = {}
+    for need in needs:
+        if found := _ONE_LOG.fullmatch(need):
+            names.setdefault(found[1], []).append(found[2])
+    several = {kind: f"the logs of {kind}s {listed(those)}" for kind, those in names.items() if len(those) > 1}
+    return list(
+        dict.fromkeys(several.get(found[1], need) if (found := _ONE_LOG.fullmatch(need)) else need for need in needs)
     )
 
 
@@ -114,11 +130,7 @@ def deciding(incident: Incident) -> Iterator[str]:
 
 def either(causes: tuple[str, ...]) -> str:
     """`process-crash, process-pause or network-partition`."""
-    return _listed(causes, "or")
-
-
-def _listed(names: tuple[str, ...], word: str) -> str:
-    return f" {word} ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
+    return listed(causes, "or")
 
 
 def proof_of(other: RuledOut | SignRow, incident: Incident) -> str:
@@ -161,17 +173,24 @@ def sign_table(incident: Incident) -> SignTable:
     """Set the hypotheses of an incident against its signs, the signs that decide most first."""
     hypotheses = tuple(_hypotheses(incident))
     lines = [_line(row, hypotheses, incident) for row in incident.signs]
-    relevant = [line for line in lines if line.row.answer == "unobservable" or _most(line.row)]
+    possible = {root_cause.cause for root_cause in incident.root_causes}
+    relevant = [line for line in lines if _decides(line.row, possible)]
     relevant.sort(key=lambda line: -_most(line.row))
-    idle = [line for line in lines if not (line.row.answer == "unobservable" or _most(line.row))]
+    idle = [line for line in lines if not _decides(line.row, possible)]
     return SignTable(hypotheses=hypotheses, relevant=tuple(relevant), idle=tuple(idle))
+
+
+def _decides(row: SignRow, possible: Collection[str]) -> bool:
+    """True if it adds to the odds of a cause, or would add to those of one that is still possible."""
+    if row.answer == "unobservable":
+        return any(cause in possible for cause, _ in row.weighs)
+    return bool(_most(row))
 
 
 def _hypotheses(incident: Incident) -> Iterator[Hypothesis]:
     for rank, root_cause in enumerate(incident.root_causes):
-        yield Hypothesis(
-            cause=root_cause.cause, standing=share(root_cause.confidence) if rank else sureness(root_cause.confidence)
-        )
+        sure = share(root_cause.confidence) if rank else sureness(root_cause.confidence)
+        yield Hypothesis(cause=root_cause.cause, standing="no cause shown" if is_unexplained(incident) else sure)
     possible = {root_cause.cause for root_cause in incident.root_causes}
     excluded = {exclusion.cause for exclusion in incident.ruled_out}
     for cause in dict.fromkeys(cause for row in incident.signs for cause, _ in row.weighs):

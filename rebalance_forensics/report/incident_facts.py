@@ -24,10 +24,10 @@ ALSO_KNOWN, MEMBERS = "Also known as", "Its members"
 def facts(incident: Incident) -> Iterator[tuple[str, str]]:
     """Label and value; labels repeat where a fact takes several lines."""
     cause = incident.root_causes[0]
-    yield "Culprit", culprits(cause)
+    members = bool(cause.culprits) and all(culprit.kind == "group" for culprit in cause.culprits)
+    yield "Culprit", "no single member" if members else culprits(cause)
     others = list(dict.fromkeys(name for culprit in cause.culprits for name in names_besides(culprit)))
     if others:
-        members = all(culprit.kind == "group" for culprit in cause.culprits)
         yield MEMBERS if members else ALSO_KNOWN, some(others, _names_that_fit(others))
     for link in cause.behind:
         yield "Behind it", link.why

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, groupby, islice
+from operator import itemgetter
 
 from msgspec import Struct
 
@@ -12,7 +13,7 @@ from rebalance_forensics.diagnosis.wording.durations import some, times
 from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.member_names import with_short_readings
 from rebalance_forensics.report.times import HOUR, duration, time_of_day, utc
-from rebalance_forensics.report.wording import begun, count, place, ranges
+from rebalance_forensics.report.wording import begun, count, place, ranges, thousands
 from rebalance_forensics.timeline.model import Burst, FailedAttempt, GroupHistory, LeaderChange, Participation, Spacing
 
 FAILURES_SHOWN = 6
@@ -168,15 +169,13 @@ def _led(history: GroupHistory) -> Iterator[Passage]:
     terms: dict[str, list[Participation]] = defaultdict(list)
     for participation in known:
         terms[participation.leader or ""].append(participation)
-    of_all = f"{count(len(known), 'rebalance')}"
-    if len(known) < len(rounds):
-        of_all += f" (of {len(rounds)}; the logs do not name the other leaders)"
+    of_all, unnamed = count(len(known), "rebalance"), len(rounds) - len(known)
+    rest = f"; the logs do not name the leader of {thousands(unnamed)} more" if unnamed else ""
     if leadership.stable is not False:
-        yield Passage(sentence=(f"{next(iter(terms))} led {of_all}.",))
+        yield Passage(sentence=(f"{next(iter(terms))} led {of_all}{rest}.",))
         return
-    moved = (
-        f"Leadership moved {times(len(leadership.changes))} in {of_all}{_moves_without_departure(leadership.changes)}."
-    )
+    changes = leadership.changes
+    moved = f"Leadership moved {times(len(changes))} in {of_all}{_moves_without_departure(changes)}{rest}."
     details = [_leader(name, led) for name, led in islice(terms.items(), LEADERS_SHOWN)]
     details += [(f"and {len(terms) - LEADERS_SHOWN} more leaders",)] if len(terms) > LEADERS_SHOWN else []
     yield Passage(sentence=(moved,), details=tuple(details))
@@ -240,13 +239,22 @@ def _failures(failures: Sequence[FailedAttempt]) -> Iterator[Sentence]:
 
 def _spaced(spacings: Sequence[Spacing]) -> Iterator[Passage]:
     # Even gaps of one setting, one after another, as one rhythm; then gaps that a setting explains by itself.
-    for (evenly, setting), together in groupby(spacings, key=lambda spacing: (spacing.evenly, spacing.setting)):
-        rhythm = list(together)
+    for (evenly, setting, _), together in groupby(_in_rows(spacings), key=itemgetter(0)):
+        rhythm = [spacing for _, spacing in together]
         yield from (
             [_rhythm(rhythm, setting)]
             if evenly and len(rhythm) > 1
             else [_rhythm([spacing], setting) for spacing in rhythm]
         )
+
+
+def _in_rows(spacings: Sequence[Spacing]) -> Iterator[tuple[tuple[bool, str | None, int], Spacing]]:
+    """Each gap with what it shares with those beside it: the setting, and the row of gaps that follow each other."""
+    row, end = 0, None
+    for spacing in spacings:
+        row += spacing.from_generation != end
+        end = spacing.to_generation
+        yield (spacing.evenly, spacing.setting, row), spacing
 
 
 def _rhythm(rhythm: Sequence[Spacing], setting: str | None) -> Passage:

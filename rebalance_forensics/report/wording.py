@@ -14,6 +14,7 @@ from rebalance_forensics.records import SECOND_MS, EpochMs, is_dated, is_timed
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.report.times import day, duration, time_of_day, utc
 from rebalance_forensics.timeline.model import Evidence, GroupOutline
+from rebalance_forensics.timeline.unnamed_groups import in_words, is_named
 
 NEVER, NOT_LOGGED = "never", "not in the logs"
 UNREAD_NOT_LOGGED = "the logs do not show how long partitions were unread"
@@ -43,9 +44,14 @@ def group_of(subject: Headline | GroupOutline) -> str:
     return f"{_named(subject)} on {cluster}" if cluster else _named(subject)
 
 
+def named(group: str) -> str:
+    """The name of a group; in words where no line names it: `the group of client rdkafka#consumer-1`."""
+    return group if is_named(group) else in_words(group)
+
+
 def _named(subject: Headline | GroupOutline) -> str:
     if subject.group is not None:
-        return subject.group
+        return named(subject.group)
     return count(len(subject.groups), "group") if isinstance(subject, Headline) else ""
 
 
@@ -58,6 +64,11 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     """`1 member`, `1,204 members`."""
     words = noun if number == 1 else plural or f"{noun}s"
     return f"{thousands(number)} {words}"
+
+
+def left_out(number: int, option: str = "--verbose") -> str:
+    """`and 3 more; --verbose shows them all`."""
+    return f"and {thousands(number)} more; {option} shows {'it' if number == 1 else 'them all'}"
 
 
 def link_after(text: str) -> str:
@@ -121,13 +132,13 @@ def impact(impact: Impact, *, groups: int = 1) -> str:
 
 def _paused(impact: Impact) -> str:
     """`1 rebalance paused 3 members, 37.4 s in total`."""
-    rebalances = count(impact.rebalances, "rebalance") if impact.rebalances else "no rebalance"
+    # A pause belongs to a rebalance: without one of its own, those at that time are of another incident.
+    if not impact.rebalances:
+        return "no rebalance"
+    rebalances = count(impact.rebalances, "rebalance")
     if not impact.pause_ms:
         return rebalances
-    members, total = count(impact.members or 0, "member"), f"{duration(impact.pause_ms)} in total"
-    if not impact.rebalances:
-        return f"{members} paused, {total}; {rebalances}"
-    return f"{rebalances} paused {members}, {total}"
+    return f"{rebalances} paused {count(impact.members or 0, 'member')}, {duration(impact.pause_ms)} in total"
 
 
 def unread(impact: Impact) -> str:
@@ -135,12 +146,11 @@ def unread(impact: Impact) -> str:
     if impact.unread_partition_ms is None:
         whose = _by_member(impact)
         if whose:
-            return f"the {_work(impact)} of {' unread for '.join(whose)}"
+            return f"the {_work(impact)} of {f' {_left(impact)} for '.join(whose)}"
         return UNPLACED_NOT_LOGGED if impact.of_connect else UNREAD_NOT_LOGGED
     if not impact.unread_partitions:
         return "no connector or task was left without a worker" if impact.of_connect else "no partition was left unread"
-    how = "without a worker" if impact.of_connect else "unread"
-    return f"{_how_many_unread(impact)} {how} for {_how_long_unread(impact)}"
+    return f"{_how_many_unread(impact)} {_left(impact)} for {_how_long_unread(impact)}"
 
 
 def unread_figure(impact: Impact) -> str:
@@ -169,11 +179,10 @@ def _by_member(impact: Impact) -> tuple[str, str] | None:
     members = impact.by_member
     if members is None or not members.members:
         return None
-    who = (
-        count(members.members, "member")
-        if members.of_members is None
-        else f"{thousands(members.members)} of {count(members.of_members, 'member')}"
-    )
+    who = count(members.members, "member")
+    if members.of_members is not None:
+        every = members.members == members.of_members > 1
+        who = f"{'all' if every else f'{thousands(members.members)} of'} {count(members.of_members, 'member')}"
     several = members.unread_member_ms != members.longest_ms * members.members
     return who, f"{'at least' if members.at_least else 'up to' if several else 'about'} {duration(members.longest_ms)}"
 
@@ -186,6 +195,10 @@ def _how_many_unread(impact: Impact) -> str:
 
 def _one(impact: Impact) -> str:
     return "connector or task" if impact.of_connect else "partition"
+
+
+def _left(impact: Impact) -> str:
+    return "without a worker" if impact.of_connect else "unread"
 
 
 def _work(impact: Impact) -> str:
@@ -283,13 +296,15 @@ def period(incident: Headline) -> Period:
     if incident.ongoing or incident.ended_at is None:
         return Period(begin=incident.started_at, state=going_on if incident.ongoing else "end not seen")
     begin, end = utc(incident.started_at), utc(incident.ended_at)
+    # Lines of one moment, such as a refusal, show neither a length nor a recovery.
+    at_length = (incident.lasted_ms or 0) >= SECOND_MS
     return Period(
         begin=incident.started_at,
         # Two times that print the same say less than the length alone.
         end=None if begin == end else incident.ended_at,
         ends_same_day=day(incident.started_at) == day(incident.ended_at),
-        length=duration(incident.lasted_ms or 0) if incident.ended_at != incident.started_at else "",
-        state="resolved",
+        length=duration(incident.lasted_ms or 0) if at_length else "",
+        state="resolved" if at_length else "",
     )
 
 

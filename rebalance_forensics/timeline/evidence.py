@@ -48,6 +48,12 @@ _PACKAGE = re.compile(r" \((?:[a-z][\w-]*\.){2,}(?=[A-Z]\w*\$?\)\s*\Z)")
 _RANDOM_ID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 
 
+# What Kafka's LogContext puts before a message: `[Consumer clientId=a, groupId=b] `, `[GroupCoordinator 1]: `.
+_CONTEXT = re.compile(r"\[[A-Z][A-Za-z]+ [^\]\[]*\]:? (?:\[Group [^\]\[]*\] )?(?=\S)")
+# The time of a line, its level, and what follows them at once.
+_HEAD = 48
+
+
 def abridged(text: str, limit: int) -> str:
     """Fit a line of a log into `limit` characters: what names it is shortened before what it says."""
     for pattern, short in ((_PACKAGE, " (…"), (_RANDOM_ID, r"\1…")):
@@ -59,19 +65,38 @@ def abridged(text: str, limit: int) -> str:
 
 
 def without_middle(text: str, limit: int) -> str:
-    """Cut the first line of a text to `limit` characters between its head and its end, which says why."""
-    # A coordinator's line ends with its reason, a client's with its error; names and ids of any length stand before
-    # them. Where the first line fits, the text is cut as others are.
+    """Cut the first line of a text to `limit` characters: before its message, then within the message."""
+    # A coordinator's line ends with its reason, a client's begins or ends with it; names and ids of any length stand
+    # before the message. Where the first line fits, the text is cut as others are.
     tail = _CUT.search(text) if "\n" not in text else None  # it was cut before, to a larger limit
     line = text.partition("\n")[0] if tail is None else text[: tail.start()]
     if len(line) <= limit or len(text) <= limit + _NOT_WORTH_IT:
         return shortened(text, limit)
-    room = limit - _LONGEST_MARK
-    head, end = _between_words(line, room // 3, len(line) - (room - room // 3))
-    cut = line[head:end]
-    missing = len(cut) + (len(text) - len(line) if tail is None else int(tail[1]))
-    missing += sum(int(mark[1]) - len(mark[0]) for mark in _CUT_WITHIN.finditer(cut))
-    return f"{line[:head].rstrip()} … (+{missing} characters) … {line[end:].lstrip()}"
+    cuts = _cuts(line, limit)
+    more = len(text) - len(line) if tail is None else int(tail[1])
+    kept, end = "", 0
+    for cut, (begin, until) in enumerate(cuts, start=1):
+        missing = until - begin + (more if cut == len(cuts) else 0)
+        missing += sum(int(mark[1]) - len(mark[0]) for mark in _CUT_WITHIN.finditer(line, begin, until))
+        kept += f"{line[end:begin].strip()} … (+{missing} characters) … "
+        end = until
+    return kept + line[end:].lstrip()
+
+
+def _cuts(line: str, limit: int) -> list[tuple[int, int]]:
+    """Where to cut a line: before its message where there is much, and the message itself where that is not enough."""
+    found = _CONTEXT.search(line)
+    # Whose line it is stays, unless that takes the room of what it says.
+    begin = 0 if found is None else found.start() if found.end() - found.start() <= limit // 5 else found.end()
+    if begin <= _HEAD + _LONGEST_MARK:
+        room = limit - _LONGEST_MARK
+        return [_between_words(line, room // 3, len(line) - (room - room // 3))]
+    head, _ = _between_words(line, _HEAD, begin)
+    room = limit - head - _LONGEST_MARK
+    if len(line) - begin <= room:
+        return [(head, begin)]
+    room -= _LONGEST_MARK
+    return [(head, begin), _between_words(line, begin + room // 2, len(line) - (room - room // 2))]
 
 
 def _between_words(line: str, head: int, end: int) -> tuple[int, int]:

@@ -16,7 +16,6 @@ def test_the_demo_shows_one_slow_consumer_in_full_and_as_a_page(command: Command
     assert "Proof" in done.stdout
     assert "more incident" not in done.stdout
     assert "slow-processing" in (tmp_path / "cwd" / "rebalance-report.html").read_text()
-    assert "without Spark" in done.stderr
     assert f"{sum(one.is_dir() for one in SAMPLES.iterdir()) - 1} more samples: demo --all" in done.stderr
 
 

@@ -99,7 +99,7 @@ def test_the_authorizer_of_the_brokers_names_the_principal_that_was_denied() -> 
     story = denied_by_brokers()
     assert story.causes() == ["authorization-failure"]
     narrative = story.the_incident().root_causes[0].narrative
-    assert narrative == "The brokers denied User:orders-svc READ on group payments (Heartbeat, OffsetCommit)."
+    assert narrative == "The brokers denied User:orders-svc READ on group payments (Heartbeat and OffsetCommit)."
 
 
 def test_a_group_that_forms_again_when_it_may_was_not_started() -> None:

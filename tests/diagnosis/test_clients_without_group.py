@@ -170,7 +170,7 @@ def test_a_poll_timeout_without_a_figure_is_given_none(tmp_path: Path) -> None:
 def test_a_session_timeout_that_no_log_shows_is_no_default_of_another_client(tmp_path: Path) -> None:
     advice = advice_in(report_on(tmp_path, app=SESSTMOUT.format(error="Success")))
     assert "the session timeout is not in the logs (default 45 s, before 3.0 10 s, in Java clients)" in advice
-    assert "no heartbeat from it for its whole session timeout" in advice
+    assert "The coordinator received no heartbeat" not in advice
 
 
 def test_a_member_told_by_a_heartbeat_that_it_is_unknown_did_not_crash(tmp_path: Path) -> None:
@@ -256,4 +256,4 @@ def test_a_group_of_which_a_log_shows_nothing_but_the_name_is_named_all_the_same
 def test_a_group_whose_members_are_heard_is_not_mentioned_beside_them(tmp_path: Path) -> None:
     quiet = report_on(tmp_path, app=HEARTBEAT, other=REJOINS)
     sentences = next(gap.what for gap in quiet.gaps if "Too little to judge" in gap.what)
-    assert "1 line tells of it" in sentences
+    assert "1 line mentions it" in sentences

@@ -35,7 +35,7 @@ def test_the_size_of_a_full_group_is_shown_where_a_broker_printed_it() -> None:
 
 def test_a_subscription_change_names_the_old_and_the_new_topics() -> None:
     assert subscribes_to_more().the_incident().summary == (
-        "c-2 changed its subscription from orders to orders, refunds."
+        "c-2 changed its subscription from orders to orders and refunds."
     )
 
 
@@ -47,7 +47,7 @@ def test_a_subscription_change_names_both_where_a_line_each_does() -> None:
             "c-2", at, f"Subscribed to topic(s): {topics}", logger="org.apache.kafka.clients.consumer.KafkaConsumer"
         )
     story.rebalanced("01:10:00.010", f"Updating metadata for member {story.id_of('c-2')} during Stable", ["c-1", "c-2"])
-    assert story.the_incident().summary == "c-2 changed its subscription from orders to orders, refunds."
+    assert story.the_incident().summary == "c-2 changed its subscription from orders to orders and refunds."
 
 
 def test_a_fenced_consumer_is_said_to_stay_out_until_it_is_restarted() -> None:

@@ -20,7 +20,7 @@ def test_a_log_of_warnings_is_asked_for_at_info() -> None:
     story = Story(seen="brokers").formed("c-1", "c-2").goes_on("02:00:00.000")
     story.seen = "both"
     story.client("c-1", "01:20:00.000", "Offset commit failed on partition orders-0 at offset 5: x", level="WARN")
-    assert any(w.startswith("The log of c-1") and "of the group in warnings and errors only" in w for w in told(story))
+    assert any(w.startswith("The log of c-1") and "the group in warnings and errors only" in w for w in told(story))
 
 
 def test_logs_that_begin_after_the_group_formed_ask_for_those_before() -> None:

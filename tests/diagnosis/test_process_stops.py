@@ -203,9 +203,9 @@ def test_other_threads_times_and_processes_are_beside_the_point(stacks: list[tup
     assert incident.summary == slow_member((4, 1)).the_incident().summary
 
 
-def test_without_thread_dumps_two_of_them_are_asked_for() -> None:
+def test_without_thread_dumps_they_are_asked_for() -> None:
     needs = [log.needs for log in slow_member((4, 1)).the_incident().would_decide]
-    assert any("two thread dumps of client c-3 (jcmd PID Thread.print)" in need for need in needs)
+    assert any("any thread dumps of client c-3 (jcmd PID Thread.print)" in need for need in needs)
 
 
 def test_a_host_that_was_suspended_is_behind_the_pause() -> None:

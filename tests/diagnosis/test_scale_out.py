@@ -87,7 +87,7 @@ def test_three_picked_lines_do_not_prove_that_a_member_is_new(tmp_path: Path) ->
     causes = [incident["root_causes"][0] for incident in report["incidents"]]
     (added,) = [cause for cause in causes if cause["cause"] == "scale-out"]
     assert added["confidence"] < 0.9
-    assert added["narrative"] == "A member joined the group; the picked lines do not show who was in the group before."
+    assert added["narrative"] == "A member joined the group; this excerpt does not show who was in the group before."
 
 
 def newcomer_in_logs_that_begin(time: str) -> Story:

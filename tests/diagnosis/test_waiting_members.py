@@ -62,7 +62,7 @@ def test_expired_sessions_of_a_python_client_are_an_incident() -> None:
         )
     incident = story.the_incident()
     assert incident.severity == "warning"
-    assert "counted its session as expired 12 times" in incident.summary
+    assert "considered its session expired 12 times" in incident.summary
 
 
 def test_a_member_that_gives_up_its_coordinator_and_is_not_evicted_lost_nothing() -> None:

@@ -69,7 +69,7 @@ def test_a_client_that_counts_its_own_session_does_not_know_whether_the_coordina
     expired = PYTHON.format("14:00", "WARNING - Heartbeat session expired, marking coordinator dead")
     (tmp_path / "app.log").write_text(f"{joined}\n{expired}\n", encoding="utf-8")
     found = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
-    assert "counted its session as expired" in told(found[-1])
+    assert "considered its session expired" in told(found[-1])
     assert "evicted" not in told(found[-1])
 
 
@@ -125,7 +125,7 @@ def test_a_coordinator_whose_line_is_there_is_not_said_to_have_no_log(tmp_path: 
             "generation 67. The group has 1 members, 0 of which are static.",
         ),
     )
-    assert "the coordinator's lines at hand do not tell who joined or left" in told(incident)
+    assert "the coordinator's lines at hand do not show who joined or left" in told(incident)
     assert "without the coordinator's log" not in told(incident)
 
 

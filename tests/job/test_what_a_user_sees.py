@@ -46,6 +46,8 @@ def test_a_dry_run_shows_what_the_next_run_reads_and_why(
     assert int(planned["has grown"][1].replace(",", "")) < len(text) - (1 << 20) + 10_000
     assert planned["not in the tables yet"] == ["1", "39"]
     assert run(SINCE, UNTIL).summary["scanned"] == 2
+    live.rename(live.with_name("server.log.2026-03-03"))
+    assert dry()["was renamed"] == ["1", f"{len(text):,}"]
 
 
 def test_a_run_names_its_slowest_stage_and_its_largest_group(

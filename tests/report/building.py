@@ -221,7 +221,7 @@ def the_neighbours() -> tuple[RuledOut, ...]:
     return (
         RuledOut(
             cause="process-pause",
-            why="it had not come back by the end of the logs",
+            why="it was not seen again by the end of the logs",
             sign="not-back-yet",
             looked_in=(SearchedLog(path="broker-1/server.log", started_at=at(131), ended_at=at(600)),),
         ),

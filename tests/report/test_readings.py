@@ -39,9 +39,7 @@ def test_a_leader_that_stays_is_told_in_one_sentence_with_what_no_line_tells() -
     history = history_with(
         Reading(leadership=Leadership(stable=True), participants=rounds("payments-1", None, "payments-1"))
     )
-    assert sentences(history, "Who led") == [
-        "payments-1 led 2 rebalances (of 3; the logs do not name the other leaders)."
-    ]
+    assert sentences(history, "Who led") == ["payments-1 led 2 rebalances; the logs do not name the leader of 1 more."]
 
 
 def test_leaders_that_change_are_told_with_the_generations_each_led() -> None:
@@ -124,7 +122,7 @@ def test_who_was_missing_new_or_renewed_is_told_of_each_rebalance_that_changed_i
         Reading(participants=(first, changed, replace(third, new=EVERYBODY[2:], renewed=EVERYBODY[:1])))
     )
     assert sentences(history, "Who took part") == [
-        "3 members in generation 7 at 10:00:00.000: payments-1, payments-2, payments-3.",
+        "3 members in generation 7 at 10:00:00.000: payments-1, payments-2 and payments-3.",
         "Generation 8 at 10:01:00.000: 2 members; missing: payments-3.",
         "Generation 9 at 10:02:00.000: 3 members; back: payments-3; back under a new id: payments-1.",
     ]

@@ -73,7 +73,7 @@ def test_a_verdict_about_several_is_told_once() -> None:
     text = terminal.render(report, width=120)
     assert "What happened" not in text
     assert "Happened     once to each of 3 members\n" in text
-    assert "its members payments-1, payments-2, payments-3\n" in text
+    assert "its members payments-1, payments-2 and payments-3\n" in text
     assert "process-crash (97 % sure) in payments on prod, resolved." in text
 
 
@@ -340,7 +340,7 @@ def test_incidents_of_several_groups_are_listed_before_the_first_as_many_as_aske
     table, _, rest = text.partition("\n\n")
     assert table.splitlines()[0] == "30 incidents, 3 critical and 27 warnings, in 30 of 30 groups:"
     assert len(table.splitlines()) == 5
-    assert table.splitlines()[-1] == "  and 28 more; --top 30 lists them all"
+    assert table.splitlines()[-1] == "  and 28 more; --top 30 shows them all"
     assert rest.startswith("CRITICAL  payments-eu-009")
     assert not terminal.render(crash_report()).startswith("1 incident")
 

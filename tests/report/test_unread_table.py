@@ -28,7 +28,7 @@ def test_partitions_that_one_member_left_unread_at_once_are_one_row() -> None:
 
 def test_the_page_says_it_in_words_and_from_when_on_it_may_have_been() -> None:
     outcome = table_of(owned_report())
-    assert "orders-4, orders-5, orders-6, orders-7" in outcome
+    assert "orders-4, orders-5, orders-6 and orders-7" in outcome
     assert "46 s" in outcome
     assert re.search(r"or earlier,\s+\S+\s+at the earliest", outcome)
     assert "dead: its process was gone" in outcome

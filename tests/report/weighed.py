@@ -18,7 +18,7 @@ def the_signs() -> tuple[SignRow, ...]:
             weighs=(("process-crash", 0), ("process-pause", 0)), evidence=(STABILIZED,),
         ),
         SignRow(
-            sign="not-back-yet", says="it had not come back by the end of the logs", answer="absent",
+            sign="not-back-yet", says="it was not seen again by the end of the logs", answer="absent",
             weighs=(("process-crash", 1), ("process-pause", -4)), looked_in=(searched,),
         ),
         SignRow(

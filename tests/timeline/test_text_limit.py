@@ -63,6 +63,14 @@ REMOVED = (
     f"PreparingRebalance with old generation 1 (__consumer_offsets-4) (reason: Removing member {MEMBER} on "
     "LeaveGroup; client reason: consumer poll timeout has expired.) (kafka.coordinator.group.GroupCoordinator)"
 )
+EXPIRED = (
+    "2026-11-21T01:56:11.851Z WARN  [kafka-coordinator-heartbeat-thread | orders-eu] "
+    "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator - [Consumer clientId=orders-eu-2, "
+    "groupId=orders-eu] consumer poll timeout has expired. This means the time between subsequent calls to poll() was "
+    "longer than the configured max.poll.interval.ms, which typically implies that the poll loop is spending too much "
+    "time processing messages. You can address this either by increasing max.poll.interval.ms or by reducing the "
+    "maximum size of batches returned in poll() with max.poll.records."
+)
 PROOFS = (
     (LOST, "session timed out without receiving a heartbeat response. isDisconnected: false."),
     (REMOVED, "on LeaveGroup; client reason: consumer poll timeout has expired."),
@@ -76,6 +84,17 @@ def test_what_names_a_line_is_shortened_before_what_it_says(line: str, reason: s
     assert reason in shown
     assert "characters)" not in shown
     assert abridged(line, len(line)) == line
+
+
+@pytest.mark.parametrize("limit", [240, 400, 520])
+def test_a_line_whose_message_begins_with_its_reason_keeps_it_and_whose_line_it_is(limit: int) -> None:
+    shown = abridged(EXPIRED, limit)
+    assert len(shown) <= limit + 20
+    assert "consumer poll timeout has expired." in shown
+    assert ("clientId=orders-eu-2" in shown) == (limit >= 400)
+    head, *rest = re.split(r" … \(\+(\d+) characters\) … ", shown)
+    kept = len(head) + sum(map(len, rest[1::2])) + sum(map(int, rest[::2]))
+    assert kept in range(len(EXPIRED) - 2 * len(rest), len(EXPIRED) + 1)
 
 
 @pytest.mark.parametrize("line", [line for line, _ in PROOFS])

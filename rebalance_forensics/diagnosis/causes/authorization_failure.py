@@ -21,7 +21,7 @@ from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Advice, Severity
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Answer, Present, Row, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, the_group
-from rebalance_forensics.diagnosis.wording.durations import counted, how_often, occurrences, some, span, times
+from rebalance_forensics.diagnosis.wording.durations import counted, how_often, listed, occurrences, some, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure
@@ -140,7 +140,7 @@ def _severity(timeline: Timeline, participants: Iterable[Participant], at: int) 
 
 
 def _topics(names: Sequence[str]) -> str:
-    return f"topic{'s' if len(names) > 1 else ''} {', '.join(names)}"
+    return f"topic{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
 def _each(values: Iterable[str | None]) -> list[str]:
@@ -168,8 +168,8 @@ def denied_principals(timeline: Timeline) -> Iterator[Hypothesis]:
         departures = timeline.departures.between(begin, end + session_timeout_ms(timeline))
         lost = tuple(dict.fromkeys(d.participant for d in departures if d.why in UNANNOUNCED))
         moves = [f for p in lost for f in timeline.moves(begin, end + ONE_REBALANCE_MS, p)]
-        operations = ", ".join(_each(e.operation.upper() for e in run if e.operation))
-        what, requests = in_words(timeline.group), ", ".join(_each(e.request for e in run))
+        operations = listed(_each(e.operation.upper() for e in run if e.operation))
+        what, requests = in_words(timeline.group), listed(_each(e.request for e in run))
         yield Hypothesis(
             because=run,
             culprits=culprits_of(timeline, lost) or (the_group(timeline),),

@@ -45,9 +45,7 @@ STOOD_STILL = clue(
     STRONG,
     "it logged nothing for several times the rebalance timeout, after which it removes members that wait",
 )
-LOADED = clue(
-    "group-loaded-elsewhere", DECISIVE + WEAK, "another broker loaded the group, or the same one after a restart"
-)
+LOADED = clue("group-loaded-elsewhere", DECISIVE + WEAK, "a broker loaded the group anew, as after a move or a restart")
 LOST_BY_MOST = clue(
     "coordinator-lost-by-most", DECISIVE, "most members with a log lost the same coordinator within seconds"
 )
@@ -67,7 +65,7 @@ REFUSED_AGAIN = clue(
 BETWEEN = clue(
     "coordinator-not-ready", WEAK, "a broker that a member asked was stopping, or had not loaded the group yet"
 )
-UNLOADED = clue("group-unloaded", DECISIVE, "its coordinator unloaded the group, or was stopped or restarted under it")
+UNLOADED = clue("group-unloaded", DECISIVE, "its coordinator unloaded the group, as when it stops or hands it over")
 SUCCEEDED = clue("another-spoke-for-it", DECISIVE, "one broker spoke for the group, and later another one")
 FOUND_ANOTHER = clue("another-coordinator-found", DECISIVE, "a member lost its coordinator and then found another one")
 UNREACHABLE = clue(

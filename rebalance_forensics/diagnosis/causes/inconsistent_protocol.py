@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, names_of, the_group
-from rebalance_forensics.diagnosis.wording.durations import how_often
+from rebalance_forensics.diagnosis.wording.durations import how_often, listed
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -75,7 +75,7 @@ def nothing_in_common(timeline: Timeline, participant: Participant) -> str:
     offered, used = names - {()}, {e.protocol for e in timeline.of(ev.JoinSucceeded) if e.protocol}
     if len(offered) != 1 or len(used) != 1:
         return "it shares no assignor with the group, or uses another protocol type"
-    return f"it offers only {', '.join(offered.pop())}; the group uses {used.pop()}"
+    return f"it offers only {listed(offered.pop())}; the group uses {used.pop()}"
 
 
 CAUSE = Cause(

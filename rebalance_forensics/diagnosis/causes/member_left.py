@@ -22,7 +22,7 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, clue, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import departures, others
-from rebalance_forensics.diagnosis.wording.durations import lasting
+from rebalance_forensics.diagnosis.wording.durations import lasting, listed
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkChanged
 from rebalance_forensics.records import elapsed
@@ -95,7 +95,7 @@ CAUSE = Cause(
 
 def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) -> Hypothesis:
     """A close after an exception: of a consumer, or of some threads of an instance that runs on."""
-    exception, threads = exception_name(errors[0]), ", ".join(away.ended_threads)
+    exception, threads = exception_name(errors[0]), listed(away.ended_threads)
     are, them = ("is", "it") if len(away.ended_threads) == 1 else ("are", "them")
     ended = f"{threads} of {{who}} {are} gone, and the instance runs on without {them},"
     return about_absences(

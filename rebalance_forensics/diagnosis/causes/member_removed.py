@@ -13,7 +13,6 @@ from rebalance_forensics.diagnosis.proposals import about_absences
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, departures, heartbeats
 from rebalance_forensics.diagnosis.wording.culprits import counted_members
-from rebalance_forensics.diagnosis.wording.durations import counted
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import TICK_MS
 
@@ -29,7 +28,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         back = all(away.back_at is not None for away in together)
         participants = dict.fromkeys(away.participant for away in together)
         who = "{who}" if len(participants) == 1 else counted_members(timeline, participants)
-        again = f", which joined again by {'itself' if len(participants) == 1 else 'themselves'}" if back else ""
+        again = f"; {'it' if len(participants) == 1 else 'all of them'} rejoined unaided" if back else ""
         narrative = f"An administrator removed {who}{again}."
         if not is_logged:
             narrative = (
@@ -38,12 +37,12 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             )
         find = Advice(
             action=(
-                "Find who calls Admin.removeMembersFromConsumerGroup (a cleanup job, an operator, a script), and let "
-                "it remove only static members that will not come back."
+                "Find out who calls Admin.removeMembersFromConsumerGroup: a cleanup job, an operator, a script. It may "
+                "only remove static members that will not come back."
             ),
             why=(
-                f"{counted(len(together), 'member')} joined again: each was running, and lost its partitions until the "
-                "group had rebalanced."
+                "A member that is removed while it runs loses its partitions until the group has rebalanced"
+                f"{f'; {len(together)} rejoined' if back else ''}."
             ),
         )
         yield about_absences(

@@ -66,20 +66,22 @@ def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, 
         absence.at - session, max(absence.back_at or 0, absence.at) + session
     )
     logged = f"; it logged {counted(len(lost), 'lost connection')}{span(lost)}" if lost else ""
+    unheard = sessions.unheard(timeline, absence)
     who, known = absence.participant, timeouts.known_session_ms(timeline, absence.participant)
     return timeline.cached_as(
-        ("after an outage", away, logged, known), lambda: _after_outage(timeline, who, away, logged)
+        ("after an outage", unheard, away, logged, known), lambda: _after_outage(timeline, who, unheard, away, logged)
     )
 
 
-def _after_outage(timeline: Timeline, participant: Participant, away: int | None, logged: str) -> tuple[Advice, ...]:
+def _after_outage(
+    timeline: Timeline, participant: Participant, unheard: str, away: int | None, logged: str
+) -> tuple[Advice, ...]:
     silence = sessions.silence_ms(timeline, participant, away)
     check = Advice(
         action=(
             "Check the network between the host and the brokers at that time: links, security groups, conntrack, DNS."
         ),
-        why="The coordinator received no heartbeat from it "
-        f"{sessions.silence_in_words(timeline, participant, away)}{logged}.",
+        why=f"{unheard}{logged}.",
     )
     if away is None:
         return (check,)
@@ -96,18 +98,11 @@ def _after_outage(timeline: Timeline, participant: Participant, away: int | None
 
 def cut_off(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> str:
     """A process that ran and could not reach the brokers; `own` are the lost connections that it logged."""
-    if sessions.expired_by_own_count(absence):
-        known = (
-            "its log shows lost connections to the brokers"
-            if own
-            else f"{sessions.its_log(absence)} whether it was cut off"
-        )
-        return f"{{who}} {sessions.silenced(timeline, absence)}; {known}."
-    if own:
+    if own and not sessions.expired_by_own_count(absence):
         return (
             "{who} was evicted for missing heartbeats while still running: its log shows lost connections to the "
             "brokers."
         )
-    return (
-        f"{{who}} was evicted for missing heartbeats; {sessions.its_log(absence)} whether it was running and cut off."
-    )
+    if own:
+        return f"{{who}} {sessions.silenced(timeline, absence)}; its log shows lost connections to the brokers."
+    return f"{{who}} {sessions.silenced(timeline, absence)}; {sessions.its_log(absence)} whether it was cut off."

@@ -154,4 +154,8 @@ def stopped_without_leaving(
     elif absence.back_at is not None:
         later = "it joined again later" if absence.back_at >= absence.at else "it had already joined anew"
     why = f" because {as_reason(ended_by[0])}" if ended_by else ""
-    return f"{{who}} stopped without leaving the group{why}{';' if ':' in why else ':'} {how}; {later}."
+    # A pause and a lost connection read the same unless a line, a restart or a newcomer shows that the process ended.
+    ended = died is not None or ended_by or newcomers or absence.start is not None
+    ended = ended or (absence.back_at is not None and absence.back_at < absence.at)
+    stopped = "stopped" if ended else "fell silent"
+    return f"{{who}} {stopped} without leaving the group{why}{';' if ':' in why else ':'} {how}; {later}."

@@ -86,7 +86,10 @@ CAUSE = Cause(
 def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Find out what stopped the process, or let the session outlast it."""
     away, known = sessions.away_ms(absence), known_session_ms(timeline, absence.participant)
-    return timeline.cached_as(("after a pause", away, known), lambda: _after_pause(timeline, absence.participant, away))
+    unheard, who = sessions.unheard(timeline, absence), absence.participant
+    return timeline.cached_as(
+        ("after a pause", unheard, away, known), lambda: _after_pause(timeline, who, unheard, away)
+    )
 
 
 def _not_by_a_collection(path: str, advice: Advice) -> Advice:
@@ -98,14 +101,13 @@ def _not_by_a_collection(path: str, advice: Advice) -> Advice:
     )
 
 
-def _after_pause(timeline: Timeline, participant: Participant, away: int | None) -> tuple[Advice, ...]:
+def _after_pause(timeline: Timeline, participant: Participant, unheard: str, away: int | None) -> tuple[Advice, ...]:
     silence = sessions.silence_ms(timeline, participant, away)
     session = sessions.session_in_words(timeline, participant)
     return (
         Advice(
             action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of the process at that time.",
-            why="The coordinator received no heartbeat from it "
-            f"{sessions.silence_in_words(timeline, participant, away)}; the session timeout is {session}.",
+            why=f"{unheard}; the session timeout is {session}.",
         ),
         Advice(
             action=f"If such pauses are normal, {sessions.raise_above(timeline, silence)}.",
@@ -121,7 +123,7 @@ def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]
     """A process that stood still; `own` is what its own log shows of it."""
     back_at = absence.back_at or 0
     later = lasting(timeline.measured(back_at - absence.at), " {} later") or " later"
-    back = f" and rejoined{later}" if back_at >= absence.at else ""
+    back = f", and rejoined{later}" if back_at >= absence.at else ""
     # A client that wakes up logs first that its session is over: only lines before those show when it went quiet.
     seen = own and timeline.events_from(absence.participant, Event).last(absence.at - HEARTBEAT_MS) is not None
     seen = seen and timeline.measured(1) is not None

@@ -49,7 +49,7 @@ from rebalance_forensics.timeline.time_index import TimeIndex, linked
 
 _EXPIRED = ("rebalance-timeout", "revocation-timeout")
 LONG = clue("long-barrier", STRONG, "the join barrier stood open longer than heartbeats and the initial delay explain")
-LAST = clue("last-to-join", STRONG, "one member joined long after the others, or was removed because it did not join")
+LAST = clue("last-to-join", STRONG, "one member did not join until long after the others, if at all")
 REMOVED = clue(
     "removed-at-rebalance-timeout",
     STRONG,
@@ -110,7 +110,7 @@ def coordinator_stood_still(timeline: Timeline, subject: Subject) -> Sequence[Ev
     return distinct_events(e for s in silences for e in s.lines)
 
 
-@sign("the logs do not tell heartbeat.interval.ms: at a third of the session timeout, members hear of it as late")
+@sign("heartbeats at a third of the session timeout would explain why members heard of it so late")
 def heartbeats_may_explain(timeline: Timeline, subject: Subject) -> Answer:
     """Members with long heartbeat intervals, which Kafka's documentation allows, would have joined as late."""
     late = [_late_notice(timeline, r, participant) for r in _barriers(subject) for participant in subject.participants]
@@ -414,7 +414,7 @@ def about_open_barrier(timeline: Timeline) -> Hypothesis | None:
     unended = (r for r in timeline.rebalances.since(since) if r.stabilized_at is None and r.completed_at is None)
     rebalances = tuple(unended)
     has, shown = "has" if len(culprits) == 1 else "have", {HEARD: Present(notices[:4])}
-    wait = "a rebalance waits for every member" if is_one else "but picked lines may leave out that it did"
+    wait = "a rebalance waits for every member" if is_one else "but an excerpt may leave out that it did"
     wait = "the others are still waiting when the logs end" if waiting else wait
     lasted = lasting(timeline.measured(time_of(notices[-1]) - time_of(notices[0])))
     return Hypothesis(

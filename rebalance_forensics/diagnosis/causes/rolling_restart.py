@@ -20,7 +20,7 @@ from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 WALKED = clue("restarted-one-after-another", STRONG, "one member after another left, until most had been restarted")
-ALL_BACK = clue("every-return-logged", STRONG, "each of them came back, or was replaced")
+ALL_BACK = clue("every-return-logged", STRONG, "all of them were back or replaced")
 ONLY_LISTED = clue(
     "known-from-lists-only",
     -STRONG - WEAK,

@@ -17,6 +17,7 @@ from rebalance_forensics.diagnosis.proposals import about_absences, surrounding_
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import departures, heartbeats, others, returns
 from rebalance_forensics.diagnosis.wording.culprits import counted_members, members
+from rebalance_forensics.diagnosis.wording.durations import listed
 from rebalance_forensics.timeline.clients import closes_without_leave_group
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import ONE_SCALING_MS
@@ -65,7 +66,7 @@ CAUSE = Cause(
 def removed_by_hand(threads: Sequence[str]) -> str:
     """Stream threads that the application took away, while others of the same instance stayed."""
     were = "was" if len(threads) == 1 else "were"
-    names = ", ".join(threads)
+    names = listed(threads)
     return f"{names} of {{who}} {were} removed by hand (KafkaStreams.removeStreamThread); its other threads stay."
 
 

@@ -21,21 +21,21 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.membership.table import Count
 
 NEWCOMERS = clue("new-members-joined", DECISIVE, "members never seen before joined a running group")
-PICKED = clue("new-in-an-excerpt", 0, "the picked lines do not show who was in the group before")
+PICKED = clue("new-in-an-excerpt", 0, "this excerpt does not show who was in the group before")
 PICKED_AND_COUNTED = clue(
-    "new-and-counted", STRONG, "the coordinator counts that many members more; the picked lines do not name them before"
+    "new-and-counted", STRONG, "the coordinator counts that many members more; this excerpt does not name them before"
 )
 JUST_BEGUN = clue("new-as-the-logs-begin", WEAK, "the logs begin too shortly before to show who was in the group")
 JUST_ENDED = clue(
     "new-as-the-logs-end", WEAK, "the logs end too shortly after to show whether they took the place of others"
 )
 STILL_FORMING = clue(
-    "new-as-the-group-formed", 0, "the group had just begun: members that start with it come one after another"
+    "new-as-the-group-formed", 0, "the group had just begun: members that start together do not all join at once"
 )
 IN_PLACE_OF_OTHERS = clue("came-as-others-left", WEAK, "as many others of their kind left around that time")
 COUNTED = clue("more-members-counted", STRONG, "the coordinator counts more members than ever since generation 1")
 PICKED_COUNTS = clue(
-    "more-members-than-before", WEAK, "the picked lines do not show whether the members that came are new or back"
+    "more-members-than-before", WEAK, "this excerpt does not show whether the members that came are new or back"
 )
 ONLY_LISTED = clue("new-in-a-list", 0, "only the leader's list names them, so they may also have been restarted")
 ALONE = clue("new-and-alone", 0, "no line shows whether anybody else was in the group")

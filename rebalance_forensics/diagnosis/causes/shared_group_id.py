@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.episodes.topics.subscriptions import Assigned
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
-from rebalance_forensics.diagnosis.wording.durations import counted, times
+from rebalance_forensics.diagnosis.wording.durations import counted, listed, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed
 from rebalance_forensics.events.partitions import PartitionsAssigned
@@ -44,6 +44,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     count = f" Here {counted(len(members), 'member')} of the other application joined or rejoined {times(len(moves))}."
     single = len(members) == 1
     use, it_has = ("uses", "it has") if single else ("use", "they have")
+    use = "may use" if by_names_alone else use
     differ = "its client id differs in form" if single else "their client ids differ in form"
     why = f"{differ} from all others" if by_names_alone else f"{it_has} no topic in common with the other members"
     yield Hypothesis(
@@ -54,7 +55,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         severity="info" if by_names_alone else "warning",
         onset=min((move.at for move in moves), default=None),
         implies=with_rebalances(timeline, moves),
-        narrative=f"{', '.join(a.name for a in members)} {use} the group.id of another application: {why}.",
+        narrative=f"{listed([a.name for a in members])} {use} the group.id of another application: {why}.",
         advice=(
             Advice(
                 action="Give each application its own group.id.",

@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
-ALL_WENT = clue("all-members-left", DECISIVE, "the last members that are known left one soon after another")
+ALL_WENT = clue("all-members-left", DECISIVE, "the last known members left soon after one another")
 NOT_COUNTED = clue(
     "members-not-counted", -STRONG - WEAK, "no line lists or counts the members, so others may have stayed"
 )

@@ -295,6 +295,8 @@ def shorten_loops(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBro
         full = f" If it was a full batch (max.poll.records is {records}), only {fit} would have finished in time."
         why = f"One poll loop took about {seconds(slowest)}; max.poll.interval.ms is {seconds(limit)}."
         why, enough = f"{why}{full if fit else ''}", f"to about {rounded_up(slowest)}"
+    if slow.shown == "silent":
+        why = f"If so: {why[0].lower()}{why[1:]}"
     longer_interval = Advice(
         action=f"Raise {consumer_setting(timeline, timeouts.POLL)} {enough} if such loops are normal.",
         why="A loop that ends within max.poll.interval.ms causes no rebalance.",

@@ -48,8 +48,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             participants=participants,
             clues={FROM_EMPTY if empty else PERHAPS_EMPTY: Present(tuple(e for a in run for e in a.events[:1]))},
             narrative=(
-                f"Group started: {'' if counted else 'at least '}{counted_members(timeline, participants)} joined"
-                f"{'' if empty else '; no line shows that the group was empty'}."
+                f"{'Group started: ' if empty else ''}{'' if counted else 'at least '}"
+                f"{counted_members(timeline, participants)} joined"
+                f"{'' if empty else '; the logs do not show whether the group was empty before'}."
             ),
         )
 

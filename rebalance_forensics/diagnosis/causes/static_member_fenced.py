@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.diagnosis.seen import coordinator_log
 from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Answer, Present, Row, Unobservable, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
-from rebalance_forensics.diagnosis.wording.durations import how_often, times
+from rebalance_forensics.diagnosis.wording.durations import how_often, listed, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.coverage import covering
@@ -117,7 +117,7 @@ def _fence_in_words(fence: Fence) -> str:
         return f"A member was rejected because another one, running or not yet expired, held {same}."
     return (
         f"A running member was fenced because another one had joined with {same}; these logs do not show whether both "
-        f"were to run, or a restart overlapped.{_STAYS_OUT}"
+        f"were meant to run or a restart overlapped.{_STAYS_OUT}"
     )
 
 
@@ -135,7 +135,7 @@ class Fence:
     @property
     def name(self) -> str:
         """The instance id, or the names of its members."""
-        return self.instance or ", ".join(participant.name for participant in self.participants)
+        return self.instance or listed([participant.name for participant in self.participants])
 
     @property
     def begin(self) -> int:

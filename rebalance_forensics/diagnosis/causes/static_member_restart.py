@@ -23,7 +23,7 @@ SAME_GENERATION = clue("same-generation-again", DECISIVE, "a new process joined 
 FORMER_STOPPED = clue(
     "former-process-stopped",
     WEAK,
-    "its former process had stopped: its own log shows it, or no later line of its id does",
+    "its former process had stopped",
 )
 # A duplicate instance id looks the same.
 FORMER_UNHEARD = clue(

@@ -9,6 +9,7 @@ from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import th
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
+from rebalance_forensics.diagnosis.wording.durations import listed
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import ShutdownRequested, SourceTopicsMissing, StreamsStateChanged, ThreadFailed
 from rebalance_forensics.timeline import windows
@@ -104,7 +105,7 @@ def about_missing_source_topics(timeline: Timeline, missing: Sequence[SourceTopi
     leader = timeline.participants.of_speaker(first)
     culprits = culprits_of(timeline, [leader]) if leader is not None else ()
     topics = sorted({t for e in missing for t in e.topics})
-    which = ", ".join(topics) or "of the topology"
+    which = listed(topics) or "of the topology"
     ends = (e for e in timeline.of(StreamsStateChanged).between(at, at + windows.ONE_SCALING_MS) if is_end(e))
     create = Advice(
         action=f"Create the missing source topics ({which}), then start the application again.",

@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.episodes.topics import subscriptions
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import rejoins
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
+from rebalance_forensics.diagnosis.wording.durations import listed
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
 from rebalance_forensics.events.rebalances import JoinRequested
@@ -22,12 +23,12 @@ from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_REBALANCE_MS
 
 REASON_LOGGED = clue(
-    "changed-subscription-logged", DECISIVE + WEAK, "the member's log, or its reason to rejoin, says so"
+    "changed-subscription-logged", DECISIVE + WEAK, "a changed subscription was logged as the reason to rejoin"
 )
 PERHAPS_A_PATTERN = clue(
     "perhaps-a-pattern",
     WEAK,
-    "its reason to rejoin says so; these logs do not show whether it reads a pattern, and a topic was made",
+    "a changed subscription was logged as the reason to rejoin, but a topic was created that its pattern may match",
 )
 SUBSCRIBED_AGAIN = clue("subscribed-again", STRONG, "the same process subscribed to other topics")
 TAKEN_UP = clue("topic-taken-up", STRONG, "one member alone was assigned topics that nobody had before")
@@ -69,7 +70,7 @@ def _about(
     # Where no request is known, the change made the group rebalance right after.
     rebalances = touched(timeline, facts) if facts else tuple(timeline.rebalances.between(at, at + AT_ONCE_MS - 1))
     if topics:
-        words = f"was the only member assigned {', '.join(topics)} afterwards"
+        words = f"was the only member assigned {listed(topics)} afterwards"
     elif shown is None:
         words = "rejoined, and no reason was logged: it may have changed its subscription"
     elif shown is PERHAPS_A_PATTERN:
@@ -100,7 +101,7 @@ def _from_to(timeline: Timeline, participant: Participant, lines: Sequence[Event
         if who is participant and abs(time_of(event) - at) < AT_ONCE_MS:
             before = timeline.events_from(who, Subscribed).last(time_of(event) - 1)
             if before is not None and before.topics and isinstance(event, Subscribed) and event.topics:
-                return f" from {', '.join(sorted(before.topics))} to {', '.join(sorted(event.topics))}"
+                return f" from {listed(sorted(before.topics))} to {listed(sorted(event.topics))}"
     return ""
 
 
@@ -119,7 +120,7 @@ CAUSE = Cause(
 
 def _topics(printed: str) -> str:
     """Topics as a client prints a set of them, `[returns, orders]`, in order."""
-    return ", ".join(sorted(filter(None, re.split(r"[\[\], ]+", printed)))) or "no topic"
+    return listed(sorted(filter(None, re.split(r"[\[\], ]+", printed)))) or "no topic"
 
 
 def _new_topics_uncovered(timeline: Timeline, request: Request) -> bool:

@@ -27,7 +27,7 @@ from rebalance_forensics.diagnosis.model import Advice, Severity
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import rejoins
 from rebalance_forensics.diagnosis.wording.culprits import topic_culprits
-from rebalance_forensics.diagnosis.wording.durations import lasting, span
+from rebalance_forensics.diagnosis.wording.durations import lasting, listed, span
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.event_index import time_of
@@ -35,7 +35,7 @@ from rebalance_forensics.timeline.facts import Rebalance, Request, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import TimeIndex
 
-CHANGE_LOGGED = clue("changed-metadata-logged", DECISIVE + WEAK, "the leader's log, or its reason to rejoin, says so")
+CHANGE_LOGGED = clue("changed-metadata-logged", DECISIVE + WEAK, "a changed topic was logged as the reason to rejoin")
 ALL_NEW = clue("new-partitions", DECISIVE, "the rebalance assigned partitions that no member had before")
 SEEM_NEW = clue("partitions-seem-new", STRONG, "members got partitions that none of those with a log had before")
 READ_TOPIC_CHANGED = clue("topic-of-the-group-changed", DECISIVE, "brokers logged a change of a topic that it reads")
@@ -58,7 +58,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     # The coordinator of a KIP-1071 group takes all tasks away when a source topic is deleted.
     for unready in deleted_source_topics(timeline):
         begin, end = time_of(unready.reports[0]), time_of(unready.reports[-1])
-        names, lines = ", ".join(unready.topics), distinct_events(unready.reports)
+        names, lines = listed(unready.topics), distinct_events(unready.reports)
         restore = Advice(
             action=f"Create {names} again, or remove the topic from the topology and restart.",
             why=f"The coordinator reported missing topics to the members{lasting(timeline.measured(end - begin))}.",
@@ -94,7 +94,7 @@ CAUSE = Cause(
 
 def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
     """Topics or partitions changed under the subscription, by a line or by inference."""
-    which, count = ", ".join(change.topics), len(change.topics)
+    which, count = listed(change.topics), len(change.topics)
     if change.shown is NOT_SHOWN:
         words = f"The subscribed topics or their partitions may have changed{f': {which}' if which else ''}."
     elif change.shown is CHANGED_NEARBY and isinstance(change.facts[0], Rebalance):
@@ -126,7 +126,7 @@ def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
 
 def about_vanished_topics(timeline: Timeline, vanished: VanishedTopics) -> Hypothesis:
     """Members that do not rejoin because they cannot commit what they read of a topic that is gone."""
-    begin, end, names = vanished.begin, vanished.end, ", ".join(vanished.topics)
+    begin, end, names = vanished.begin, vanished.end, listed(vanished.topics)
     late = [a for a in absences(timeline, ("poll-timeout",)) if vanished.blocked_in_commit(a)]
     facts = [*timeline.moves(begin, end + windows.HEARTBEAT_MS), *(fact for away in late for fact in away.facts)]
     # Members that log a change of other topics do not rejoin for these.

@@ -310,11 +310,12 @@ def summed(impacts: Sequence[Impact], *, of_groups: bool = False) -> Impact:
     partition = impacts[place].longest_unread_partition if unread else None
     stops = [i.stopped_ms for i in impacts if i.stopped_ms is not None]
     unknown = any(i.unread_partition_ms is None for i in impacts)
+    uncounted = not of_groups or any(i.known_partitions is None for i in impacts)
     cost = total(i.unread_partition_ms for i in impacts)
     return Impact(
         unread_partition_ms=cost,
         unread_partitions=total(i.unread_partitions for i in impacts),
-        known_partitions=None if unknown or not of_groups else total(i.known_partitions for i in impacts),
+        known_partitions=None if uncounted else total(i.known_partitions for i in impacts),
         unread_at_least=None if cost is None else unknown or any(i.unread_at_least for i in impacts),
         longest_unread_ms=longest,
         longest_unread_partition=partition,

@@ -11,7 +11,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.cluster.shared_faults import SharedFault, led_by, went_in_turn
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition
 from rebalance_forensics.diagnosis.model import DisturbedGroup, Incident
-from rebalance_forensics.diagnosis.wording.durations import counted, seconds, some
+from rebalance_forensics.diagnosis.wording.durations import counted, listed, seconds, some
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
@@ -144,7 +144,7 @@ def _brokers(names: Sequence[str], fault: SharedFault) -> str:
         return "The coordinator changed"
     by_name: dict[str, list[BrokerOutage]] = {name: [o for o in fault.outages if o.broker == name] for name in names}
     if len(names) > 1:
-        together = f"{', '.join(names[:-1])} and {names[-1]}"
+        together = listed(names)
         if went_in_turn(fault):
             planned = all(outage.how == "shut-down" for outage in fault.outages)
             return f"{together} {'were restarted in turn' if planned else 'went down and came back in turn'}"
@@ -179,14 +179,15 @@ def _cost(groups: Sequence[DisturbedGroup]) -> str:
         costs.append(f"{_share(len(unread), groups)} left partitions unread for up to {seconds(longest)}")
     if stops:
         costs.append(f"{_share(len(stops), groups)} stopped reading altogether for up to {seconds(max(stops))}")
-    text = f"{', '.join(costs[:-1])} and {costs[-1]}" if len(costs) > 1 else costs[0]
+    text = listed(costs)
     led = sorted({partition for group in groups for partition in group.led})
     without = f" Nobody could fetch {some(led)} meanwhile, which it led." if led else ""
     return f"{text[:1].upper()}{text[1:]}.{without}"
 
 
 def _share(number: int, groups: Sequence[DisturbedGroup]) -> str:
-    return "all of them" if number == len(groups) > 1 else str(number)
+    every = "both" if len(groups) == 2 else "all of them"
+    return every if number == len(groups) > 1 else str(number)
 
 
 def _across(fault: SharedFault, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> list[str]:

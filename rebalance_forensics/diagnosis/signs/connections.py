@@ -125,7 +125,7 @@ def _kept_sending(lost: Sequence[Event]) -> bool:
     return bool(sent) and sent[-1] - sent[0] >= ROUND_TRIP_MS
 
 
-@sign("other members were heard at that time, so this member was cut off and not a broker paused")
+@sign("other members were active at that time, so it was cut off and no broker was frozen")
 def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
     """Other members were heard while this one lost its connections."""
     trouble = [e for absence in subject.absences for e in troubled(timeline, absence)]
@@ -139,7 +139,7 @@ def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
     return Unobservable((coordinator_log(subject.begin, subject.end),))
 
 
-@shown("it lost one broker only, as it would where that broker stood still or died, and no other member's log is here")
+@shown("it lost one broker only, as when that broker freezes or dies, and no other member's log is at hand")
 def one_broker_lost(timeline: Timeline, subject: Subject) -> Sequence[Event]:
     """To a single client a broker that froze looks the same as a lost network."""
     trouble = [e for absence in subject.absences for e in troubled(timeline, absence)]
@@ -156,7 +156,7 @@ def _others_log(timeline: Timeline, subject: Subject) -> bool:
     return any(member.has_log for member in timeline.membership.members if member not in participants)
 
 
-@of_every("its heartbeats were answered until shortly before the group had lost it, so it was running")
+@of_every("its heartbeats were answered until shortly before the group lost it, so it was running")
 def heard_until_lost(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """The last answer to a member, and the one less than a session later that it is no member."""
     # A heartbeat that is answered with REBALANCE_IN_PROGRESS starts the session anew, too (GroupCoordinator).
@@ -174,7 +174,7 @@ def heard_until_lost(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     return before, lost
 
 
-@of_every("it gave up its generation unasked, as a static member does whose poll timeout expires")
+@of_every("it gave up its generation unasked, as a static member does when its poll timeout expires")
 def gave_up_unasked(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """Its own log shows no reason to give up its generation."""
     if absence.start is not None or absence.stop is not None:

@@ -30,7 +30,7 @@ from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, is_impl
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 
-@sign("its poll timeout expired, according to its log or its leave reason", "no poll timeout was logged")
+@sign("an expired poll timeout was logged for it", "no expired poll timeout was logged for it")
 def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
     """A line of either side says that the member did not call poll() in time."""
     expiries = _lines(subject, "poll-timeout")
@@ -74,13 +74,13 @@ def removed_by_admin(timeline: Timeline, subject: Subject) -> Answer:
     return Unobservable((coordinator_log(since, subject.begin),))
 
 
-@shown("the leave reason, or its own log, says that it unsubscribed")
+@shown("the logged reason for leaving is that it unsubscribed")
 def unsubscribe_logged(_: Timeline, subject: Subject) -> Iterable[Event]:
     """The member left because it unsubscribed."""
     return _lines(subject, "unsubscribed")
 
 
-@sign("it left on its own: it asked to leave, or its log shows a shutdown", "it did not leave on its own")
+@sign("it left on its own", "it did not leave on its own")
 def closed(timeline: Timeline, subject: Subject) -> Answer:
     """All members closed, by a line of their own log or of the coordinator's."""
     del timeline
@@ -97,7 +97,7 @@ def closed(timeline: Timeline, subject: Subject) -> Answer:
     return Present(tuple(lines)) if subject.absences else Unobservable()
 
 
-@sign("a close was logged, by the member itself or as the leave reason", "no close was logged")
+@sign("its close was logged", "no close was logged")
 def shutdown_logged(timeline: Timeline, subject: Subject) -> Answer:
     """The consumers are known to have been closed, rather than to have left for another reason."""
     lines: list[Event] = []
@@ -126,7 +126,7 @@ def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
     return Absent(looked(heard, begin, subject.end)) if heard else Unobservable()
 
 
-@shown("the error is that of a connection: what was wrong with it is not shown by who closed", otherwise=NOT_SHOWN)
+@shown("the error is a lost connection, and who closed does not show what was wrong with it", otherwise=NOT_SHOWN)
 def connection_lost(timeline: Timeline, subject: Subject) -> Iterable[Event]:
     """The client closed because it could not reach any broker."""
     return (e for a in subject.absences for e in exception_before(timeline, a)[:1] if is_of_a_connection(e))

@@ -71,7 +71,7 @@ def heartbeats_between_records(timeline: Timeline, subject: Subject) -> Sequence
 
 
 @sign(
-    "it did not leave on its own: its session expired, or its log would show the request",
+    "it did not leave on its own",
     "it left the group on its own",
 )
 def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
@@ -296,20 +296,20 @@ log_breaks_off = of_any(
 )(heartbeat_loss.restart_without_shutdown)
 # A member that does not send SyncGroup in time is removed as well, even if it sent heartbeats.
 lost_before_its_assignment = of_every(
-    "it had joined and not yet been given its assignment when it was no longer a member",
+    "it lost its membership after joining, before it got its assignment",
     otherwise=NOT_SHOWN,
     name="lost-before-its-assignment",
 )(heartbeat_loss.unassigned_when_lost)
 lost_before_its_log = of_every(
-    "its log begins when it was no member any more, so a poll timeout before that would not be shown",
+    "its log begins after it was removed and would not show an earlier poll timeout",
     otherwise=NOT_SHOWN,
     name="lost-before-its-log",
 )(heartbeat_loss.log_starts_after_expulsion)
 
 
 @shown(
-    "members of several processes that had not lost their coordinator were told at one heartbeat that they are "
-    "unknown, as if all were removed at once"
+    "members of several processes, still connected to their coordinator, learned at one heartbeat that they were "
+    "unknown to it, as when all are removed at once"
 )
 def expelled_with_others(timeline: Timeline, subject: Subject) -> Iterable[Event]:
     """Members of several processes were expelled at one heartbeat, whereas sessions expire one by one."""

@@ -88,7 +88,7 @@ def others_unheard(timeline: Timeline, subject: Subject) -> Answer:
 
 
 @sign(
-    "the coordinator soon counts as many members again as before it: somebody took its place",
+    "the coordinator soon counts as many members again as before it: another member took its place",
     "the coordinator counts fewer members after it",
 )
 def as_many_as_before(timeline: Timeline, subject: Subject) -> Answer:

@@ -67,7 +67,7 @@ _BESIDE_THE_LOOP = (HEARTBEATS, BACKGROUND, "kafka-producer-network-thread")
 
 @sign(
     "its JVM logged that all its threads stood still while its session ran out",
-    "the GC log of its JVM goes on and shows no stop as long as its session",
+    "its GC log continues and shows no pause as long as its session",
 )
 def threads_stopped(timeline: Timeline, subject: Subject) -> Answer:
     """A stop of the JVM stops its heartbeats as well; without a GC log nobody knows of it."""
@@ -102,7 +102,7 @@ def stuck_in_a_call(timeline: Timeline, subject: Subject) -> Answer:
     slow = [a for a in subject.absences if is_java_member(timeline, a.participant)]
     return seen(
         (e for a in slow for e in slow_calls(timeline, a)),
-        (host_place(timeline, a, "two thread dumps of {} (jcmd PID Thread.print)") for a in slow),
+        (host_place(timeline, a, "any thread dumps of {} (jcmd PID Thread.print)") for a in slow),
     )
 
 
@@ -176,7 +176,7 @@ def _threads_in_poll(timeline: Timeline) -> frozenset[str | None]:
     return frozenset(e.speaker.thread for e in timeline.of(ThreadStack) if e.in_poll)
 
 
-@shown("the kernel killed a java process of its host in the moment in which its heartbeats stopped")
+@shown("the kernel killed a java process on its host at the moment its heartbeats stopped")
 def java_was_killed(timeline: Timeline, subject: Subject) -> Iterator[Event]:
     """Neither a unit nor a process id ties that process to the member, so it may be another and rules nothing out.
 

@@ -47,7 +47,7 @@ def _is_away(absence: Absence) -> bool:
     return absence.back_at is None and absence.start is None
 
 
-@of_any("it had not come back by the end of the logs")
+@of_any("it was not seen again by the end of the logs")
 def not_back_yet(_: Timeline, absence: Absence) -> bool:
     """The member has not returned by the end of the logs."""
     return _is_away(absence)

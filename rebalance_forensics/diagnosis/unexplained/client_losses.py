@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import
 from rebalance_forensics.diagnosis.model import Severity
 from rebalance_forensics.diagnosis.unexplained import config_lags, rebalances
 from rebalance_forensics.diagnosis.unexplained.speakers import Losses, by_speaker, hypothesis_of_client, speaker_of
-from rebalance_forensics.diagnosis.wording.durations import lasting, span, times
+from rebalance_forensics.diagnosis.wording.durations import lasting, listed, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.coverage import DETAILED, covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -163,7 +163,7 @@ def expired_sessions(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hy
         if not unclaimed:
             continue
         stayed = participant is not None and _stayed_in(timeline, participant, unclaimed, session)
-        lost = "gave up its coordinator" if stayed else "counted its session as expired"
+        lost = "gave up its coordinator" if stayed else "considered its session expired"
         unknown = (
             "and it stayed in the group."
             if stayed
@@ -302,8 +302,8 @@ def of_coordinators(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hyp
             which = f" ({', '.join(brokers)})" if brokers else ""
             length = timeline.measured(time_of(events[-1]) - time_of(events[0]))
             sentence = (
-                f"lost its coordinator{which} and had not found it again{lasting(length, ' {} later')}, when its lines "
-                "end; they do not show whether that broker, the network or the client caused it."
+                f"lost its coordinator{which} and did not find it again before its lines end{lasting(length, ', {} later')}"
+                "; they do not show whether the coordinator, the network or the client caused it."
             )
             yield hypothesis_of_client(participant, place, [*lost[:2], *events], "warning", sentence, ongoing=True)
 
@@ -331,7 +331,7 @@ def _failed_connections_in_words(failed: Mapping[int, Sequence[Event]]) -> str:
     """Failed connections in words; the address that a client tries is the one that the broker advertises."""
     if not failed:
         return ", and these lines do not show whether the coordinator, the network or the client caused it."
-    brokers = ", ".join(f"broker-{broker}" for broker in failed)
+    brokers = listed([f"broker-{broker}" for broker in failed])
     return (
         f" and could not connect to it ({brokers}); these lines do not show whether that broker, the network or the "
         "address that it advertises caused it."

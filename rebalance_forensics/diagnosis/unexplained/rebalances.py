@@ -23,7 +23,7 @@ from rebalance_forensics.diagnosis.unexplained.config_lags import (
 )
 from rebalance_forensics.diagnosis.unexplained.speakers import name_of, speaker_of
 from rebalance_forensics.diagnosis.unexplained.waiting_members import waiting_members
-from rebalance_forensics.diagnosis.wording.durations import counted, seconds, times
+from rebalance_forensics.diagnosis.wording.durations import counted, listed, seconds, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.clients import is_java
@@ -149,7 +149,7 @@ def _unnumbered_in_words(notices: Sequence[Event]) -> str:
         return f"The group rebalanced and elected {leader}; these lines do not show what became of the one before."
     if gained := _topics_gained(notices):
         return (
-            f"The group rebalanced, and afterwards a member read {', '.join(gained)} as well: a topic that is new and "
+            f"The group rebalanced, and afterwards a member read {listed(gained)} as well: a topic that is new and "
             "matches its pattern, a changed subscription, or a member that left. No reason was logged."
         )
     return (
@@ -259,11 +259,11 @@ def _searched_for(timeline: Timeline, rebalance: Rebalance) -> str:
     if not covering(timeline.coverage.brokers, rebalance.started_at - 1, rebalance.ended_at()):
         heard = any(e.speaker.role == "broker" for e in rebalance.events)
         unknown = (
-            "the coordinator's lines at hand do not tell who joined or left."
+            "the coordinator's lines at hand do not show who joined or left."
             if heard
             else "without the coordinator's log it is not known who joined or left."
         )
-        return f"no client gave one, no subscription or metadata is seen to change, and {unknown}"
+        return f"no client gave one, no change of subscription or metadata is seen, and {unknown}"
     return (
         "no member joined or left, no subscription or metadata changed, the coordinator did not move, and no client "
         "gave a reason."

@@ -65,9 +65,13 @@ def rounded_up(ms: int) -> int:
 
 
 def some(names: Sequence[object], most: int = 4) -> str:
-    """`orders-1, orders-2 and 5 more`: the first names, and how many more there are."""
-    shown = ", ".join(map(str, names[:most]))
-    return f"{shown} and {len(names) - most} more" if len(names) > most else shown
+    """`orders-1, orders-2 and orders-3`; of more than `most` the first: `orders-1, orders-2 and 5 more`."""
+    return listed([*names[:most], *([f"{len(names) - most} more"] if len(names) > most else ())])
+
+
+def listed(names: Sequence[object], word: str = "and") -> str:
+    """`orders-1, orders-2 and orders-3`: all of them, as in a sentence."""
+    return f" {word} ".join(filter(None, (", ".join(map(str, names[:-1])), *map(str, names[-1:]))))
 
 
 def counted(number: int, noun: str) -> str:

@@ -193,7 +193,7 @@ def _ruled_out(incident: Incident, verbosity: int) -> Iterator[RenderableType]:
     )
     left_out = sum(len(exclusion.causes) for exclusion in together[len(shown) :])
     if left_out:
-        yield indented(text_block(f"and {left_out} more; --verbose shows {'it' if left_out == 1 else 'them'}", "dim"))
+        yield indented(text_block(wording.left_out(left_out), "dim"))
 
 
 def _what_if(incident: Incident) -> Iterator[RenderableType]:

@@ -25,7 +25,14 @@ from rebalance_forensics.report.terminal.rich_blocks import (
     text_block,
 )
 from rebalance_forensics.report.times import duration, utc
-from rebalance_forensics.report.urgency_order import Incidents, faults, most_urgent_first, planned, unexplained
+from rebalance_forensics.report.urgency_order import (
+    Incidents,
+    faults,
+    is_unexplained,
+    most_urgent_first,
+    planned,
+    unexplained,
+)
 
 GAPS_SHOWN = 4
 ALIKE_GAPS_SHOWN = 3
@@ -112,7 +119,7 @@ def _overview(report: Report, found: Sequence[Headline], most: int) -> Iterator[
     ]
     yield columns(("severity", "cause", "culprit", "group", "unread"), rows, numbers=frozenset({4}))
     if len(found) > most:
-        yield indented(text_block(f"and {len(found) - most} more; --top {len(found)} lists them all", "dim"))
+        yield indented(text_block(wording.left_out(len(found) - most, f"--top {len(found)}"), "dim"))
     yield text_block("")
 
 
@@ -134,12 +141,14 @@ def _summary(found: Sequence[Headline]) -> str:
     first = found[0]
     tally = _tally(found)
     cause = first.root_causes[0]
-    who = f"by {wording.culprits(cause)} in {wording.group_of(first)}"
-    if not cause.culprits or any(culprit.kind == "group" for culprit in cause.culprits):
-        who = f"in {wording.group_of(first)}"
-    verdict = f"{cause.cause} ({wording.sureness(cause.confidence)}) {who}"
-    state = "still going on" if first.ongoing else "resolved"
-    return f"{tally}{': ' if len(found) == 1 else '; most urgent: '}{verdict}, {state}."
+    by = "" if not cause.culprits or any(culprit.kind == "group" for culprit in cause.culprits) else "by "
+    sure = f" ({wording.sureness(cause.confidence)})"
+    if is_unexplained(first):
+        by, sure = "", ""
+    who = f" {by}{wording.culprits(cause)}" if by else ""
+    state = "still going on" if first.ongoing else wording.period(first).state
+    verdict = ", ".join(filter(None, (f"{cause.cause}{sure}{who} in {wording.group_of(first)}", state)))
+    return f"{tally}{': ' if len(found) == 1 else '; most urgent: '}{verdict}."
 
 
 def _tally(found: Sequence[Headline]) -> str:
@@ -182,7 +191,7 @@ def _others(incidents: Incidents, verbosity: int, most: int) -> Iterator[Rendera
         yield from in_brief(first, others)
     left_out = sum(len(kind) for kind in kinds[most:])
     if left_out:
-        yield indented(f"and {left_out} more; --verbose shows them all")
+        yield indented(wording.left_out(left_out))
 
 
 def _alike(incidents: Sequence[Headline]) -> list[list[Headline]]:
@@ -203,7 +212,7 @@ def _unexplained(incidents: Incidents, verbosity: int, most: int) -> Iterator[Re
         yield from in_brief(incident)
         yield from (indented(f"To settle it, {wanted}", 4) for wanted in differential.deciding(incident))
     if len(shown) < len(incidents):
-        yield indented(f"and {len(incidents) - len(shown)} more; --verbose shows them all")
+        yield indented(wording.left_out(len(incidents) - len(shown)))
 
 
 def _planned(incidents: Incidents, verbosity: int) -> Iterator[RenderableType]:
@@ -227,7 +236,9 @@ def _folded(incidents: Sequence[Headline]) -> Iterator[tuple[str, str]]:
         first.setdefault(cause, incident)
         costs[cause].append(incident.impact)
     for cause, counter in sorted(groups.items()):
-        who = some([name if times == 1 else f"{name} ({times} times)" for name, times in counter.items()])
+        who = some(
+            [f"{wording.named(name)}{f' ({times} times)' if times > 1 else ''}" for name, times in counter.items()]
+        )
         once = first[cause]
         alone = counter.total() == 1
         first_at = f"; first at {utc(once.started_at)} UTC" if is_timed(once.started_at) else ""
@@ -252,7 +263,7 @@ def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
         yield indented(listed([*map(_sentence, shown[:-1]), f"{last}{link}{consequence}" if consequence else last]))
     others = sum(len(alike) for alike in list(of_consequence.values())[GAPS_SHOWN:]) if verbosity <= 0 else 0
     if others:
-        yield indented(f"and {others} more; --verbose shows them all")
+        yield indented(wording.left_out(others))
 
 
 def _sentence(text: str) -> str:
