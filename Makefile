@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 WORKERS = $(shell $(RUN)/python -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 
 .DEFAULT_GOAL := help
-.PHONY: help demo check test test-long test-patterns lint fmt docs bench pictures clean
+.PHONY: help demo check test test-long test-patterns lint fmt docs bench pictures release clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -58,6 +58,14 @@ bench: $(READY) ## measure scan and start beside grep, ripgrep and plain Spark; 
 
 pictures: $(READY) ## take the pictures of README and docs anew, from a sample, with Chromium
 	$(RUN)/python -m tests.browser.pictures
+
+release: ## wheel, sdist and bill of materials, from environments of their own, into dist/
+	rm -rf dist && $(PYTHON) -m venv dist/.build && $(PYTHON) -m venv --without-pip dist/.installed
+	dist/.build/bin/pip install --quiet --disable-pip-version-check build cyclonedx-bom
+	dist/.build/bin/python -m build --quiet --outdir dist .
+	dist/.build/bin/pip --quiet --python dist/.installed/bin/python install dist/*.whl
+	dist/.build/bin/cyclonedx-py environment --output-reproducible --output-file dist/sbom.cdx.json dist/.installed/bin/python
+	rm -rf dist/.build dist/.installed
 
 clean: ## forget the environment
 	rm -rf $(VENV)

@@ -232,8 +232,9 @@ def _uncovered(tables: FleetTables) -> str:
 
 
 def _by_severity(found: Counter[str]) -> str:
-    """`1 critical, 12 info`."""
-    return ", ".join(f"{thousands(found[severity])} {severity}" for severity in RANKS if found[severity])
+    """`1 critical, 2 warnings, 12 info`; only a warning is a noun."""
+    plurals = {"warning": "warnings"}
+    return ", ".join(count(found[name], name, plurals.get(name, name)) for name in RANKS if found[name])
 
 
 def _changes(counted: Sequence[FleetIncident], period: Period) -> Iterator[str]:
@@ -306,11 +307,11 @@ def _causes(counted: Sequence[FleetIncident], period: Period) -> Section:
         counts = (thousands(number) for number in (*[earlier][: len(before)], *(weeks[w] for w in period.weeks)))
         return cause, *counts, thousands(len(groups)), str(_unread(by_cause[cause]))
 
-    weeks = (*before, *(f"from {period.first_day(week)}" for week in period.weeks))
+    weeks = (*before, *(period.first_day(week) for week in period.weeks))
     ordered = sorted(by_cause, key=lambda cause: (-len(by_cause[cause]), cause))
     return Section(
         id="causes",
-        title="Causes over the weeks",
+        title="Causes, by the first day of the week",
         about="Incidents by their most likely cause and the week in which they began.",
         columns=("cause", *weeks, "groups", "unread"),
         rows=tuple(map(row, ordered)),

@@ -67,11 +67,11 @@ def reported(tmp_path: Path, client: str, *last: str) -> list[Incident]:
 def test_a_coordinator_that_stays_out_of_reach_is_an_ongoing_fault(tmp_path: Path, client: str) -> None:
     faults = [i for i in reported(tmp_path, client) if i.severity != "info"]
     assert [i.ongoing for i in faults] == [True]
-    assert "had not found it again" in faults[0].summary
+    assert "did not find it again" in faults[0].summary
 
 
 @pytest.mark.parametrize("client", WORDS)
 def test_a_coordinator_that_is_found_again_is_no_such_fault(tmp_path: Path, client: str) -> None:
     record, *_, found = WORDS[client]
     again = reported(tmp_path, client, record.format("15:31", *found))
-    assert not any("had not found it again" in i.summary for i in again)
+    assert not any("did not find it again" in i.summary for i in again)

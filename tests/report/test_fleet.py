@@ -107,7 +107,7 @@ def test_weeks_long_ago_share_a_column() -> None:
 def test_what_a_team_accepted_is_muted_until_a_day_and_counted() -> None:
     known = Known(cause="slow-*", group="pay*", until=date(2026, 9, 2), why="OPS-12")
     found = fleet(incident(3), incident(1), incident(3, "process-crash", "payments"), known=(known,))
-    assert found.headline == "2 incidents (2 warning); faults in 1 of 1 group; 0 rebalances; 1 known incident muted."
+    assert found.headline == "2 incidents (2 warnings); faults in 1 of 1 group; 0 rebalances; 1 known incident muted."
     assert section(found, "muted").rows == (("cause slow-*, group pay*", "2026-09-02, over", "1", "1 s", "OPS-12"),)
 
 

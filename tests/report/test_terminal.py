@@ -12,6 +12,7 @@ from rebalance_forensics.report import terminal
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import lines_of
 from rebalance_forensics.report.terminal import Explanation
+from rebalance_forensics.report.terminal.rich_blocks import columns, printed
 from rebalance_forensics.report.wording import totals_of_inputs
 from rebalance_forensics.timeline.model import Generation, Member, Reading, ReadSpan
 from tests.report.building import a_crash, at, crash_report, empty_report, healthy_report, payments
@@ -365,3 +366,9 @@ def test_what_was_read_adds_up() -> None:
     numbers = [int(number.replace(",", "")) for number in re.findall(r"([\d,]+) (?:records|recognized|about)", text)]
     records, *parts = numbers
     assert records == sum(parts) == sum(log.records for log in inputs)
+
+
+def test_names_in_a_narrow_table_break_behind_their_hyphens() -> None:
+    table = columns(("cause", "group"), [("coordinator-failover", "search-indexer-production-eu")])
+    lines = [line.split() for line in printed([table], width=40, color=False).splitlines()]
+    assert lines == [["cause", "group"], ["coordinator-", "search-indexer-"], ["failover", "production-eu"]]

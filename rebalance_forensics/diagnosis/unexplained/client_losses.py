@@ -302,8 +302,9 @@ def of_coordinators(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hyp
             which = f" ({', '.join(brokers)})" if brokers else ""
             length = timeline.measured(time_of(events[-1]) - time_of(events[0]))
             sentence = (
-                f"lost its coordinator{which} and did not find it again before its lines end{lasting(length, ', {} later')}"
-                "; they do not show whether the coordinator, the network or the client caused it."
+                f"lost its coordinator{which} and did not find it again before its lines end"
+                f"{lasting(length, ', {} later')}; they do not show whether the coordinator, the network or the client "
+                "caused it."
             )
             yield hypothesis_of_client(participant, place, [*lost[:2], *events], "warning", sentence, ongoing=True)
 

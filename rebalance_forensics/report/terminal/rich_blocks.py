@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from itertools import repeat
 
-from rich.console import Console, RenderableType
+from msgspec import Struct
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -87,5 +91,28 @@ def columns(titles: Iterable[str], rows: Iterable[Iterable[str]], *, numbers: fr
     for index, title in enumerate(titles):
         table.add_column(title, overflow="fold", justify="right" if index in numbers else "left")
     for row in rows:
-        table.add_row(*(text_block(cell) for cell in row))
+        table.add_row(*(_Cell(text_block(cell)) for cell in row))
     return table
+
+
+_BETWEEN_PIECES = re.compile(r"(?<=\w-)(?=\w)|(?<=\s)(?=\S)")
+
+
+class _Cell(Struct, frozen=True):
+    """A cell that wraps between words and, as names are long, behind their hyphens; within a piece only if it must."""
+
+    text: Text
+
+    def __rich_measure__(self, _console: Console, options: ConsoleOptions) -> Measurement:
+        """At least its longest piece, at most the whole."""
+        pieces = (cell_len(piece.rstrip()) for piece in _BETWEEN_PIECES.split(self.text.plain))
+        return Measurement(max(pieces, default=0), cell_len(self.text.plain)).with_maximum(options.max_width)
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """Lay it out in as few lines as there must be."""
+        lines = [""]
+        for piece in _BETWEEN_PIECES.split(self.text.plain):
+            if lines[-1] and cell_len((lines[-1] + piece).rstrip()) > options.max_width:
+                lines.append("")
+            lines[-1] += piece
+        yield Text("\n".join(lines), style=self.text.style, overflow="fold", justify=options.justify)
