@@ -91,6 +91,8 @@ def _quoted(record: LogRecord, match: Match) -> str:
     if match.event == "SettingsReported":
         named = [line.strip() for line in record.message.split("\n")[1:] if _NAMES.match(line)]
         return "\n".join((record.text, *named)) if named and named[0] not in record.text else record.text
+    if match.thrown is not None:
+        return record.text if match.thrown in record.text else f"{record.text}\n{match.thrown}"
     exception = match.fields.get("exception")
     if not isinstance(exception, str):
         return record.text

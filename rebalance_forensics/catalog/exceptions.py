@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from rebalance_forensics.catalog.match import Match
@@ -26,6 +28,15 @@ _TRACE = re.compile(r"\n[^\S\n]*+at [\w.$/<>]+\(")
 _RAISED = re.compile(
     r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n|\n){1,1000}([A-Za-z_][\w.]*)(?::[ \t]*([^\n]*))?"
 )
+# What prints the frames of a stack: Java, .NET and Node; Python; Ruby; PHP.
+_STACK = re.compile(
+    r"\n(?:[ \t]++(?:at |File \"|from )|Traceback |[^\s:]+\.rb:\d|#\d+ |[ \t]*+Stack trace:)", re.IGNORECASE
+)
+_STATED = re.compile(
+    r"^[ \t]*(?:(?:Caused by: |-+> )?((?:[A-Za-z_]\w*(?:\.|::|\\)){0,12}[A-Z]\w*(?:: | ?\()[^\n]+)|Message=([^\n]+))",
+    re.MULTILINE,
+)
+_MOST_STATED = 10
 # Kafka's packages, spelled out or shortened (`k.s.ReplicaManager`), and how its classes begin what they say.
 # Its tools are applications: what the console consumer prints, its client has thrown at it.
 _KAFKAS = re.compile(
@@ -73,6 +84,13 @@ def thrown_in(message: str) -> dict[str, Any]:
 
 def _thrown_in(message: str) -> re.Match[str] | None:
     return _RAISED.search(message) or _THROWN_BY_KAFKA.search(message) or _THROWN.search(message)
+
+
+def thrown_below(message: str) -> Iterator[str]:
+    """The lines below the first in which the exceptions of a stack trace say what went wrong, class first."""
+    begin = message.find("\n")
+    if begin >= 0 and _STACK.search(message, begin):
+        yield from (stated[1] or stated[2] for stated in islice(_STATED.finditer(message, begin), _MOST_STATED))
 
 
 def thrown_at(message: str, exception: str) -> str | None:

@@ -59,7 +59,7 @@ _CLIENTS_OWN = re.compile(
     r"|Offset ?[Cc]ommit|commit attempt|Consumer commit error|committing message\b|Failed to (?:join|sync) group"
     r"|(?:join|sync)Group failed|leave group failed|group coordinator|joining group|FindCoordinator|querying for"
     r"|[Aa]uto[- ](?:offset )?commit|committing offsets|lost ownership of|\[(?:Consumer|Runner|Connection)\]"
-    r"|; group: |join group session"
+    r"|; group: |join group session|sending heartbeat|consumer group command"
 )
 HIDDEN = "***"
 _MARKS = frozenset("*#\u2022\u2588")
@@ -360,7 +360,7 @@ TYPES: Mapping[str, HoleType] = {
     "stream_thread": HoleType(r"[^\"\n]*?-StreamThread-\d+", str),
     "other_thread": HoleType(r"[^\"\n]*?", other_thread),
     # What stands behind an error in a program's own words: rdkafka-ruby's code, quotes and brackets, PHP's place.
-    "closing": HoleType(r"(?: \([a-z_]{3,40}\))?[)\]}\"'`.,;]{0,6}(?: in \S{1,300}:\d{1,6})?", str),
+    "closing": HoleType(r"(?: \([a-z_]{3,40}\))?[)\]}>\"'`.,;]{0,6}(?: in \S{1,300}:\d{1,6})?", str),
     "crash": HoleType(r"\S+?", crash, loose=r"[^\n]+?"),
     "rest": HoleType(r"(?s:.*)", str.strip),
     # Behind an exception's own words, which have blanks: of a flattened trace only its first frame ends them.

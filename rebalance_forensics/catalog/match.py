@@ -25,3 +25,5 @@ class Match(Struct, frozen=True, kw_only=True, gc=False):
     dressed: bool = False
     since: Release | None = None
     """The first release that logs it in these words."""
+    thrown: str | None = None
+    """The line of the stack trace that says it, below the words with which the application announces that."""

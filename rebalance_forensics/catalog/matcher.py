@@ -14,6 +14,7 @@ from rebalance_forensics.catalog.compiled_catalog import CompiledCatalog, Entry,
 from rebalance_forensics.catalog.contenders import Contenders, Rivals
 from rebalance_forensics.catalog.cut_messages import CutMessages
 from rebalance_forensics.catalog.errors import ErrorNames
+from rebalance_forensics.catalog.exceptions import thrown_below
 from rebalance_forensics.catalog.fields import FieldValue, required, unknown
 from rebalance_forensics.catalog.filling import Filling
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
@@ -187,7 +188,7 @@ class Catalog:
 
     def _matches(self, spoken: str, whole: Peeled, logger: str | None) -> Iterator[Match]:
         """Matches in the order of preference: the fewest liberties first, then the most words of the template's own."""
-        for form in _forms(spoken):
+        for form, thrown in _forms(spoken):
             for peeled in _undressed(whole if form is spoken else peel(form)):
                 candidates = self._contenders.all(peeled, logger)
                 for loosely in (False, True):
@@ -196,7 +197,7 @@ class Catalog:
                         groups = entry.program.groups_of(text, loosely=loosely)
                         if groups is not None and (match := self._filling(entry).match(groups, peeled)) is not None:
                             found = True
-                            yield match
+                            yield match if thrown is None else replace(match, thrown=thrown)
                     if found:
                         return
 
@@ -229,22 +230,27 @@ def clean(message: str) -> str:
     return message.rstrip()
 
 
-def _forms(message: str) -> Iterator[str]:
-    """The whole message; then without the stack trace behind it; then its first line alone; then as one line."""
+def _forms(message: str) -> Iterator[tuple[str, str | None]]:
+    """The whole message; then without the stack trace behind it; its first line alone; what the trace throws.
+
+    At last as one line. A thrown line comes with itself: an application announces in words of its own what a client
+    threw at it.
+    """
     # A terminal, a form or a console logger may have broken the line between words or inside one.
-    yield message
+    yield message, None
     if "\n" not in message:
         return
     trace = _TRACE.search(message)
     head = message[: trace.start()].rstrip() if trace else message
     if head != message:
-        yield head
+        yield head, None
     if "\n" in head:
-        yield head[: head.index("\n")].rstrip()
-        if head.count("\n") <= _MOST_BREAKS:
-            lines = [line.strip() for line in head.split("\n")]
-            yield " ".join(lines)
-            yield "".join(lines)
+        yield head[: head.index("\n")].rstrip(), None
+    yield from ((line, line) for line in thrown_below(message))
+    if "\n" in head and head.count("\n") <= _MOST_BREAKS:
+        lines = [line.strip() for line in head.split("\n")]
+        yield " ".join(lines), None
+        yield "".join(lines), None
 
 
 def _undressed(peeled: Peeled) -> Iterator[Peeled]:

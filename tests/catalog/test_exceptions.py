@@ -89,3 +89,49 @@ def test_a_trace_that_somebody_cut_behind_the_assignor_still_shows_that_it_threw
     match = exception_in(parse_line(logged), "consumer")
     assert match is not None
     assert match.fields["assigning"]
+
+
+@pytest.mark.parametrize(
+    ("thrown", "trace"),
+    [
+        (
+            'cimpl.KafkaException: KafkaError{code=UNKNOWN_MEMBER_ID,val=25,str="Broker: Unknown member"}',
+            f"{TRACE}{{}}",
+        ),
+        ("kafka.errors.RebalanceInProgressError: [Error 27] RebalanceInProgressError: payments", f"{TRACE}{{}}"),
+        ("KafkaJSProtocolError: The coordinator is not aware of this member", "{}\n    at Broker.heartbeat (b.js:9:3)"),
+        (
+            "KafkaJSProtocolError: Specified group generation id is not valid",
+            "KafkaJSNumberOfRetriesExceeded\n  Caused by: {}\n    at Connection.send (c.js:433:35)",
+        ),
+        (
+            "Confluent.Kafka.ConsumeException: Application maximum poll interval (300000ms) exceeded by 88ms",
+            "{}\n   at Confluent.Kafka.Consumer`2.Consume(Int32 millisecondsTimeout)",
+        ),
+        (
+            "Broker: Specified group generation id is not valid",
+            "Confluent.Kafka.KafkaException\n  Message={}\n  StackTrace:\n   at Confluent.Kafka.Consumer`2.Commit()",
+        ),
+        ("Kafka::HeartbeatError: Kafka::UnknownMemberId", "{}\nlib/kafka/consumer_group.rb:117:in `heartbeat'"),
+        ("RdKafka\\Exception: Broker: Unknown member in /app/Commit.php:20", "{}\nStack trace:\n#0 /app/run.php(9)"),
+        (
+            "org.apache.kafka.common.errors.UnknownMemberIdException: The coordinator is not aware of this member.",
+            "java.lang.IllegalStateException: no\n\tat com.acme.Loop.run(Loop.java:7)\nCaused by: {}",
+        ),
+    ],
+)
+def test_what_a_client_threw_says_below_the_words_of_its_application_what_it_says_alone(
+    thrown: str, trace: str
+) -> None:
+    alone = Catalog.load().match(thrown)
+    below = Catalog.load().match("could not handle order 4711\n" + trace.format(thrown))
+    assert alone is not None
+    assert below is not None
+    assert (below.event, below.fields, below.group) == (alone.event, alone.fields, alone.group)
+    assert below.thrown == thrown
+    assert alone.thrown is None
+
+
+def test_words_of_an_exception_in_a_message_without_a_stack_are_talk_about_it() -> None:
+    listed = "Known errors:\nkafka.errors.UnknownMemberIdError: [Error 25] UnknownMemberIdError"
+    assert Catalog.load().match(listed) is None

@@ -70,6 +70,11 @@ def test_the_exception_that_names_the_group_gives_it_its_name(tmp_path: Path) ->
     assert [group.group for group in report_on(tmp_path, f"{SPRING}boom\n{DENIED}").groups] == ["payments"]
 
 
+def test_an_excerpt_that_begins_within_a_stack_trace_keeps_what_was_thrown(tmp_path: Path) -> None:
+    report = report_on(tmp_path, f"Caused by: {DENIED}\n[INFO] BUILD FAILURE\n[INFO] Total time: 7.750 s")
+    assert [incident.root_causes[0].cause for incident in report.incidents] == ["authorization-failure"]
+
+
 def test_a_fenced_thread_was_told_once_though_its_exception_follows(tmp_path: Path) -> None:
     (incident,) = report_on(tmp_path, f"{MIGRATED}\n{TASK}\n\tat org.apache.kafka.streams.X.y(X.java:1)").incidents
     (cause,) = incident.root_causes

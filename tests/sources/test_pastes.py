@@ -159,6 +159,12 @@ def test_commas_within_what_kafka_says_make_no_table(tmp_path: Path) -> None:
     assert [record.message.rpartition(" sam: ")[2] for record in records] == [said] * 3
 
 
+def test_the_facts_that_kafkajs_prints_behind_a_message_are_no_record_of_their_own() -> None:
+    line = "2026-11-20T10:15:30.123Z ERROR [Connection] Response JoinGroup(key: 11, version: 2): "
+    facts = '{"timestamp":"2026-11-20T10:15:30.123Z","logger":"kafkajs","error":"The group is full"}'
+    assert [piece.text for piece in parted([Piece(0, 1, line + facts)])] == [line + facts]
+
+
 def test_records_without_a_date_are_parted_and_a_header_that_stands_twice_is_one() -> None:
     said = f"[10:15:30,123] INFO {_CONSUMER} (Re-)joining group"
     document = '{"@timestamp":"2026-11-20T10:15:31.123Z","message":"Group payments, 10:15:31.123 INFO {x}"}'

@@ -21,7 +21,7 @@ LEVEL = (
     r"(?:TRACE|DEBUG|INFO|NOTICE|WARNING|WARN|ERROR|FATAL|CRITICAL|SEVERE|CONFIG|FINEST|FINER|FINE"
     r"|trace|debug|info|notice|warning|warn|error|fatal|critical|Trace|Debug|Info|Warning|Warn|Error|Fatal)"
 )
-LOGGER = r"[A-Za-z_][\w$.\-/*]*"
+LOGGER = r"[A-Za-z_$][\w$.\-/*]*"
 DOTTED = r"[A-Za-z_](?=[\w$\-/*.]*?\.[A-Za-z_])[\w$.\-/*]*+"
 """A logger with a dot and a name behind it."""
 NESTING = r"[^\[\]=\n]++(?:\[[^\[\]=\n]*+\][^\[\]=\n]*+)++"

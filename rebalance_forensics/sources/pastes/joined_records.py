@@ -28,7 +28,9 @@ _TRACE = (
     r"\((?:[\w$-]{1,60}\.){1,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\) "
     r"(?=(?:[a-z_]\w{0,60}\.){2,12}[A-Z][\w$]{0,80}(?:Exception|Error): )"
 )
-_NEXT = rf"(?<=[\s)\].;,}}])(?:(?={_HEADER})|(?={_OBJECT}\"))|(?<=[a-z]\))(?={_BARE})"
+# An object without a message holds the facts of the message before it.
+_RECORD_AS_OBJECT = rf'{_OBJECT}"[^\n]{{0,20000}}?"@?(?:message|msg|log|MESSAGE|textPayload)":'
+_NEXT = rf"(?<=[\s)\].;,}}])(?:(?={_HEADER})|(?={_RECORD_AS_OBJECT}))|(?<=[a-z]\))(?={_BARE})"
 _RECORD = re.compile(_NEXT)
 _RECORD_OR_TRACE = re.compile(f"{_NEXT}|{_TRACE}")
 # No record is shorter with its header; a shorter stretch is the first of two headers in front of a message.

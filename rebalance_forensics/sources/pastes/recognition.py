@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.sources.pastes import characters, joined_records, marks, tables, wraps
-from rebalance_forensics.sources.pastes.piece import Piece, has_time, lacks_message, looks_like_record
+from rebalance_forensics.sources.pastes.piece import Piece, has_time, is_exception, lacks_message, looks_like_record
 
 LARGEST = 32 << 20
 """In bytes; people do not select more by hand."""
@@ -24,7 +24,7 @@ _LOST = 5
 
 
 def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
-    """True for a file that is a paste: a table, broken lines, or records that show only without marks."""
+    """True for a file that is a paste: a table, broken lines, records that have lost a header or gained marks."""
     # Lines that were `cut` at a column are as full as broken ones.
     lines = [line.rstrip() for line in head.split("\n")[:_LOOKED_AT]]
     return (
@@ -35,7 +35,7 @@ def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
         or tables.has_open_cells(lines)
         or characters.has_links(lines)
         or characters.has_typeset_dates(lines)
-        or (len(lines) < _LOOKED_AT and characters.has_bold(headers))
+        or (len(lines) < _LOOKED_AT and (characters.has_bold(headers) or is_exception(lines[0])))
         or joined_records.is_glued(lines)
         or _is_cut(lines)
         or (not cut and _is_wrapped(lines))
