@@ -15,12 +15,13 @@ class ContainerReported(Event, frozen=True, kw_only=True):
     `what` is `ended` with its exit code, `stopping` on request, `signalled`, `oom-kill` at its memory limit,
     `oom-in-container` where the kernel killed some process of it, which need not have ended it, `probe-failed`,
     `killed-by-probe`, `evicted` or `preempted` with the reason in `detail`, `running` since the time of the line,
-    `back-off` before the next restart, or `not-pulled` where its image cannot be had.
+    `back-off` before the next restart, `not-pulled` where its image cannot be had, or `node-not-ready` where nothing is
+    heard of its node any more.
     """
 
     what: Literal[
         "ended", "stopping", "signalled", "oom-kill", "probe-failed", "killed-by-probe", "evicted", "preempted",
-        "running", "back-off", "not-pulled", "oom-in-container",
+        "running", "back-off", "not-pulled", "oom-in-container", "node-not-ready",
     ]  # fmt: skip
     name: str
     container: str | None = None

@@ -96,6 +96,20 @@ def test_the_want_of_memory_of_its_node_is_behind_an_eviction() -> None:
 
 
 @pytest.mark.parametrize(
+    ("time", "pod", "links"),
+    [("01:10:35.000", POD, ["node-lost"]), ("01:10:35.000", OTHER, []), ("01:13:35.000", POD, [])],
+    ids=["soon after", "another pod's", "long after"],
+)
+def test_a_node_that_is_not_heard_any_more_is_behind_the_silence_of_its_members_and_decides_nothing(
+    time: str, pod: str, links: list[str]
+) -> None:
+    incident, alone = of_crash((time, f"NodeNotReady pod/{pod} in shop: Node is not ready")), of_crash()
+    assert behind(incident) == links
+    causes = [[(c.cause, c.confidence) for c in each.root_causes] for each in (incident, alone)]
+    assert causes[0] == causes[1]
+
+
+@pytest.mark.parametrize(
     ("time", "message"),
     [
         ("01:09:16.000", KILLED.format(OTHER, "app")),

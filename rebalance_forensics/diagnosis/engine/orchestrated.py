@@ -27,6 +27,7 @@ _SAYS = {
     "suspended": "the host was suspended while the session ran out",
     "link-down": "the network link of the host was down while the session ran out",
     "cpu-stuck": "the kernel logged that its CPU was stuck while the session ran out",
+    "node-lost": "nothing was heard of their node any more either",
     "rescaled": "their workload was scaled up and down in turn",
     "clock-step": "the clock of its host was set forward beyond its poll timeout",
 }
@@ -44,6 +45,8 @@ _ADDS: dict[str, dict[str, int]] = {
     "link-down": {"network-partition": STRONG, "process-crash": -STRONG, "process-pause": -STRONG},
     "cpu-stuck": {"process-pause": STRONG, "process-crash": -WEAK, "network-partition": -STRONG},
     "clock-step": {"slow-processing": 0},
+    # A node that is lost died, stands still or is cut off, and its members with it.
+    "node-lost": {"process-crash": 0, "process-pause": 0, "network-partition": 0},
     "rollout": _RESTARTED,
     "recreated": _RESTARTED,
     "scaled-down": {"scale-in": STRONG, "shutdown": WEAK, "rolling-restart": -STRONG, "member-left": -STRONG},

@@ -21,6 +21,7 @@ from rebalance_forensics.timeline.orchestration import application_names, applic
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import (
     AT_ONCE_MS,
+    ONE_REBALANCE_MS,
     ONE_SCALING_MS,
     ONE_STEP_MS,
     REQUEST_TIMEOUT_MS,
@@ -232,7 +233,24 @@ def links_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Sequ
         links = (*links, Link(what, f"Node {event.node} {_OF_THE_NODE[what]}.", 0.9, (event,)))
     elif scaling is not None and killed is None:
         links = (*links, _in_words(scaling), *_decided(timeline, scaling))
+    links = links or tuple(_node_of(report) for a in absences[:1] for report in _not_ready(timeline, a))[:1]
     return (*links[:2], *_not_restarted(timeline, absences))[:3] if len(links) < 3 else links[:3]
+
+
+def _not_ready(timeline: Timeline, absence: Absence) -> list[ev.ContainerReported]:
+    """That its node was not heard any more, which the control plane notices as late as a coordinator its members.
+
+    A node sends its status every 10 s and counts as not ready after 40 s without one, since 1.32 after 50 s
+    (node-monitor-grace-period).
+    """
+    pods, (begin, _) = pods_of(timeline, [absence.participant]), span_of(timeline, absence)
+    names = application_names(timeline.group, absence.participant)
+    reports = timeline.orchestration.reports(pods, begin, absence.at + ONE_REBALANCE_MS, names)
+    return [e for e in reports if e.what == "node-not-ready"]
+
+
+def _node_of(report: ev.ContainerReported) -> Link:
+    return Link("node-lost", f"The node of {report.name} was lost: it sent no status any more.", 0.9, (report,))
 
 
 def _not_restarted(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Link, ...]:
