@@ -40,8 +40,8 @@ def first_causes(sample: Sample, shape: str, directory: Path) -> list[str]:
     return [incident.root_causes[0].cause for incident in report.incidents]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", sorted(SAMPLES))
-def test_the_evidence_alone_leads_to_the_same_first_cause(name: str, shape: str, tmp_path: Path) -> None:
-    if (name, shape) not in NOT_SO:
-        assert SAMPLES[name].expected.cause in first_causes(SAMPLES[name], shape, tmp_path)
+def test_the_evidence_alone_leads_to_the_same_first_cause_in_every_shape(name: str, tmp_path: Path) -> None:
+    shapes = [shape for shape in SHAPES if (name, shape) not in NOT_SO]
+    causes = {shape: first_causes(SAMPLES[name], shape, tmp_path) for shape in shapes}
+    assert {shape: found for shape, found in causes.items() if SAMPLES[name].expected.cause not in found} == {}
