@@ -105,7 +105,7 @@ def test_a_trace_that_somebody_cut_behind_the_assignor_still_shows_that_it_threw
             "KafkaJSNumberOfRetriesExceeded\n  Caused by: {}\n    at Connection.send (c.js:433:35)",
         ),
         (
-            "Confluent.Kafka.ConsumeException: Application maximum poll interval (300000ms) exceeded by 88ms",
+            "Confluent.Kafka.KafkaException: Broker: Specified group generation id is not valid",
             "{}\n   at Confluent.Kafka.Consumer`2.Consume(Int32 millisecondsTimeout)",
         ),
         (
