@@ -29,7 +29,13 @@ from rebalance_forensics.events.process import (
     VersionReported,
 )
 from rebalance_forensics.pipeline.cut_names import Named, restore_names
-from rebalance_forensics.pipeline.short_logs import MOST_BYTES, in_their_only_group, on_the_brokers_clock, rewritten
+from rebalance_forensics.pipeline.short_logs import (
+    MOST_BYTES,
+    in_their_only_group,
+    on_the_brokers_clock,
+    rewritten,
+    without_a_list_of_errors,
+)
 from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
 from rebalance_forensics.records import LEFT_OUT, LogRecord
 from rebalance_forensics.sources import layouts
@@ -92,7 +98,8 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Eve
     try:
         events = _events(split, catalog, reading, counts, tally)
         if split.profile.document == PASTE:
-            events = rewritten(events, partial(restore_names, named=tally.named), in_their_only_group)
+            named = partial(restore_names, named=tally.named)
+            events = rewritten(events, without_a_list_of_errors, named, in_their_only_group)
         elif not split.is_part and split.file.size <= MOST_BYTES:
             events = rewritten(events, on_the_brokers_clock, in_their_only_group)
         yield from events

@@ -1,4 +1,4 @@
-"""What only all lines of a short log show together: that two zones stand in it, whose a line without a name is."""
+"""What only all lines of a short log show together: two zones, whose a line is, that it lists errors and is no log."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
@@ -31,6 +32,34 @@ def rewritten(events: Iterable[Event], *steps: Callable[[Sequence[Event]], Itera
     yield from read
     if failure is not None:
         raise failure
+
+
+def without_a_list_of_errors(events: Sequence[Event]) -> Sequence[Event]:
+    """The events; without those of a runbook or a table of errors, that happened at no time and to nobody."""
+    # A member is kept out by one answer at a time, and what made it lose its place is logged with a time or a name.
+    listed = [event for event in events if _is_of_nobody(event)]
+    errors = {_error_in(event) for event in listed} - {None}
+    keeping_out = {_error_in(event) for event in listed if isinstance(event, _KEEPING_OUT)}
+    is_list = len(errors) >= _MOST_ERRORS or len(keeping_out) > 1
+    return [event for event in events if not (is_list and _is_of_nobody(event))]
+
+
+# No member is told so many different errors without a line that shows when, or of whom.
+_MOST_ERRORS = 4
+_KEEPING_OUT = (ev.AuthorizationFailed, ev.InstanceFenced, ev.JoinFailed)
+
+
+def _is_of_nobody(event: Event) -> bool:
+    # Documentation puts a placeholder where the name of a group stands.
+    named = event.group is not None and event.group[:1] not in "<{"
+    speaker = event.speaker
+    return not (named or speaker.client_id or speaker.role == "broker") and event.at is None and event.level is None
+
+
+def _error_in(event: Event) -> str | None:
+    if isinstance(event, (ev.AuthorizationFailed, ev.InstanceFenced, ev.PollTimeoutExpired)):
+        return type(event).__name__
+    return getattr(event, "error", None) or getattr(event, "exception", None)
 
 
 def on_the_brokers_clock(events: Sequence[Event]) -> Sequence[Event]:

@@ -113,3 +113,26 @@ def test_a_client_that_names_itself_only_as_it_leaves_is_the_client_of_its_whole
     )
     assert incident.root_causes[0].cause == "slow-processing"
     assert [c.name for c in incident.root_causes[0].culprits] == ["consumer-7"]
+
+
+RUNBOOK = (
+    "Errors you may see, and what to do:",
+    "Application maximum poll interval (300000ms) exceeded",
+    "org.apache.kafka.common.errors.GroupAuthorizationException: Not authorized to access group: <group>",
+    (
+        "org.apache.kafka.common.errors.FencedInstanceIdException: The broker rejected this static consumer since "
+        "another consumer with the same group.instance.id has registered with a different member.id."
+    ),
+    "Broker: Inconsistent group protocol",
+)
+
+
+def test_a_runbook_that_lists_errors_tells_of_no_member_also_not_beside_the_log_of_one(tmp_path: Path) -> None:
+    assert incidents(tmp_path, *RUNBOOK) == ()
+    (tmp_path / "runbook.md").write_text("\n".join(RUNBOOK), encoding="utf-8")
+    (incident,) = incidents(tmp_path, POLL_TIMEOUT.format("19:14:27.530"))
+    assert (incident.group, incident.root_causes[0].cause) == ("g1", "slow-processing")
+
+
+def test_one_error_in_prose_without_a_time_is_what_somebody_asks_about(tmp_path: Path) -> None:
+    assert causes(incidents(tmp_path, "Since Monday:", "", RUNBOOK[3])) == ["static-member-fenced"]
