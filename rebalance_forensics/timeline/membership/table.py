@@ -71,8 +71,12 @@ class MembershipTable:
 
     def size_at(self, at: int) -> int:
         """The number of participants that are in at a time, or that the last generation counted, if those are more."""
+        return max(self.number_at(at), self.counted_before(at + 1))
+
+    def number_at(self, at: int) -> int:
+        """The number of participants that are in at a time, as far as the logs show them."""
         times, sizes = self._sizes_over_time
-        return max(sizes[bisect_right(times, at)], self.counted_before(at + 1))
+        return sizes[bisect_right(times, at)]
 
     def counted_before(self, at: int) -> int:
         """The size of the last generation before, by the coordinator's count; 0 where unknown."""

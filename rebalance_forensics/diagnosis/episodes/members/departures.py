@@ -25,7 +25,7 @@ from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.timeouts import session_timeout_ms, shown_session_ms, together_ms
+from rebalance_forensics.timeline.timeouts import shown_session_ms, together_ms
 
 
 @answered_once
@@ -92,14 +92,6 @@ def _led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: 
     return bool(leaders) and leaders.isdisjoint(a.member for a in run)
 
 
-def _existing_member_revoked(timeline: Timeline, run: Sequence[Arrival]) -> bool:
-    """True if a member that did not arrive with these gave up a generation to let them in (Sarama)."""
-    came = {a.participant for a in run}
-    ended = timeline.of(ev.PartitionsRevoked).between(run[0].at, run[-1].at + windows.NEXT_HEARTBEAT_MS)
-    speakers = (timeline.participants.of_speaker(e) for e in ended if e.generation is not None)
-    return any(participant is not None and participant not in came for participant in speakers)
-
-
 def _reached_at(timeline: Timeline, generation: Generation) -> int:
     """When the generation got its assignment; else when it was created, else when it was prepared."""
     began = generation.started_at or 0
@@ -163,7 +155,6 @@ def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
             (_joins_empty_group(timeline, run) or after_all_left(timeline, run[0]))
             and _has_no_earlier_generation(timeline, run[0])
             and not _has_earlier_members(timeline, run)
-            and not _earlier_members_expire(timeline, run)
         ):
             settled = settled_after(timeline, run[0].at)
             new = [a for a in run if a.ends is None or a.ends.at < run[0].at]
@@ -224,33 +215,16 @@ def _has_earlier_members(timeline: Timeline, run: list[Arrival]) -> bool:
     first = _first_generation(timeline, run[0].at)
     if _counts_earlier_members(timeline, run[0].at) or joins_stable_group(timeline, run[0].at):
         return True
-    if _existing_member_revoked(timeline, run) or _led_by_another(timeline, run, is_numbered=first is not None):
+    if _led_by_another(timeline, run, is_numbered=first is not None):
         return True
-    came = {a.member for a in run}
     if first is None or first.generation == 1:
         return False
     arrived = sum(a.at <= (_reached_at(timeline, first) or run[0].at) for a in run)
-    unseen = {m.member_id for m in first.members if m.member_id} - came
     return (
-        bool(unseen)
+        timeline.membership.number_at(run[0].at - 1) > 0
         or timeline.membership.sizes.get(first.generation, 0) > arrived
         or _leader_has_no_log(timeline, first)
     )
-
-
-def _earlier_members_expire(timeline: Timeline, run: list[Arrival]) -> bool:
-    # A session that expires sooner than it lasts began earlier, before the logs. The same holds for a member that the
-    # coordinator still has to evict although its client logged a close.
-    came = timeline.cached(_came)
-    soon = timeline.departures.between(run[0].at, run[0].at + windows.AT_ONCE_MS)
-    if any(d.why == "session-expired" and d.member is not None and d.member not in came for d in soon):
-        return True
-    later = timeline.departures.between(run[0].at + 1, run[0].at + session_timeout_ms(timeline))
-    return any(isinstance(d.events[-1], ev.MemberFailed) and time_of(d.events[0]) < run[0].at for d in later)
-
-
-def _came(timeline: Timeline) -> frozenset[str | None]:
-    return frozenset(a.member for a in timeline.arrivals)
 
 
 def _counts_earlier_members(timeline: Timeline, at: int) -> bool:
