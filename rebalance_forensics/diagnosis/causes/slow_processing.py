@@ -410,7 +410,7 @@ def _limit_ms(timeline: Timeline, group: Sequence[Absence]) -> int | None:
 
 def _like_poll_timeouts(timeline: Timeline, group: list[Absence]) -> bool:
     participants = {a.participant for a in group}
-    everybody = max(len(timeline.membership.members), timeline.membership.counted_before(group[0].at))
+    everybody = timeline.membership.size_at(group[0].at - 1)
     if len(participants) >= _ENOUGH_FOR_WALK:
         # A deployment does not reach dead members: those lost for good while the others left in turn.
         until = max(a.back_at or a.at for a in group)

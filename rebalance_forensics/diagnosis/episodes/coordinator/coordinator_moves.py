@@ -260,15 +260,9 @@ def _settled_at(timeline: Timeline) -> int | None:
         # Logs that begin mid-life may show no generation, and nobody starting or joining.
         begun = timeline.starts or timeline.of(ev.JoinStarted)
         return timeline.first - 1 if timeline.of(ev.GroupLoaded, ev.GroupUnloaded) or not begun else None
-    return timeline.first - 1 if _had_members_before(timeline, min(times)) else min(times)
-
-
-def _had_members_before(timeline: Timeline, reached: int) -> bool:
-    """True if logs that begin mid-life show a departure of a member from before any generation."""
-    if any(g.generation == 1 for g in timeline.generations):
-        return False
-    departures = timeline.departures.between(timeline.first, reached - 1)
-    return any(timeline.arrivals.of(d.participant).last(d.at) is None for d in departures)
+    # Logs that begin mid-life show no first generation, and members that were in before.
+    formed = any(g.generation == 1 for g in timeline.generations)
+    return min(times) if formed or not timeline.membership.number_at(timeline.first - 1) else timeline.first - 1
 
 
 def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:

@@ -121,11 +121,6 @@ def _last_reached(reached: Reached, at: int) -> Generation | None:
     return latest[place - 1] if place else None
 
 
-def _populated_at(timeline: Timeline) -> int | None:
-    """When the first generation with members was reached, of those whose time is known."""
-    return min((at for g in timeline.generations if g.members and (at := _reached_at(timeline, g))), default=None)
-
-
 def _latest_reached(timeline: Timeline) -> list[int]:
     """For each generation, the latest time that one up to it was reached."""
     return [*accumulate((_reached_at(timeline, g) for g in timeline.generations), max)]
@@ -151,10 +146,8 @@ def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
     """The arrivals of each start of the group from empty."""
     found = []
     for run in _arrival_runs(timeline):
-        if (
-            (_joins_empty_group(timeline, run) or after_all_left(timeline, run[0]))
-            and _has_no_earlier_generation(timeline, run[0])
-            and not _has_earlier_members(timeline, run)
+        if (_joins_empty_group(timeline, run) or after_all_left(timeline, run[0])) and not _has_earlier_members(
+            timeline, run
         ):
             settled = settled_after(timeline, run[0].at)
             new = [a for a in run if a.ends is None or a.ends.at < run[0].at]
@@ -245,13 +238,6 @@ def _is_initial(arrival: Arrival, settled: int) -> bool:
     if arrival.start is not None:
         return arrival.start.at <= settled + windows.HEARTBEAT_MS
     return arrival.at <= settled + windows.AT_ONCE_MS
-
-
-def _has_no_earlier_generation(timeline: Timeline, first: Arrival) -> bool:
-    populated = timeline.cached(_populated_at)
-    if populated is None or populated >= first.at - windows.NEXT_HEARTBEAT_MS:
-        return True
-    return timeline.departures.last(first.at) is not None
 
 
 @answered_once

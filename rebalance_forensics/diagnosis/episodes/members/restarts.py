@@ -259,7 +259,7 @@ def _expiring_in_turn(timeline: Timeline, clean: list[Restart]) -> Iterator[Rest
     back = [Restart(a, a.back_at or a.at, tuple(a.arrivals)) for a in silent]
     for group in walks([*clean, *back], lambda r: r.absence.at, lambda r: r.by):
         participants = {r.by for r in group}
-        settled = max(len(timeline.membership.members), timeline.membership.counted_before(group[0].absence.at))
+        settled = _settled(timeline, group)
         once = len(participants) == len(group) >= max(_ENOUGH_FOR_WALK, settled)
         by_turns = all(before.up_at < after.absence.at for before, after in pairwise(group))
         if once and by_turns and any(r in back for r in group):
