@@ -14,7 +14,7 @@ import typer
 from rebalance_forensics.cli import parameters
 from rebalance_forensics.cli.analysis_run import exit_code, options_of, run
 from rebalance_forensics.cli.clipboard import clipboard_file
-from rebalance_forensics.cli.outcomes import OK, PARTIAL, colored, leave, say, warn, warn_all, width
+from rebalance_forensics.cli.outcomes import OK, PARTIAL, colored, leave, say, status, warn, warn_all, width
 from rebalance_forensics.defects import sentence
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.process.timings import stage, taken
@@ -241,12 +241,14 @@ def _follow(request: _Request) -> int:
     """Print each incident when it is new and when its verdict changes; write all outputs at each change."""
     from rebalance_forensics.pipeline import live  # noqa: PLC0415 - `--help` needs no pyarrow
     from rebalance_forensics.report.incident_facts import state_of  # noqa: PLC0415
+    from rebalance_forensics.report.terminal import at_this_moment  # noqa: PLC0415
 
     states: dict[str, State] = {}
     codes = [OK]
 
     def show(analysis: Analysis) -> None:
         shown = request.write(analysis)
+        status("")
         changed = [incident for incident in analysis.report.incidents if states.get(incident.id) != state_of(incident)]
         states.update({incident.id: state_of(incident) for incident in changed})
         warn_all(error for log in analysis.report.inputs for error in log.errors)
@@ -259,11 +261,13 @@ def _follow(request: _Request) -> int:
                 codes[-1] = PARTIAL
             else:
                 say(text)
+        status(at_this_moment(shown.report))
 
     live.refuse_standing(request.paths, request.options)
     warn("following; Ctrl-C ends.")
     stdin, keep = sys.stdin.buffer, request.keep_events
     live.follow(request.paths, request.options, show, every_s=EVERY_S, stdin=stdin, keep_events=keep)
+    status("")
     return codes[-1]
 
 

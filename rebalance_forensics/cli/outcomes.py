@@ -39,6 +39,14 @@ def warn(sentence: str) -> None:
         sys.stderr.flush()
 
 
+def status(sentence: str) -> None:
+    """Show a line below the output in place of the last one; nothing unless on a terminal, empty to take it away."""
+    if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
+        with suppress(OSError):
+            sys.stderr.write(f"\r\x1b[2K{printable(sentence)[: width(sys.stderr) - 1]}")
+            sys.stderr.flush()
+
+
 def warn_all(sentences: Iterable[str]) -> None:
     """Tell the user several things, each once."""
     for sentence in dict.fromkeys(sentences):

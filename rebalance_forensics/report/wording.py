@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.records import SECOND_MS, EpochMs, is_dated, is_timed
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.report.times import day, duration, time_of_day, utc
-from rebalance_forensics.timeline.model import Evidence, GroupOutline
+from rebalance_forensics.timeline.model import Evidence, Generation, GroupOutline
 from rebalance_forensics.timeline.unnamed_groups import in_words, is_named
 
 NEVER, NOT_LOGGED = "never", "not in the logs"
@@ -57,13 +57,22 @@ def _named(subject: Headline | GroupOutline) -> str:
 
 def place(line: Evidence) -> str:
     """`broker-1.log:4711`."""
-    return f"{line.path}:{line.line}"
+    return f"{'stdin' if line.path == '-' else line.path}:{line.line}"
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """`1 member`, `1,204 members`."""
     words = noun if number == 1 else plural or f"{noun}s"
     return f"{thousands(number)} {words}"
+
+
+def state_after(last: Generation) -> str:
+    """The state of a group after its last generation: `stable, 3 members`, `rebalancing`, `empty`."""
+    if last.outcome == "empty":
+        return "empty"
+    words = {"superseded": "rebalancing", "unknown": "state unknown"}
+    outcome = words.get(last.outcome, last.outcome)
+    return f"{outcome}, {count(last.size, 'member')}" if last.members else outcome
 
 
 def left_out(number: int, option: str = "--verbose") -> str:

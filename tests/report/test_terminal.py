@@ -372,3 +372,12 @@ def test_names_in_a_narrow_table_break_behind_their_hyphens() -> None:
     table = columns(("cause", "group"), [("coordinator-failover", "search-indexer-production-eu")])
     lines = [line.split() for line in printed([table], width=40, color=False).splitlines()]
     assert lines == [["cause", "group"], ["coordinator-", "search-indexer-"], ["failover", "production-eu"]]
+
+
+def test_who_follows_logs_sees_the_state_of_the_groups_and_the_latest_incident_in_a_line() -> None:
+    assert (
+        terminal.at_this_moment(crash_report())
+        == "payments stable, 2 members | last: process-crash, 10:02:11, resolved"
+    )
+    assert terminal.at_this_moment(many_groups(30)).startswith("30 groups: 30 stable | last: ")
+    assert terminal.at_this_moment(empty_report()) == "no consumer group yet"

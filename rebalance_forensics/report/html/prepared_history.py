@@ -12,7 +12,7 @@ from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.html.shapes import UNABLE, Window
 from rebalance_forensics.report.lanes import leader_names, period_of, stable_until
 from rebalance_forensics.report.member_names import short_names
-from rebalance_forensics.report.wording import count
+from rebalance_forensics.report.wording import state_after
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, Mark, ReadSpan, Span, UnreadSpan
 from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
 
@@ -136,7 +136,7 @@ def glimpse_of(history: GroupHistory) -> Glimpse:
             if generation.started_at is not None
         ),
         unread=tuple((gap.started_at, gap.ended_at) for gap in history.unread),
-        state="" if last is None else _state(last),
+        state="" if last is None else state_after(last),
         hosts={
             name: member.host
             for member in history.identities
@@ -145,10 +145,3 @@ def glimpse_of(history: GroupHistory) -> Glimpse:
         },
         files=frozenset(path for member in history.identities for path in member.files),
     )
-
-
-def _state(last: Generation) -> str:
-    if last.outcome == "empty":
-        return "empty"
-    outcome = "rebalancing" if last.outcome == "superseded" else last.outcome
-    return f"{outcome}, {count(last.size, 'member')}" if last.members else outcome

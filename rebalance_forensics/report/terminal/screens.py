@@ -24,7 +24,7 @@ from rebalance_forensics.report.terminal.rich_blocks import (
     printed,
     text_block,
 )
-from rebalance_forensics.report.times import duration, utc
+from rebalance_forensics.report.times import duration, time_of_day, utc
 from rebalance_forensics.report.urgency_order import (
     Incidents,
     faults,
@@ -38,6 +38,7 @@ GAPS_SHOWN = 4
 ALIKE_GAPS_SHOWN = 3
 OTHERS_SHOWN = 8
 VERDICTS_SHOWN = 50
+GROUPS_NAMED = 2
 
 
 def render(
@@ -61,6 +62,25 @@ def render(
 def render_incident(incident: Incident, *, width: int = 80, color: bool = False) -> str:
     """Lay out how one incident was judged, with the lines behind each sign."""
     return printed(explained(incident), width=width, color=color)
+
+
+def at_this_moment(report: Report) -> str:
+    """Groups with their state, and the latest incident, in a line: for a terminal that follows logs."""
+    last_of = {wording.named(group.group): group.generations[-1] for group in report.groups if group.generations}
+    states = {name: wording.state_after(generation) for name, generation in last_of.items()}
+    groups = "; ".join(f"{name} {state}" for name, state in states.items())
+    if len(states) > GROUPS_NAMED:
+        tally = Counter(state.partition(",")[0] for state in states.values()).most_common()
+        groups = f"{len(states)} groups: {', '.join(f'{number} {state}' for state, number in tally)}"
+    latest = max(report.lazy_incidents.outlines, key=lambda incident: incident.started_at, default=None)
+    words = []
+    if latest is not None:
+        when = wording.period(latest)
+        at = "" if when.begin is None else time_of_day(when.begin)[: differential.SECOND_CHARACTERS]
+        state = "going on" if latest.ongoing else when.state
+        whose = wording.group_of(latest) if len(states) > 1 else ""
+        words = [", ".join(filter(None, (f"last: {latest.root_causes[0].cause}", whose, at, state)))]
+    return " | ".join(filter(None, (groups, *words))) or "no consumer group yet"
 
 
 def _verdicts(report: Report, top: int | None, *, why: bool) -> Iterator[RenderableType]:
