@@ -34,8 +34,11 @@ GO_FACTS = (
 _KAFKAJS_NAMESPACES = ("Runner", "ConsumerGroup", "Consumer", "Connection", "FetchManager")
 _NAMESPACE_TAGS = tuple(f"[{namespace}] " for namespace in _KAFKAJS_NAMESPACES)
 _KAFKAJS_KEYS = frozenset({"groupId", "clientId", "correlationId", "memberId"})
+# Begins with a client's words, or holds those of librdkafka, Sarama or an exception inside a program's own.
 _CLIENTS_ERROR = re.compile(
-    r"kafka(?: server)?: |\[\d{1,3}\] [A-Z]|(?:Broker|Local): |(?:fetching|committing) message: "
+    r"(?:kafka(?: server)?: |\[\d{1,3}\] [A-Z]|(?:fetching|committing) message: )"
+    r"|(?:[^\n]{0,400}?[\s(\"':])?(?:(?:Broker|Local|kafka server): |KafkaError\{|\[Error \d+\] "
+    r"|(?:Kafka::|KafkaJS|org\.apache\.kafka\.|(?:aio)?kafka\.errors\.)[\w.]*(?:: |\Z))"
 )
 _PAIR = re.compile(r" (?=[a-z][a-z_]{0,30}=)")
 _GROUP = " group="
@@ -78,7 +81,7 @@ def with_facts(message: str, fields: Fields, keys: tuple[str, ...] = ()) -> str:
 
 
 def client_error(fields: Fields) -> str | None:
-    """What a client in Go or of librdkafka returned, which programs log as a field beside words of their own."""
+    """What a client returned or threw, which programs log as a field beside words of their own."""
     error = first_text(fields, ("error", "err", "exception", "reason"))
     return error if error is not None and _CLIENTS_ERROR.match(error) else None
 

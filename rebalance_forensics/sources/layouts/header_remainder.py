@@ -157,7 +157,9 @@ class _Heading:
             return False
         if self.plain:
             return _ENDS.match(self.text, self.at) is not None
-        if self.logger is None and not self.loose and text[0] in "[(" and _is_class(inside):
+        if not inside and self.level is not None and not self.loose:  # a context without entries
+            self._settle()
+        elif self.logger is None and not self.loose and text[0] in "[(" and _is_class(inside):
             self.logger = inside
             self._settle()
         elif _THREAD.match(inside) and "=" not in inside and "," not in inside:

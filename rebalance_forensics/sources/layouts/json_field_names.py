@@ -62,7 +62,7 @@ LOGGERS = (
     "loggername", "logger", "loggerclass", "sourcecontext", "classname", "class", "category", "module", "name", "c",
 )  # fmt: skip
 THREADS = ("threadname", "thread", "processthreadname", "th")
-TRACES = ("stacktrace", "exception", "throwable", "excinfo", "thrown", "trace")
+TRACES = ("stacktrace", "stack", "exception", "throwable", "excinfo", "thrown", "trace")
 
 
 @lru_cache(maxsize=4096)

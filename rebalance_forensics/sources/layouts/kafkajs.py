@@ -15,7 +15,7 @@ from rebalance_forensics.sources.layouts.json_layouts import JsonLayout
 
 _TEXT = re.compile(
     r"(?P<level>NOTHING|ERROR|WARN|INFO|DEBUG) (?P<message>\[\w{1,40}\] [^\n{]{1,2000}?) (?P<facts>\{[^\n]*\})"
-    r"(?: \+\d{1,9}ms)?\s*(?:\n|$)"
+    r"(?: \+\d{1,9}(?:ms|[smhd]))?\s*(?:\n|$)"
 )
 _NAMESPACE = re.compile(r"\[[A-Z]\w{1,40}\] ")
 # Some loggers print a stack behind the facts.
