@@ -162,3 +162,11 @@ def test_an_outage_begins_with_the_first_append_to_the_groups_partition_that_fai
         failed = INSUFFICIENT.replace("__consumer_offsets-13", f"__consumer_offsets-{partition}")
         story.broker(f"01:09:{53 - partition}.000", failed, logger="kafka.server.ReplicaManager")
     assert story.the_incident().started_at == ms("01:09:40.000")
+
+
+def test_an_append_that_fails_as_the_leaders_assignment_arrives_leaves_it_unstored() -> None:
+    story = Story().formed("c-1", "c-2")
+    story.broker("01:10:00.037", "Stabilized group payments generation 3 (__consumer_offsets-13)")
+    story.broker("01:10:00.037", "Assignment received from leader for group payments for generation 3")
+    story.broker("01:10:00.038", INSUFFICIENT, logger="kafka.server.ReplicaManager")
+    assert story.causes() == ["offsets-topic-unavailable"]

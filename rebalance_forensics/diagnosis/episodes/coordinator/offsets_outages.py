@@ -15,7 +15,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms
-from rebalance_forensics.timeline.windows import QUIET_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import QUIET_MS, REQUEST_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 OFFSETS = "__consumer_offsets"
 _FREQUENT = 5
@@ -113,7 +113,8 @@ def _of_offsets(partition: str | None) -> bool:
 def _refused_writes(timeline: Timeline) -> list[Event]:
     """Assignments that were not stored; where none is logged, commits or other writes to the group's partition."""
     rebalances = timeline.of(ev.AssignmentNotStored, ev.RebalanceStarted)
-    own: list[Event] = [e for e in rebalances if _is_refused(timeline, e)] or _unexplained_restarts(timeline)
+    logged: list[Event] = [e for e in rebalances if _is_refused(timeline, e)]
+    own = logged or _unexplained_restarts(timeline) or _right_behind_an_assignment(timeline)
     syncs = [e for e in timeline.of(ev.SyncFailed) if e.error in ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS")]
     if own or len(syncs) > 2:
         return [*own, *syncs]
@@ -158,6 +159,14 @@ def _unexplained_restarts(timeline: Timeline) -> list[Event]:
     ungrouped = setting_ms(timeline, OFFSETS_WRITE)
     rebalances = timeline.rebalances.between(time_of(refused[0]), time_of(refused[-1]) + ungrouped)
     return [e for r in rebalances for e in r.events[:1]] if len(rebalances) >= _FREQUENT else []
+
+
+def _right_behind_an_assignment(timeline: Timeline) -> list[Event]:
+    # The coordinator stores what the leader sends at once: a write to the group's partition that is refused then is it.
+    partition = known_partition(timeline.group, timeline.own, timeline.settings)
+    refused = [e for e in timeline.of(ev.ReplicasInsufficient) if e.partition == f"{OFFSETS}-{partition}"]
+    received = timeline.of(ev.AssignmentReceived)
+    return [e for e in refused if any(received.between(time_of(e) - REQUEST_MS, time_of(e)))]
 
 
 def _is_refused(timeline: Timeline, event: Event) -> bool:
