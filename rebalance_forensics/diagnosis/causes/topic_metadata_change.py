@@ -185,7 +185,7 @@ def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
     """Leaders that logged changed metadata; otherwise new partitions, or rejoins after a topic changed."""
     if timeline.kind == "connect":  # workers subscribe to no topic
         return
-    formed = formed_at(timeline)
+    formed = formed_at(timeline) or 0
     asked = [r for r in timeline.requests if r.at > formed]
     logged = [
         r for r in asked if r.why == "metadata-changed" or subscriptions.topics_under_pattern(timeline, r) is not None

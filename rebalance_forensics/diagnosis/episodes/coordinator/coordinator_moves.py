@@ -89,9 +89,9 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
     """Moves after the group's first generation, shown by brokers or members; one chain where brokers move in turn."""
     if not timeline.shows_any(_MOVING) and len(timeline.own.brokers) < 2:
         return
-    settled = _settled_at(timeline)
+    settled = formed_at(timeline)
     moves: list[CoordinatorMove] = []
-    others: list[Iterable[CoordinatorMove]] = [_answered(timeline), _refused_again(timeline)]
+    others: list[Iterable[CoordinatorMove]] = [find(timeline, settled or 0) for find in (_answered, _refused_again)]
     if settled is not None:
         # By brokers or most members, by members, and by brokers where the load by the new coordinator is not logged.
         moves = _with_members(timeline, settled, (*_handed_over(timeline, settled), *_lost_by_many(timeline, settled)))
@@ -251,20 +251,6 @@ def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
     ]
 
 
-def _settled_at(timeline: Timeline) -> int | None:
-    """When the group's first generation was reached."""
-    first = [g.reached_at for g in timeline.generations if g.members]
-    known = [e.at for e in timeline.of(ev.GenerationStabilized, ev.JoinSucceeded) if e.at is not None]
-    times = [t for t in (*first, *known) if t is not None]
-    if not times:
-        # Logs that begin mid-life may show no generation, and nobody starting or joining.
-        begun = timeline.starts or timeline.of(ev.JoinStarted)
-        return timeline.first - 1 if timeline.of(ev.GroupLoaded, ev.GroupUnloaded) or not begun else None
-    # Logs that begin mid-life show no first generation, and members that were in before.
-    formed = any(g.generation == 1 for g in timeline.generations)
-    return min(times) if formed or not timeline.membership.number_at(timeline.first - 1) else timeline.first - 1
-
-
 def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
     """Moves shown by the broker that loads the group; the coordinator before it is the one that moved."""
     loads = timeline.of(ev.GroupLoaded).since(settled + 1)
@@ -371,12 +357,11 @@ def _of_run(
     return CoordinatorMove(first, behind[0].broker, lines, shown_by, until=last, served_by=broker)
 
 
-def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
+def _answered(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
     """Moves shown by a broker that answers a running client with NOT_COORDINATOR."""
     # A client that is cut off gets no answer, so one member's line is enough to tell a move from a broken connection. A
     # client that may not have joined yet proves nothing (_was_member).
-    initial = formed_at(timeline)
-    asked = [e for e in timeline.of(*_ANSWERED) if e.at is not None and e.at > initial and _is_answer(e)]
+    asked = [e for e in timeline.of(*_ANSWERED) if e.at is not None and e.at > settled and _is_answer(e)]
     refused = [e for e in asked if not _still_starting(timeline, e) and not _is_denied(timeline, e)]
     for run in runs(refused, time_of, windows.PROCESS_START_MS):
         named = [e.coordinator for e in run if isinstance(e, ev.CoordinatorLost)] + [_found_before(timeline, run[0])]
@@ -388,16 +373,15 @@ def _answered(timeline: Timeline) -> Iterator[CoordinatorMove]:
             yield _of_run(timeline, run, f"broker-{broker}", shown_by)
 
 
-def _refused_again(timeline: Timeline) -> Iterator[CoordinatorMove]:
+def _refused_again(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
     """Moves shown by a client that brokers refuse until it is in the group again: they lead it no more, or not yet."""
     # One refusal of a JoinGroup is usual: a client may ask before the brokers agree who leads the offsets partition.
     refused: dict[object, list[Event]] = defaultdict(list)
-    initial = formed_at(timeline)
     for event in timeline.own.of_type(*_ANSWERED, *_JOINING, ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded):
         speaker = timeline.participants.of_speaker(event) or place_name(event)
         if isinstance(event, ev.JoinSucceeded | ev.JoinReported | ev.SyncSucceeded):
             yield from _repeated_refusals(timeline, refused.pop(speaker, []))
-        elif event.at is None or event.at <= initial or _still_starting(timeline, event):
+        elif event.at is None or event.at <= settled or _still_starting(timeline, event):
             continue
         elif _is_answer(event) or _is_between(event):
             refused[speaker].append(event)

@@ -258,10 +258,22 @@ def is_missing(timeline: Timeline, absences: Iterable[Absence]) -> bool:
     return any(absence.back_at is None and absence.start is None and absence.at <= latest for absence in absences)
 
 
-def formed_at(timeline: Timeline) -> int:
-    """When the group's first generation in these logs was created; requests before that belong to its start."""
-    first = next((r for r in timeline.rebalances if r.stabilized_at is not None), None)
-    return (first.stabilized_at or 0) if first is not None and first.generation == 1 else 0
+@answered_once
+def formed_at(timeline: Timeline) -> int | None:
+    """When the group's first generation in these logs was reached; requests before that belong to its start.
+
+    Where logs begin mid-life it is just before their first line; None where a group only starts.
+    """
+    first = [g.reached_at for g in timeline.generations if g.members]
+    known = [e.at for e in timeline.of(ev.GenerationStabilized, ev.JoinSucceeded) if e.at is not None]
+    times = [t for t in (*first, *known) if t is not None]
+    if not times:
+        # Logs that begin mid-life may show no generation, and nobody starting or joining.
+        begun = timeline.starts or timeline.of(ev.JoinStarted)
+        return timeline.first - 1 if timeline.of(ev.GroupLoaded, ev.GroupUnloaded) or not begun else None
+    # Logs that begin mid-life show no first generation, and members that were in before.
+    formed = any(g.generation == 1 for g in timeline.generations)
+    return min(times) if formed or not timeline.membership.number_at(timeline.first - 1) else timeline.first - 1
 
 
 def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = HEARTBEAT_MS) -> tuple[Rebalance, ...]:
