@@ -23,7 +23,6 @@ from rebalance_forensics.timeline.identity.own_process import may_be_its_log
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import late_joins
 from rebalance_forensics.timeline.model import (
-    Generation,
     GroupHistory,
     Identity,
     Lane,
@@ -264,20 +263,11 @@ def _away(departure: Departure, generations: Sequence[Span] = ()) -> Span:
 
 def _is_of_one_thread(timeline: Timeline, departure: Departure) -> bool:
     """True where other threads of the instance stayed in the group, so that its process ran on."""
-    participant = departure.participant
+    # Threads that go together are evicted within a session timeout of each other.
+    participant, at = departure.participant, departure.at
     if timeline.participants.thread_of(departure.member) not in participant.threads:
         return False
-    near = timeline.departures.of(participant).between(departure.at - SESSION_MS, departure.at + SESSION_MS)
-    last = _listed_generations(timeline).last(departure.at)
-    present = {
-        timeline.participants.thread_of(m.member_id) for m in (last.members if last else ())
-    } & participant.threads
-    return not present <= {timeline.participants.thread_of(d.member) for d in near}
-
-
-@answered_once
-def _listed_generations(timeline: Timeline) -> TimeIndex[Generation]:
-    return TimeIndex([g for g in timeline.generations if g.members], lambda g: g.completed_at or g.started_at or 0)
+    return all(timeline.membership.is_in(participant, time) for time in (at, at + SESSION_MS))
 
 
 def _generation_spans(timeline: Timeline, member_ids: Collection[str]) -> Iterator[Span]:
