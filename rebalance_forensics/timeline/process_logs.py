@@ -21,6 +21,7 @@ from rebalance_forensics.records import SECOND_MS, Origin
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of
 from rebalance_forensics.timeline.event_index import EventIndex, by_time_then_origin, distinct, time_of
 from rebalance_forensics.timeline.identity.copied_logs import lines_in_common
+from rebalance_forensics.timeline.identity.log_names import may_have_written
 from rebalance_forensics.timeline.identity.participants import BY_PROCESS, Participant, Participants, place_name
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped, joined
 from rebalance_forensics.utc_offsets import offset_at
@@ -210,11 +211,13 @@ def _spoken_in(
 ) -> Iterator[tuple[Participant | None, EventIndex]]:
     """Each participant with its lines in a log, as `Participants.of_speaker` would find them line by line."""
     name = log.place_name
+    speaker = log[0].speaker
     if participants.kind in BY_PROCESS:
-        yield participants.by_key.get((participants.kind, name)), log
+        its = participants.by_key.get((participants.kind, name))
+        yield its if its is not None and may_have_written(its, speaker.file, speaker.pid) else None, log
         return
     present = participants.by_place.get(name, ())
-    alone = present[0] if len(present) == 1 else None
+    alone = present[0] if len(present) == 1 and may_have_written(present[0], speaker.file, speaker.pid) else None
     named = {
         client: participant
         for client, participant in clients.items()

@@ -145,7 +145,7 @@ def test_the_partitions_that_a_frozen_broker_led_are_named(unpacked: Unpacked) -
     (whole,) = (i for i in report_of(folder).incidents if i.scope == "cluster")
     assert len(led) == 2
     assert {group.led for group in whole.groups} == {led}
-    assert f"It led {', '.join(led)}, read by 21 groups" in whole.root_causes[0].narrative
+    assert f"It led {' and '.join(led)}, read by 21 groups" in whole.root_causes[0].narrative
 
 
 def test_members_on_a_host_that_stood_still_read_nothing_meanwhile(unpacked: Unpacked) -> None:

@@ -35,6 +35,7 @@ from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.log_names import may_be_its_log, words_of
 from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.own_process import (
     BACKGROUND,
@@ -42,9 +43,7 @@ from rebalance_forensics.timeline.identity.own_process import (
     ended_with,
     has_pid,
     is_named_after,
-    may_be_its_log,
     may_run_in,
-    words_of,
 )
 from rebalance_forensics.timeline.identity.participants import Participant, home_of
 from rebalance_forensics.timeline.orchestration import is_unique

@@ -10,23 +10,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from rebalance_forensics import events as ev
+from rebalance_forensics.timeline.identity.log_names import OF_ANY_PROGRAM
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 
-# Words in the names of logs and units that do not identify an application.
-_OF_ANY_LOG = frozenset(
-    """
-    gc log current pid jvm safepoint service gz txt app old thread threads dump jstack jcmd stack tdump hs err
-    error errors stderr stdout console out
-    """.split()  # noqa: SIM905 - names read best as words
-)
-# Words in the names of main classes, archives and directories that do not either.
-_OF_ANY_PROGRAM = _OF_ANY_LOG | frozenset(
-    """
-    com org net io dev main application server java jar war lib opt home apps srv usr var launcher loader boot spring
-    springframework jarlauncher warlauncher propertieslauncher cli bootstrap runner example prod production staging
-    stage test qa snapshot release final kafka client consumer consumers group worker node logs system slice scope
-    """.split()  # noqa: SIM905
-)
 # Kafka's brokers, controllers and command-line tools; Connect and MirrorMaker are members of groups.
 _OF_A_BROKER = re.compile(r"kafka\.(?:Kafka|admin|tools)\b|org\.apache\.kafka\.(?:server|tools|storage)\.")
 _WORD = re.compile(r"[A-Z]?[a-z]{1,64}|[A-Z]{1,64}(?![a-z])")
@@ -35,42 +21,13 @@ _WORD = re.compile(r"[A-Z]?[a-z]{1,64}|[A-Z]{1,64}(?![a-z])")
 _LOWEST_OF_A_HOST = 300
 # The UID of a pod or the id of a container, in the path of a kubelet's log or the name of a host of Docker's.
 _ID_OF_A_CONTAINER = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3})?[0-9a-f]{12,64}(?![0-9a-f])")
-# `gc.pid4242.log` of JDK 8, `gc-4242.log` of later ones (%p), `hs_err_pid4242.log`.
-_PID_IN_A_NAME = re.compile(r"(?<![a-z])pid[-_.]?(\d{1,7})(?![\d])|(?<![a-z])gc[-_.](\d{3,7})(?=[-_.])")
-# HotSpot starts the threads that stop all others in its first moment.
-_THREADS_OF_A_START = 256
 # The thread that sends a consumer's heartbeats bears the name of its group; with KIP-848's protocol it does not.
 HEARTBEATS, BACKGROUND = "kafka-coordinator-heartbeat-thread", "consumer_background_thread"
-
-
-def application_words(name: str) -> set[str]:
-    """Words in the name of a file or unit that identify its application; empty for `gc.log`."""
-    return words_of(name.rpartition("/")[2]) - _OF_ANY_LOG
-
-
-def words_of(name: str) -> set[str]:
-    """The words of a name, in lower case."""
-    return {word for word in re.split(r"[^a-z]+", name.lower()) if len(word) > 1}
 
 
 def sequence_of(name: str) -> list[str]:
     """The words and numbers of a name in their order, in lower case."""
     return [word for word in re.split(r"[^a-z0-9]+", name.lower()) if word]
-
-
-def may_be_its_log(participant: Participant, path: str, number: int | None = None) -> bool:
-    """False for a log of another process, by the process id in its name or the `number` of a process or thread in it.
-
-    So is one that is named after another application: it shares no word with the member's names.
-    """
-    if (named := _PID_IN_A_NAME.search(path.rpartition("/")[2])) and participant.pids:
-        return int(named[1] or named[2]) in participant.pids
-    if number is not None and participant.pids:
-        # Decorations of unified logging do not tell a process id from that of a thread.
-        return any(0 <= number - pid <= _THREADS_OF_A_START for pid in participant.pids)
-    words = application_words(path)
-    own = (participant.name, *participant.client_ids, *(file.rpartition("/")[2] for file in participant.files))
-    return not words or any(not words.isdisjoint(words_of(name)) for name in own)
 
 
 def is_named_after(group: str, participant: Participant, name: str) -> bool:
@@ -102,7 +59,7 @@ def _is_called(name: Sequence[str], own: Sequence[str]) -> bool:
     if own not in (name[: len(own)], name[-len(own) :]):
         return False
     # Another number is another instance; supervisord counts from 00.
-    return all(word in _OF_ANY_PROGRAM or word in own or not word.strip("0") for word in name)
+    return all(word in OF_ANY_PROGRAM or word in own or not word.strip("0") for word in name)
 
 
 def has_pid(participant: Participant, pid: int | None, *, of_the_kernel: bool = False) -> bool | None:
@@ -148,7 +105,7 @@ def runs(group: str, participant: Participant, program: str) -> bool:
 
 
 def _program_words(name: str) -> set[str]:
-    return {word for found in _WORD.findall(name) if len(word := found.lower()) > 1} - _OF_ANY_PROGRAM
+    return {word for found in _WORD.findall(name) if len(word := found.lower()) > 1} - OF_ANY_PROGRAM
 
 
 def consumes(group: str, threads: Iterable[str]) -> bool:

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.identity.log_names import may_have_written
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_thread
 
 ParticipantKind = Literal["client", "instance", "worker"]
@@ -99,7 +100,16 @@ class Participants(Struct, frozen=True, eq=False, kw_only=True):
 
     def of_speaker(self, event: Event) -> Participant | None:
         """The participant whose log this line is in; None for brokers and lines that no single one can have written."""
-        return speaking(self.kind, self.by_key, self.by_place, event)
+        found = speaking(self.kind, self.by_key, self.by_place, event)
+        speaker = event.speaker
+        if (
+            found is None
+            or event.group is not None
+            or speaker.file in found.files
+            or speaker.client_id in found.client_ids
+        ):
+            return found
+        return found if may_have_written(found, speaker.file, speaker.pid) else None
 
     def at_place(self, event: Event) -> Sequence[Participant]:
         """Every participant that runs where this line was written."""

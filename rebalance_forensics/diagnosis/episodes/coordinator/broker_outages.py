@@ -32,7 +32,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
-from rebalance_forensics.timeline.identity.own_process import application_words
+from rebalance_forensics.timeline.identity.log_names import application_words
 from rebalance_forensics.timeline.identity.participants import Participant, home_of
 from rebalance_forensics.timeline.model import BrokerOutage, Unreached
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped

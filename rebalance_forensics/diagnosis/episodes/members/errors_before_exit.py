@@ -12,8 +12,8 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clients import SINK_CLIENTS
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.log_names import may_have_written
 from rebalance_forensics.timeline.identity.names import streams_thread
-from rebalance_forensics.timeline.identity.own_process import may_be_its_log
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS
 
@@ -120,7 +120,7 @@ def authors_of(timeline: Timeline, event: Event) -> Sequence[Participant]:
     neighbors = timeline.participants.at_place(event)
     speaker = event.speaker
     in_its_log = [each for each in neighbors if speaker.file in each.files]
-    return in_its_log or [each for each in neighbors if may_be_its_log(each, speaker.file, speaker.pid)]
+    return in_its_log or [each for each in neighbors if may_have_written(each, speaker.file, speaker.pid)]
 
 
 def _owners_of_threads(timeline: Timeline) -> dict[tuple[str, str | None], frozenset[Participant]]:

@@ -1,0 +1,66 @@
+"""Whose log a file is, by its name and by the process ids in it: several programs may write to one directory."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rebalance_forensics.timeline.identity.participants import Participant
+
+# Words in the names of logs and units that do not identify an application.
+_OF_ANY_LOG = frozenset(
+    """
+    gc log current pid jvm safepoint service gz txt app old thread threads dump jstack jcmd stack tdump hs err
+    error errors stderr stdout console out
+    """.split()  # noqa: SIM905 - names read best as words
+)
+# Words in the names of main classes, archives and directories that do not either.
+OF_ANY_PROGRAM = _OF_ANY_LOG | frozenset(
+    """
+    com org net io dev main application server java jar war lib opt home apps srv usr var launcher loader boot spring
+    springframework jarlauncher warlauncher propertieslauncher cli bootstrap runner example prod production staging
+    stage test qa snapshot release final kafka client consumer consumers group worker node logs system slice scope
+    """.split()  # noqa: SIM905
+)
+# `gc.pid4242.log` of JDK 8, `gc-4242.log` of later ones (%p), `hs_err_pid4242.log`.
+_PID_IN_A_NAME = re.compile(r"(?<![a-z])pid[-_.]?(\d{1,7})(?![\d])|(?<![a-z])gc[-_.](\d{3,7})(?=[-_.])")
+# HotSpot starts the threads that stop all others in its first moment.
+_THREADS_OF_A_START = 256
+
+
+def application_words(name: str) -> set[str]:
+    """Words in the name of a file or unit that identify its application; empty for `gc.log`."""
+    return words_of(name.rpartition("/")[2]) - _OF_ANY_LOG
+
+
+def words_of(name: str) -> set[str]:
+    """The words of a name, in lower case."""
+    return {word for word in re.split(r"[^a-z]+", name.lower()) if len(word) > 1}
+
+
+def may_be_its_log(participant: Participant, path: str, number: int | None = None) -> bool:
+    """False for a log of another process, by the process id in its name or the `number` of a process or thread in it.
+
+    So is one that is named after another application: it shares no word with the member's names.
+    """
+    return _may_be_its_log(participant, path, number, application_words(path))
+
+
+@lru_cache(maxsize=1 << 12)
+def may_have_written(participant: Participant, path: str, number: int | None = None) -> bool:
+    """False for an application's log beside that of the member which is another application's; `number` as above."""
+    if path in participant.files or not participant.files:
+        return True
+    return _may_be_its_log(participant, path, number, application_words(path) - OF_ANY_PROGRAM)
+
+
+def _may_be_its_log(participant: Participant, path: str, number: int | None, words: set[str]) -> bool:
+    if (named := _PID_IN_A_NAME.search(path.rpartition("/")[2])) and participant.pids:
+        return int(named[1] or named[2]) in participant.pids
+    if number is not None and participant.pids:
+        # Decorations of unified logging do not tell a process id from that of a thread.
+        return any(0 <= number - pid <= _THREADS_OF_A_START for pid in participant.pids)
+    own = (participant.name, *participant.client_ids, *(file.rpartition("/")[2] for file in participant.files))
+    return not words or any(not words.isdisjoint(words_of(name)) for name in own)
