@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 import regex
 from msgspec import Struct
@@ -101,8 +102,10 @@ class CutMessages(Struct, frozen=True):
             return None
         fitting = [each for each in self._fitting(peeled, tail) if _may_be_of(each[0], peeled.role, level, since)]
         from_logger = [each for each in fitting if _logged_by(each[0], logger)]
-        found = sorted(from_logger or fitting, key=lambda each: -each[1].own)
-        best = _most_specific([(entry, left) for entry, left in found if left.own == found[0][1].own])
+        found = from_logger or fitting
+        most = max((left.own for _, left in found), default=0)
+        best = _most_specific([(entry, left) for entry, left in found if left.own == most])
+        best = best if tail else [*best, *_first_asked(found, best)]
         least = _LEAST_OF_ITS_CLASS if from_logger and (peeled.kind or not peeled.bare) else _LEAST
         if not from_logger and (logger or "").endswith(LEFT_OUT):
             return None
@@ -261,6 +264,14 @@ def _most_specific(best: Sequence[tuple[Entry, Left]]) -> Sequence[tuple[Entry, 
     names = {entry.pattern: entry.in_doubt for entry, _ in best}
     less = next((name for name in names if {name} == {other for each, other in names.items() if each != name}), None)
     return best if less is None else [(entry, left) for entry, left in best if entry.pattern == less]
+
+
+def _first_asked(found: Sequence[tuple[Entry, Left]], best: Sequence[tuple[Entry, Left]]) -> Iterator[tuple[Entry, Left]]:
+    """Those that the same pattern has before the best: of a whole message they would say what it is."""
+    patterns = {entry.pattern: entry.weight for entry, _ in reversed(best)}
+    for entry, left in takewhile(lambda each: each is not best[0], found) if best else ():
+        if entry.weight >= patterns.get(entry.pattern, entry.weight + 1):
+            yield entry, left
 
 
 def _before(program: Program, head: str) -> _Side | None:

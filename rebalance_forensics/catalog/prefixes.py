@@ -110,7 +110,7 @@ _RDKAFKA = regex.compile(
 )
 # And with what a program prints before the thread: rdkafka-ruby its name, others the fields of the event.
 _RDKAFKA_THREAD = regex.compile(
-    r"(?:[^\n\[#]{0,60}?\b(?P<thread>(?P<client_id>[\w.-]{1,250})#(?:consumer|producer)-\d+)\b)?"
+    r"(?:[^\n#]{0,160}?(?<![\w.-])(?P<thread>(?P<client_id>[\w.-]{1,250})#(?:consumer|producer)-\d+)\b)?"
     r"[^\n\[]{0,120}+\[thrd:[^\]\n]*\]: (?:\S+/(?:(?P<node>\d+)|-\d+|bootstrap): )?"
 )
 # Quarkus puts the values of its diagnostic context between the thread and the message, and SmallRye numbers each.

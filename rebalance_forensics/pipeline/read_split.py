@@ -196,7 +196,10 @@ class _Telling:
         if self._pasted or not self._has_group_event or record.text.endswith(LEFT_OUT):
             mention = named_by_prefix(record, cluster=self._cluster, host=host, component=component)
         self._note(mention)
-        self._tally.unknown(record, self._catalog, pasted=self._pasted, names_group=mention is not None)
+        of_a_client = component != "broker"
+        self._tally.unknown(
+            record, self._catalog, pasted=self._pasted, names_group=mention is not None, of_a_client=of_a_client
+        )
 
 
 def _hits_in(profile: FileProfile, catalog: Catalog) -> Callable[[bytes], list[int]]:
@@ -270,13 +273,6 @@ def _way_of(split: Split) -> WayIn:
     return "marked" if envelopes <= _MARKS else "collected"
 
 
-# Behind a label of one word at most: a sentence in front of a client's line quotes it.
-_BEHIND_A_LABEL = re.compile(
-    r"[A-Za-z]{0,30}[^\w\n\[]{1,10}"
-    r"(?P<line>\[(?:Consumer|Worker) clientId=[^\]\n]{1,300}, groupId=[^\]\n]{1,300}\] )"
-)
-
-
 class _Remembered:
     """Answers of the catalog; what goes wrong in a loop is logged in the same words a hundred thousand times."""
 
@@ -344,9 +340,12 @@ class _Remembered:
             # A line may have been copied only in part, without a mark of that.
             found = self._catalog.match_inside(record.message)
             return found or self._catalog.match_inside(record.message + LEFT_OUT, since=self._since)
-        # A bridge between two loggers prints a client's line inside its own, the client's prefix with it.
-        if whole is None and (inner := _BEHIND_A_LABEL.match(record.message)) is not None:
-            return self._catalog.match_inside(record.message[inner.start("line") :])
+        # A bridge between two loggers prints a client's line inside its own.
+        if whole is None and (inner := layouts.inside(record.message)) is not None:
+            found = self._catalog.match(inner.message, logger=inner.logger, level=inner.level)
+            found = found or self._catalog.match(inner.message.rstrip("\"'"), logger=inner.logger, level=inner.level)
+            is_record = inner.stamp is not None or inner.logger is not None
+            return found if is_record or (found and is_kafkas(found, amid=True)) else None
         return whole
 
 
@@ -373,12 +372,15 @@ class _Tally:
         if isinstance(event, VersionReported) and event.product == "kafka":
             self.version.setdefault(record.host, event.version)
 
-    def unknown(self, record: LogRecord, catalog: Catalog, *, pasted: bool, names_group: bool) -> None:
+    def unknown(
+        self, record: LogRecord, catalog: Catalog, *, pasted: bool, names_group: bool, of_a_client: bool
+    ) -> None:
         """Count what no pattern knows, if it is about a group: by its class, or in a paste by its prefix."""
         if pasted:
             self.named.read(record.message)
         quiet = record.bare or not speaks_of_groups(record, catalog)
-        if not pasted and record.text.endswith(LEFT_OUT) and (names_group or not quiet):
+        # Most clients print no class that would show which of their lines are about groups.
+        if not pasted and record.text.endswith(LEFT_OUT) and (names_group or not quiet or of_a_client):
             self.cut_short += 1
         if quiet and not (pasted and names_group):
             return

@@ -161,14 +161,17 @@ def _nobody_else_is_known(timeline: Timeline, arrivals: Sequence[Arrival]) -> bo
     came = {a.participant for a in arrivals}
     if timeline.has_coordinator_log or not came.issuperset(timeline.membership.members):
         return False
+    if timeline.coverage.is_excerpt and not timeline.generations:
+        return True
     # A newcomer leads its first generation only where nobody is left of the one before (ClassicGroup.add).
     led = timeline.of(ev.AssignmentComputed).first(arrivals[0].at)
     at_once = led is not None and time_of(led) - arrivals[0].at <= windows.NEXT_HEARTBEAT_MS
     if led is not None and at_once and timeline.participants.of_speaker(led) in came:
         return True
-    # Sarama logs neither the leader nor the generation of a join.
+    # Sarama logs neither the leader nor the generation of a join, KafkaJS the leader alone.
     joins = timeline.of(ev.JoinReported).between(arrivals[0].at, arrivals[-1].at + windows.NEXT_HEARTBEAT_MS)
-    return bool(joins) and not timeline.generations and not any(e.leader for e in joins)
+    leaders = {timeline.participants.of_speaker(e) for e in joins if e.leader}
+    return bool(joins) and not timeline.generations and came.issuperset(leaders)
 
 
 def counted_growths(timeline: Timeline) -> list[list[tuple[Count, Count]]]:

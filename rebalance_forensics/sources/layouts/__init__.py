@@ -23,6 +23,7 @@ from rebalance_forensics.sources.layouts.header_remainder import (
     out_of_angle_brackets,
     without_heading,
 )
+from rebalance_forensics.sources.layouts.inner_lines import line_inside
 from rebalance_forensics.sources.layouts.json_layouts import JsonLayout, ObjectLayout
 from rebalance_forensics.sources.layouts.kafkajs import with_kafkajs_facts
 from rebalance_forensics.sources.layouts.librdkafka import unwrapped
@@ -123,6 +124,11 @@ def parse(text: str, first: str | None = None) -> tuple[str, Parsed] | None:
         if name != first and (parsed := _whole(layout, text)):
             return name, parsed
     return None
+
+
+def inside(message: str) -> Parsed | None:
+    """Another logger's line that a message holds, its `stamp` where that brings its own header along."""
+    return line_inside(message, parse)
 
 
 def reader(name: str) -> Reader:

@@ -17,6 +17,7 @@ OPENING = (
     r"|Group(?:Id)?[ =]|MemberId |[^\]\[|\n=]+\|(?:worker|task-\d+)|thrd:"
     r"|(?:ConsumerGroup|Runner|Consumer|Connection)\] "
     r"|\[[^\]\[\n]+\] \{[^}\n]*\}:\] )"
+    r"|[A-Z][A-Z0-9_]{2,} \[[^\]\n]{1,250}#(?:consumer|producer)-\d+\] |%\d\|\d+\.\d+\|[A-Z]"
     r"|Group member \([^\n]*?,generation=|group coordinator \(groupId="
     r"|(?:(?:global-)?stream-(?:thread|client|task)|state-updater|standby-task|topology-name) \[|task \[\d+_\d+\]"
 )

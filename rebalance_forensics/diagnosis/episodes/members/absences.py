@@ -141,9 +141,10 @@ def _absence(
     departed_at = {d.member: d.at for d in sorted(group, key=lambda d: d.at)}
     came_at = first_arrivals(timeline)
     joined = min((at for m in departed_at if (at := came_at.get((participant, m))) is not None), default=0)
-    # Its next process may have started a session before the departure is noticed.
+    # Its next process may have started a session before others notice the departure, but not before it says so itself.
     reach = session_timeout_ms(timeline) + PROCESS_START_MS
-    start = timeline.starts.of(participant).first(max(begin - reach, joined, before or 0) + 1)
+    alive_at = min((time_of(e) for d in group for e in d.events if _says_so_itself(e)), default=0)
+    start = timeline.starts.of(participant).first(max(begin - reach, joined, before or 0, alive_at) + 1)
     stop = timeline.stops.of(participant).last(last + HEARTBEAT_MS)
     if stop is not None and (stop.at <= joined or _kept_working(timeline, participant, stop, begin)):
         stop = None
@@ -160,6 +161,11 @@ def _absence(
         start if start is not None and (until is None or start.at < until) else None,
         stop,
     )
+
+
+def _says_so_itself(event: Event) -> bool:
+    """True if the member's process logs that it is out, as one that runs does, not that one before it was."""
+    return isinstance(event, (ev.CoordinatorLost, ev.OwnershipGivenUp)) and event.speaker.role != "broker"
 
 
 def _return_of(

@@ -1,0 +1,56 @@
+"""A client's line inside another logger's: behind a label of a few words' length, as a field, or as a whole record."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+from rebalance_forensics.sources.layouts.base import Parsed
+
+# Names in brackets, a level in any language with the logger behind it, one word with marks behind: no sentence, which
+# would quote the line.
+_LABEL = re.compile(
+    r"""(?:\[(?:(?P<module>(?:aio)?kafka(?:\.\w+)+)|[^\]\[\n=]{1,60})\]:?\s+
+    | \[?(?:[^\W\d_]{1,14}\]?\s+)?(?P<logger>(?:aio)?kafka(?:\.\w+)+|rdkafka|sarama)(?::|\s-)\s+
+    | [A-Za-z][\w.-]{0,60}\s?[^\w\s\[({"']{1,4}\s{0,8}(?=\S)
+    | [A-Za-z][\w.-]{0,40}\s+(?=\{"|%\d\|)
+    ){1,4}""",
+    re.VERBOSE,
+)
+_FIELD = re.compile(r'(?:^|[\s,{])(?:message|msg|line|log|text|detail)="(?P<value>(?:[^"\\\n]|\\.){9,4000})"')
+_LOGGER = re.compile(r'(?:^|[\s,{])logger="?(?P<name>[\w.$]{1,120})')
+_RECORD = re.compile(r'\[?\d{4}[-/]\d\d[-/]\d\d[ T]|\{"|%\d\|\d|(?:time|ts)=')
+
+Parse = Callable[[str], "tuple[str, Parsed] | None"]
+
+
+def line_inside(message: str, parse: Parse) -> Parsed | None:
+    """What a message holds of another record; None where nothing shows that it holds one.
+
+    The record has a `stamp` or a `logger` where it brings those of its own along; else it is any text behind a label.
+    """
+    field = _FIELD.search(message)
+    if field is not None:
+        logger = _LOGGER.search(message)
+        text = _unquoted(field["value"])
+        return _record(text, parse) or _bare(text, logger and logger["name"])
+    label = _LABEL.match(message)
+    text = message[label.end() :] if label else message
+    return _record(text, parse) or (_bare(text, label["logger"] or label["module"]) if label else None)
+
+
+def _record(text: str, parse: Parse) -> Parsed | None:
+    found = parse(text) if _RECORD.match(text) else None
+    return found[1] if found is not None and found[1].stamp is not None and found[1].message else None
+
+
+def _bare(message: str, logger: str | None = None) -> Parsed:
+    return Parsed(stamp=None, level=None, logger=logger, thread=None, message=message)
+
+
+def _unquoted(text: str) -> str:
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError:
+        return text.replace('\\"', '"')
