@@ -266,7 +266,9 @@ def _most_specific(best: Sequence[tuple[Entry, Left]]) -> Sequence[tuple[Entry, 
     return best if less is None else [(entry, left) for entry, left in best if entry.pattern == less]
 
 
-def _first_asked(found: Sequence[tuple[Entry, Left]], best: Sequence[tuple[Entry, Left]]) -> Iterator[tuple[Entry, Left]]:
+def _first_asked(
+    found: Sequence[tuple[Entry, Left]], best: Sequence[tuple[Entry, Left]]
+) -> Iterator[tuple[Entry, Left]]:
     """Those that the same pattern has before the best: of a whole message they would say what it is."""
     patterns = {entry.pattern: entry.weight for entry, _ in reversed(best)}
     for entry, left in takewhile(lambda each: each is not best[0], found) if best else ():

@@ -201,6 +201,9 @@ class _Heading:
         """A word may name a thread, a host or a class while the level or the logger is still to come."""
         if self.plain or self.loose == _MOST_WORDS or (self.level is not None and self.logger is not None):
             return False
+        # Behind a module of Python's clients their message begins, also where the level is in no words of ours.
+        if self.named and self.logger is not None and (known := _CLASS.match(self.logger)) and known["module"]:
+            return False
         first = self.level is not None and self.logger is None and not self.loose
         if first and _NAMED.match(text) and _DASH.match(self.text, self.at):
             self.logger, self.named = text, True
