@@ -17,11 +17,14 @@ OPENING = (
     r"|Group(?:Id)?[ =]|MemberId |[^\]\[|\n=]+\|(?:worker|task-\d+)|thrd:"
     r"|(?:ConsumerGroup|Runner|Consumer|Connection)\] "
     r"|\[[^\]\[\n]+\] \{[^}\n]*\}:\] )"
-    r"|[A-Z][A-Z0-9_]{2,} \[[^\]\n]{1,250}#(?:consumer|producer)-\d+\] |%\d\|\d+\.\d+\|[A-Z]"
     r"|Group member \([^\n]*?,generation=|group coordinator \(groupId="
     r"|(?:(?:global-)?stream-(?:thread|client|task)|state-updater|standby-task|topology-name) \[|task \[\d+_\d+\]"
 )
 _MESSAGE = re.compile(OPENING)
+# librdkafka's own line, with its facility and the client's handle, which are no thread.
+_OF_LIBRDKAFKA = re.compile(
+    r"[A-Z][A-Z0-9_]{2,} \[[^\]\n]{1,250}#(?:consumer|producer)-\d+\] |%\d\|\d+\.\d+\|[A-Z]"
+)
 _QUALIFIED = r"(?:[A-Za-z_][\w$]*\.)+[A-Za-z_][\w$]*"
 # A Java class, the method behind it; a module of the clients in Python.
 _CLASS = re.compile(
@@ -96,7 +99,7 @@ class _Heading:
         for _ in range(_MOST):
             if blanks := _BLANKS.match(self.text, self.at):
                 self.at = blanks.end()
-            if _MESSAGE.match(self.text, self.at):
+            if _MESSAGE.match(self.text, self.at) or _OF_LIBRDKAFKA.match(self.text, self.at):
                 if not self.plain:
                     self._settle()
                 return
@@ -202,7 +205,7 @@ class _Heading:
         if self.plain or self.loose == _MOST_WORDS or (self.level is not None and self.logger is not None):
             return False
         # Behind a module of Python's clients their message begins, also where the level is in no words of ours.
-        if self.named and self.logger is not None and (known := _CLASS.match(self.logger)) and known["module"]:
+        if self.logger is not None and (known := _CLASS.match(self.logger)) and known["module"]:
             return False
         first = self.level is not None and self.logger is None and not self.loose
         if first and _NAMED.match(text) and _DASH.match(self.text, self.at):
