@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from pathlib import Path
 
 from lab.clients.__main__ import FAULTS
@@ -21,11 +21,15 @@ SURE = 0.75
 VIEWS = ("all logs", "clients", "member 1", "member 2")
 
 
-def judged(folder: Path, truth: dict[str, str]) -> Iterator[tuple[str, str, list[Incident]]]:
+def judged(
+    folder: Path, truth: dict[str, str], views: Container[str] = VIEWS
+) -> Iterator[tuple[str, str, list[Incident]]]:
     """For each view its verdict and the incidents it follows from: right, unsure, silent or wrong."""
     logs = folder / truth["cause"] / truth["client"]
     nodes = [logs / "node-1", logs / "node-2"]
     for view, paths in zip(VIEWS, ([logs], nodes, nodes[:1], nodes[1:]), strict=True):
+        if view not in views:
+            continue
         try:
             report = analyze([str(path) for path in paths], AnalyzeOptions(engine="local"))
         except InputError:  # no line that anybody reads

@@ -345,7 +345,7 @@ class _Remembered:
             found = self._catalog.match(inner.message, logger=inner.logger, level=inner.level)
             found = found or self._catalog.match(inner.message.rstrip("\"'"), logger=inner.logger, level=inner.level)
             is_record = inner.stamp is not None or inner.logger is not None
-            return found if is_record or (found and is_kafkas(found, amid=True)) else None
+            return found if is_record or (found and is_kafkas(found)) else None
         return whole
 
 

@@ -40,7 +40,10 @@ PICKED_COUNTS = clue(
 ONLY_LISTED = clue("new-in-a-list", 0, "only the leader's list names them, so they may also have been restarted")
 ALONE = clue("new-and-alone", 0, "no line shows whether anybody else was in the group")
 
-_ASKING = (ev.JoinFailed, ev.HeartbeatFailed, ev.JoinRequested)
+_ASKING = (
+    ev.JoinFailed, ev.HeartbeatFailed, ev.JoinRequested, ev.CoordinatorFound, ev.PartitionsAssigned,
+    ev.PartitionsRevoked,
+)  # fmt: skip
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -106,6 +109,7 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
         return IN_PLACE_OF_OTHERS
     if timeline.coverage.is_excerpt and _is_counted(timeline, arrivals):
         return PICKED_AND_COUNTED
+    came = {a.participant for a in arrivals}
     first = next((r for r in timeline.rebalances if r.generation is not None), None)
     from_the_start = first is not None and first.generation == 1
     # The group's first generation may be so recent that its start is not over.
@@ -113,10 +117,16 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
     if created is not None and created <= arrivals[0].at <= created + windows.PROCESS_START_MS:
         return STILL_FORMING
     if timeline.coverage.is_excerpt:
-        # A client that was asking for the group before it started, started anew.
-        begun = [(a.start.at, timeline.events_from(a.participant, *_ASKING)) for a in arrivals if a.start]
-        started = any(not any(time_of(e) < at for e in asked) for at, asked in begun)
-        return NEWCOMERS if started and not timeline.has_coordinator_log else PICKED
+        # A client that was asking for the group before it started, or had started before, started anew.
+        begun = [(a.start.at, a.participant) for a in arrivals if a.start]
+        started = any(
+            not any(time_of(e) < at for e in timeline.events_from(participant, *_ASKING))
+            and timeline.starts.of(participant).last(at - 1) is None
+            for at, participant in begun
+        )
+        # Where no older generation is known, it may be one of the first members.
+        forming = came.issuperset(timeline.membership.members) and (first is None or from_the_start)
+        return NEWCOMERS if started and not forming and not timeline.has_coordinator_log else PICKED
     if _logs_just_end(timeline, arrivals[-1].at):
         return JUST_ENDED
     # A restarted member starts a process as well, so a start shows no more than a return does. Logs that have the

@@ -98,7 +98,8 @@ def _fact(fields: Fields, key: str) -> str | None:
 
 def with_pairs(parsed: Parsed) -> Parsed:
     """A program's own logger for franz-go prints `msg key=value key=value`, the basic one `msg; key: value`."""
-    if _GROUP not in parsed.message or "; " in parsed.message:
+    # A line that is logfmt itself stays one.
+    if _GROUP not in parsed.message or "; " in parsed.message or " msg=" in parsed.message:
         return parsed
     message, *pairs = _PAIR.split(parsed.message)
     facts = ", ".join(pair.strip().replace("=", ": ", 1) for pair in pairs)

@@ -23,7 +23,7 @@ OPENING = (
 _MESSAGE = re.compile(OPENING)
 # librdkafka's own line, with its facility and the client's handle, which are no thread.
 _OF_LIBRDKAFKA = re.compile(
-    r"[A-Z][A-Z0-9_]{2,} \[[^\]\n]{1,250}#(?:consumer|producer)-\d+\] |%\d\|\d+\.\d+\|[A-Z]"
+    r"[A-Z][A-Z0-9_]{2,}(?: \[|\|)[^\]|\n]{1,250}#(?:consumer|producer)-\d+[\]|] |%\d\|\d+\.\d+\|[A-Z]"
 )
 _QUALIFIED = r"(?:[A-Za-z_][\w$]*\.)+[A-Za-z_][\w$]*"
 # A Java class, the method behind it; a module of the clients in Python.
@@ -99,7 +99,10 @@ class _Heading:
         for _ in range(_MOST):
             if blanks := _BLANKS.match(self.text, self.at):
                 self.at = blanks.end()
-            if _MESSAGE.match(self.text, self.at) or _OF_LIBRDKAFKA.match(self.text, self.at):
+            of_librdkafka = _OF_LIBRDKAFKA.match(self.text, self.at)
+            if of_librdkafka and self.level is not None:
+                self.logger = self.logger or self.text[self.done : self.at].strip(": ") or None
+            if of_librdkafka or _MESSAGE.match(self.text, self.at):
                 if not self.plain:
                     self._settle()
                 return
