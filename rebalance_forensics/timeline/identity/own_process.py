@@ -13,8 +13,6 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.timeline.identity.log_names import OF_ANY_PROGRAM
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 
-# Kafka's brokers, controllers and command-line tools; Connect and MirrorMaker are members of groups.
-_OF_A_BROKER = re.compile(r"kafka\.(?:Kafka|admin|tools)\b|org\.apache\.kafka\.(?:server|tools|storage)\.")
 _WORD = re.compile(r"[A-Z]?[a-z]{1,64}|[A-Z]{1,64}(?![a-z])")
 # After a wrap-around Linux gives no process id below this again (RESERVED_PIDS in kernel/pid.c): a lower number was
 # printed inside a container, and the kernel knows that process by another.
@@ -93,8 +91,6 @@ def runs(group: str, participant: Participant, program: str) -> bool:
 
     One word of its package may be that of many programs: `com.acme.etl.MonitorEtl` is not `etl-prod`.
     """
-    if _OF_A_BROKER.match(program):
-        return False
     path = program.rpartition("/")[2]
     parts = [path] if path.endswith((".jar", ".war")) else path.split(".")
     ends = [_program_words(".".join(parts[i:])) for i in reversed(range(len(parts)))]
