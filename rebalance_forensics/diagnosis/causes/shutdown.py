@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_without_client_log
-from rebalance_forensics.diagnosis.episodes.members.departures import is_empty_after, shutdowns
+from rebalance_forensics.diagnosis.episodes.members.departures import emptied_after, shutdowns
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, clue, speaks_against
 from rebalance_forensics.diagnosis.signs import departures
 from rebalance_forensics.diagnosis.wording.culprits import counted_members, the_group
@@ -15,7 +15,6 @@ from rebalance_forensics.events.membership import MemberLeft, MemberLoaded
 from rebalance_forensics.events.rebalances import AssignmentComputed, GenerationStabilized, GroupEmptied
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 ALL_WENT = clue("all-members-left", DECISIVE, "the last known members left soon after one another")
 NOT_COUNTED = clue(
@@ -29,7 +28,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         participants = tuple(dict.fromkeys(a.participant for a in group))
         facts = tuple(f for a in group for f in a.departures)
         last = max(f.at for f in facts)
-        emptied = timeline.of(GroupEmptied).first(last - ROUND_TRIP_MS) if is_empty_after(timeline, last) else None
+        emptied = emptied_after(timeline, last)
         empty = "; the group is empty" if emptied is not None else ""
         lines = Present(tuple(e for a in group for e in a.events[:1]))
         # No line lists or counts the members: an excerpt may leave out any of them, and a single log all others.

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from itertools import takewhile
 from math import inf
 
-from rebalance_forensics.diagnosis.episodes.members.departures import one_shutdown_ms, with_members
+from rebalance_forensics.diagnosis.episodes.members.departures import emptied_after, one_shutdown_ms, with_members
 from rebalance_forensics.diagnosis.seen import client_log, coordinator_log
 from rebalance_forensics.diagnosis.sign import Absent, Answer, Need, Present, Subject, Unobservable, sign
 from rebalance_forensics.events.coordinator import GroupLoaded
-from rebalance_forensics.events.rebalances import GroupEmptied
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -32,9 +31,8 @@ def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
     leaving = {a.participant for a in subject.absences}
     if any(_stayed(timeline, other, last) for other in _not_gone_by(timeline, last) if other not in leaving):
         return Present()
-    empty = timeline.of(GroupEmptied).between(last - windows.ROUND_TRIP_MS, until or timeline.last)
-    if empty:
-        return Absent(lines=tuple(empty[:1]))
+    if (emptied := emptied_after(timeline, last)) is not None:
+        return Absent(lines=(emptied,))
     end = last + timeouts.session_timeout_ms(timeline)
     others = (other for other in _not_gone_by(timeline, last) if other not in leaving)
     needs: list[Need] = [coordinator_log(last, end), *(client_log(other, last, end) for other in others)]

@@ -58,11 +58,11 @@ def one_shutdown_ms(timeline: Timeline) -> int:
     return max(windows.PROCESS_START_MS, shown_session_ms(timeline) or 0)
 
 
-def is_empty_after(timeline: Timeline, last: int) -> bool:
-    """True if the coordinator logs an empty group before anybody joins again."""
+def emptied_after(timeline: Timeline, last: int) -> ev.GroupEmptied | None:
+    """The line in which the coordinator logs an empty group before anybody joins again."""
     again = timeline.arrivals.first(last + 1)
     until = again.at if again is not None else timeline.last
-    return timeline.of(ev.GroupEmptied).any_between(last - windows.ROUND_TRIP_MS, until)
+    return next(iter(timeline.of(ev.GroupEmptied).between(last - windows.ROUND_TRIP_MS, until)), None)
 
 
 def was_last_member(timeline: Timeline, absence: Absence) -> bool:
