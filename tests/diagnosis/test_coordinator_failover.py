@@ -207,6 +207,15 @@ def test_heartbeats_that_did_not_get_through_are_behind_the_fence_of_a_broker_th
     assert all(cause.narrative.endswith(link.why) for link in cause.behind[-1:])
 
 
+def test_a_broker_that_asks_to_be_fenced_as_it_starts_has_lost_no_session() -> None:
+    story = fenced(2)
+    asked = "[QuorumController id=3] Unfenced broker 2 has requested and been granted fencing"
+    story.events = [e for e in story.events if "Fencing broker" not in e.text]
+    story.broker("01:10:00.000", asked, 3, "org.apache.kafka.controller.BrokerHeartbeatManager")
+    story.broker("01:09:57.000", HEARTBEAT, 2, "kafka.server.BrokerLifecycleManager")
+    assert story.the_incident().root_causes[0].behind == ()
+
+
 def test_a_broker_that_names_the_members_it_loads_does_not_coordinate_them_yet() -> None:
     """Brokers of 2.x print a line a member, then the group's, which may take a while."""
     story = Story(release=(2, 8), seen="brokers").formed("c-1", "c-2")
