@@ -18,7 +18,7 @@ from rebalance_forensics.timeline.model import Evidence
 NAMES_SHOWN = 4
 NAMES_CHARACTERS = 130
 IDS_SHOWN = 3
-ALSO_KNOWN, MEMBERS = "Also known as", "Its members"
+ALSO_KNOWN, MEMBERS = "Also known as", "Members"
 
 
 def facts(incident: Incident) -> Iterator[tuple[str, str]]:

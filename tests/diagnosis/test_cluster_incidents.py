@@ -442,9 +442,7 @@ def test_a_stop_of_a_blink_is_not_counted_among_those_that_stopped_reading() -> 
         for name, ms in stops.items()
     ]
     assert summary_of(fault, groups[:1]).endswith("1 rebalanced.")
-    assert summary_of(fault, groups).endswith(
-        "All of them rebalanced and 2 stopped reading altogether for up to 12.4 s."
-    )
+    assert summary_of(fault, groups).endswith("All 3 rebalanced and 2 stopped reading altogether for up to 12.4 s.")
 
 
 def unanswered(group: str, broker: int, *, at: Sequence[str] = ("01:10:00.000",)) -> GroupCase:

@@ -74,7 +74,7 @@ def test_a_verdict_about_several_is_told_once() -> None:
     text = terminal.render(report, width=120)
     assert "What happened" not in text
     assert "Happened     once to each of 3 members\n" in text
-    assert "its members payments-1, payments-2 and payments-3\n" in text
+    assert "members payments-1, payments-2 and payments-3\n" in text
     assert "process-crash (97 % sure) in payments on prod, resolved." in text
 
 

@@ -66,22 +66,23 @@ def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, 
         absence.at - session, max(absence.back_at or 0, absence.at) + session
     )
     logged = f"; it logged {counted(len(lost), 'lost connection')}{span(lost)}" if lost else ""
-    unheard = sessions.unheard(timeline, absence)
+    missed_heartbeats = sessions.missed_heartbeats(timeline, absence)
     who, known = absence.participant, timeouts.known_session_ms(timeline, absence.participant)
     return timeline.cached_as(
-        ("after an outage", unheard, away, logged, known), lambda: _after_outage(timeline, who, unheard, away, logged)
+        ("after an outage", missed_heartbeats, away, logged, known),
+        lambda: _after_outage(timeline, who, missed_heartbeats, away, logged),
     )
 
 
 def _after_outage(
-    timeline: Timeline, participant: Participant, unheard: str, away: int | None, logged: str
+    timeline: Timeline, participant: Participant, missed_heartbeats: str, away: int | None, logged: str
 ) -> tuple[Advice, ...]:
     silence = sessions.silence_ms(timeline, participant, away)
     check = Advice(
         action=(
             "Check the network between the host and the brokers at that time: links, security groups, conntrack, DNS."
         ),
-        why=f"{unheard}{logged}.",
+        why=f"{missed_heartbeats}{logged}.",
     )
     if away is None:
         return (check,)

@@ -86,9 +86,9 @@ CAUSE = Cause(
 def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Find out what stopped the process, or let the session outlast it."""
     away, known = sessions.away_ms(absence), known_session_ms(timeline, absence.participant)
-    unheard, who = sessions.unheard(timeline, absence), absence.participant
+    missed_heartbeats, who = sessions.missed_heartbeats(timeline, absence), absence.participant
     return timeline.cached_as(
-        ("after a pause", unheard, away, known), lambda: _after_pause(timeline, who, unheard, away)
+        ("after a pause", missed_heartbeats, away, known), lambda: _after_pause(timeline, who, missed_heartbeats, away)
     )
 
 
@@ -101,13 +101,15 @@ def _not_by_a_collection(path: str, advice: Advice) -> Advice:
     )
 
 
-def _after_pause(timeline: Timeline, participant: Participant, unheard: str, away: int | None) -> tuple[Advice, ...]:
+def _after_pause(
+    timeline: Timeline, participant: Participant, missed_heartbeats: str, away: int | None
+) -> tuple[Advice, ...]:
     silence = sessions.silence_ms(timeline, participant, away)
     session = sessions.session_in_words(timeline, participant)
     return (
         Advice(
             action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of the process at that time.",
-            why=f"{unheard}; the session timeout is {session}.",
+            why=f"{missed_heartbeats}; the session timeout is {session}.",
         ),
         Advice(
             action=f"If such pauses are normal, {sessions.raise_above(timeline, silence)}.",

@@ -186,7 +186,7 @@ def _cost(groups: Sequence[DisturbedGroup]) -> str:
 
 
 def _share(number: int, groups: Sequence[DisturbedGroup]) -> str:
-    every = "both" if len(groups) == 2 else "all of them"
+    every = "both" if len(groups) == 2 else f"all {number}"
     return every if number == len(groups) > 1 else str(number)
 
 

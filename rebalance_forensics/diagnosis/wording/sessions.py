@@ -112,7 +112,7 @@ def silence_ms(timeline: Timeline, participant: Participant, away: int | None) -
     return None if session is None or timeline.measured(back_after) is None else session + back_after
 
 
-def unheard(timeline: Timeline, absence: Absence) -> str:
+def missed_heartbeats(timeline: Timeline, absence: Absence) -> str:
     """How long no heartbeat came, where the coordinator shows that; else the rule by which members are evicted."""
     if any(e.speaker.role == "broker" for e in absence.departure_lines):
         silence = silence_in_words(timeline, absence.participant, away_ms(absence))
