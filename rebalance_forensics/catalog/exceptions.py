@@ -86,10 +86,13 @@ def _thrown_in(message: str) -> re.Match[str] | None:
     return _RAISED.search(message) or _THROWN_BY_KAFKA.search(message) or _THROWN.search(message)
 
 
-def thrown_below(message: str) -> Iterator[str]:
-    """The lines below the first in which the exceptions of a stack trace say what went wrong, class first."""
+def thrown_below(message: str, *, announced: bool = False) -> Iterator[str]:
+    """The lines below the first in which exceptions say what went wrong, class first: those of a stack trace.
+
+    Kafka's own answers have no stack (ApiException): below a line that has `announced` them they are known without.
+    """
     begin = message.find("\n")
-    if begin >= 0 and _STACK.search(message, begin):
+    if begin >= 0 and (announced or _STACK.search(message, begin)):
         yield from (stated[1] or stated[2] for stated in islice(_STATED.finditer(message, begin), _MOST_STATED))
 
 

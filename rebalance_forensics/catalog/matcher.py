@@ -158,6 +158,13 @@ class Catalog:
         amid = at > 0 or not (headed or left.own >= bare_messages.NO_SENTENCE)
         return match if bare_messages.is_kafkas(match, amid=amid) else None
 
+    def match_thrown(self, message: str) -> Match | None:
+        """What the consumer of a task threw at it, below the line with which its worker announces that it failed."""
+        for line in thrown_below(clean(message), announced=True):
+            if (match := self.match(line)) is not None and match.event is not None:
+                return replace(match, thrown=line)
+        return None
+
     def prefilter(self) -> Scan:
         """What finds the lines worth a look in raw bytes."""
         if self._scan is None:

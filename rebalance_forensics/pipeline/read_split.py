@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
+from msgspec.structs import replace
+
 from rebalance_forensics import defects
 from rebalance_forensics.catalog.bare_messages import is_kafkas
 from rebalance_forensics.catalog.compiled_catalog import Release
@@ -163,6 +165,10 @@ class _Telling:
             merged = self._pasted or (component == "broker" and self._profile.shows_members)
             thrown = exception_in(record, None if merged else component)
             match, component = thrown or match, None if merged and thrown is not None else component
+        elif match.event == "WorkChanged" and (thrown := self._catalog.match_thrown(record.message)) is not None:
+            # A sink task that failed of its consumer's group tells of that group, and not only of the task.
+            task = str(match.fields.get("what") or "") or None
+            match = replace(thrown, speaker=replace(thrown.speaker, role="connect", task=task))
         if match is not None and not _is_by_its_program(self._catalog.compiled.programs.get(match.pattern), record):
             match = None
         if match is None:

@@ -319,6 +319,17 @@ def test_a_sink_task_whose_commit_came_too_late_was_out_of_its_group(tmp_path: P
     assert incident.root_causes[0].confidence < 0.5
 
 
+def test_a_sink_task_that_its_groups_refusal_ended_tells_of_the_group(tmp_path: Path) -> None:
+    (incident,) = incidents(
+        tmp_path,
+        "[2026-11-20 10:15:30,123] ERROR WorkerSinkTask{id=sink-3} Task threw an uncaught and unrecoverable exception. "
+        "Task is being killed and will not recover until manually restarted "
+        "(org.apache.kafka.connect.runtime.WorkerTask:196)",
+        "org.apache.kafka.common.errors.GroupAuthorizationException: Not authorized to access group: connect-sink",
+    )
+    assert (incident.group, incident.root_causes[0].cause) == ("connect-sink", "authorization-failure")
+
+
 def test_a_commit_that_failed_is_known_where_its_explanation_was_cut_off(tmp_path: Path) -> None:
     (incident,) = incidents(
         tmp_path,
