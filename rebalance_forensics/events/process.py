@@ -84,7 +84,7 @@ class BrokerStarted(Event, frozen=True, kw_only=True):
 class BrokerStopped(Event, frozen=True, kw_only=True):
     """A broker stops (`phase` stopping: controlled shutdown or SIGTERM), has stopped, was fenced or gave up (failed).
 
-    `brokers` are those a controller saw go at once; `fault` is what a broker gave up for. `unheard` is one that was
+    `brokers` are those a controller saw go at once; `fault` is what a broker gave up for. `timed_out` is one that was
     fenced because its session with the controller had timed out, not at its own request.
     """
 
@@ -92,7 +92,7 @@ class BrokerStopped(Event, frozen=True, kw_only=True):
     brokers: tuple[int, ...] = ()
     phase: Literal["stopping", "stopped", "fenced", "failed"] = "stopping"
     fault: str | None = None
-    unheard: bool = False
+    timed_out: bool = False
 
 
 class BrokerSessionLost(Event, frozen=True, kw_only=True):

@@ -311,7 +311,7 @@ def behind_lost_session(timeline: Timeline, broker: int, begin: int, end: int) -
     if any(e.why == "expired" for e in of_zookeeper):
         return lost_session(of_zookeeper)
     stops = timeline.of(ev.BrokerStopped).between(begin - windows.ROUND_TRIP_MS, end)
-    fenced = [time_of(e) for e in stops if e.unheard and affected_broker(e) == broker]
+    fenced = [time_of(e) for e in stops if e.timed_out and affected_broker(e) == broker]
     return lost_session([e for e in own if e.peer != "ZooKeeper" and fenced and time_of(e) <= fenced[0]])
 
 
