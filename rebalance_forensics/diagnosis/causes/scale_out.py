@@ -124,8 +124,9 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
             and timeline.starts.of(participant).last(at - 1) is None
             for at, participant in begun
         )
-        # Where no older generation is known, it may be one of the first members.
-        forming = came.issuperset(timeline.membership.members) and (first is None or from_the_start)
+        # Where no older generation is known it may be one of the first members, and is if it leads its first one.
+        leads = any(isinstance(e, ev.AssignmentComputed) for a in arrivals for e in a.events)
+        forming = leads or (came.issuperset(timeline.membership.members) and (first is None or from_the_start))
         return NEWCOMERS if started and not forming and not timeline.has_coordinator_log else PICKED
     if _logs_just_end(timeline, arrivals[-1].at):
         return JUST_ENDED

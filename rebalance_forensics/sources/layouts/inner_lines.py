@@ -14,7 +14,7 @@ _LABEL = re.compile(
     r"""(?:\[(?:(?P<module>(?:aio)?kafka(?:\.\w+)+)|[^\]\[\n=]{1,60})\]:?\s+
     | \[?(?:[^\W\d_]{1,14}\]?\s+)?(?P<logger>(?:aio)?kafka(?:\.\w+)+|rdkafka|sarama)(?::|\s-)\s+
     | [A-Za-z][\w.-]{0,60}\s?[^\w\s\[({"']{1,4}\s{0,8}(?=\S)
-    | [A-Za-z][\w.-]{0,40}\s+(?=\{"|%\d\|)
+    | [A-Za-z][\w.-]{0,40}\s+(?=%\d\|)
     ){1,4}""",
     re.VERBOSE,
 )
@@ -30,14 +30,14 @@ def line_inside(message: str, parse: Parse) -> Parsed | None:
 
     The record has a `stamp` or a `logger` where it brings those of its own along; else it is any text behind a label.
     """
-    field = _FIELD.search(message)
-    if field is not None:
-        logger = _LOGGER.search(message)
-        text = _unquoted(field["value"])
-        return _record(text, parse) or _bare(text, logger and logger["name"])
     label = _LABEL.match(message)
-    text = message[label.end() :] if label else message
-    return _record(text, parse) or (_bare(text, label["logger"] or label["module"]) if label else None)
+    behind = message[label.end() :] if label else message
+    if (record := _record(behind, parse)) is not None:
+        return record
+    if (field := _FIELD.search(message)) is not None:
+        text, logger = _unquoted(field["value"]), _LOGGER.search(message)
+        return _record(text, parse) or _bare(text, logger and logger["name"])
+    return _bare(behind, label["logger"] or label["module"]) if label else None
 
 
 def _record(text: str, parse: Parse) -> Parsed | None:
