@@ -21,7 +21,7 @@ def explain(
         list[str] | None,
         typer.Argument(
             help="A cause or follow-up, such as slow-processing or cooperative; a setting, a KIP, a bug such as "
-            "KAFKA-14024, an error code; or LOGS#INCIDENT-ID for one incident.",
+            "KAFKA-14024, an error code, a quoted log line; or LOGS#INCIDENT-ID for one incident.",
             metavar="CAUSE",
             show_default=False,
             autocompletion=causes,
@@ -46,14 +46,16 @@ def explain(
     Of a cause: how it happens, how it shows, what to do. Of a line: what it means, field by field.
     Of an incident: every cause that was considered, what speaks for and against it, with the lines.
     """
-    from rebalance_forensics.cli.explanations import explanation_of, facts_of_line  # noqa: PLC0415 - `--help` needs none
+    from rebalance_forensics.cli.explanations import explanation_of, facts_of_line, is_line  # noqa: PLC0415 - not for help
     from rebalance_forensics.diagnosis.reference.glossary import glossary  # noqa: PLC0415
     from rebalance_forensics.report import terminal  # noqa: PLC0415
     from rebalance_forensics.report.terminal.rich_blocks import labelled, printed  # noqa: PLC0415
 
     if (not cause) == (line is None):
         known = ", ".join(sorted(glossary().causes))
-        raise InputError(f"explain takes a cause, a setting, LOGS#INCIDENT-ID or --line; causes: {known}.")
+        raise InputError(f"explain takes a cause, a setting, a log line or LOGS#INCIDENT-ID; causes: {known}.")
+    if cause and len(cause) == 1 and is_line(cause[0]):
+        line, cause = cause[0], None
     path, incident_id = analysis_run.split_incident_id(cause[0]) if cause and len(cause) == 1 else ("", None)
     if incident_id is not None:
         options = analysis_run.options_of(engine=engine, tz=tz, patterns=patterns, java_home=java_home)

@@ -41,7 +41,11 @@ def explanation_of(asked: str) -> Explanation:
         return found
     near = near_names(asked, [*sorted(known.causes), *known.follow_ups, *known.settings], limit=3)
     near = near or near_names(asked, [*known.links], limit=3)
-    meant = f"did you mean {' or '.join(near)}?" if near else "it takes a cause, a setting, a KIP, a bug or an error."
+    meant = (
+        f"did you mean {' or '.join(near)}?"
+        if near
+        else "it takes a cause, a setting, a KIP, a bug, an error or a log line."
+    )
     raise InputError(f"nothing is known of {asked!r}; {meant}")
 
 
@@ -77,6 +81,11 @@ def _causes_with(is_meant: Callable[[Topic], bool]) -> tuple[tuple[str, str], ..
 
 QUOTES = ("'", '"', "`")
 UNKNOWN = "no pattern knows this line; it is not evidence for anything"
+
+
+def is_line(text: str) -> bool:
+    """True if a text reads like a line of a log: words behind a time."""
+    return " " in text.strip() and stamp_of(_unquoted(text)) is not None
 
 
 def facts_of_line(text: str, catalog: Catalog) -> Iterator[tuple[str, str]]:

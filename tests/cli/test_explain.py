@@ -88,7 +88,7 @@ def test_an_empty_line_is_refused(command: Command) -> None:
 
 
 def test_what_a_line_means_fits_the_terminal(command: Command) -> None:
-    text = command("explain", "--line", LINE).stdout
+    text = command("explain", LINE).stdout
     assert max(map(len, text.splitlines())) <= 80
 
 
