@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +11,7 @@ from rebalance_forensics.cli.outcomes import FOUND, OK, PARTIAL, warn, warn_all
 from rebalance_forensics.cli.parameters import EngineName, SeverityName
 from rebalance_forensics.defects import ASK
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.process.progress import shown
 from rebalance_forensics.process.resources import cores
 from rebalance_forensics.records import is_dated
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from rebalance_forensics.catalog.matcher import Catalog
     from rebalance_forensics.diagnosis.model import Incident
     from rebalance_forensics.pipeline.options import AnalyzeOptions
-    from rebalance_forensics.pipeline.run import Analysis, Progress
+    from rebalance_forensics.pipeline.run import Analysis
     from rebalance_forensics.pipeline.stats import Failure
     from rebalance_forensics.report.model import Report
 
@@ -93,8 +92,11 @@ def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = Fa
     from rebalance_forensics.pipeline.run import analyze_with_events  # noqa: PLC0415
 
     options = _with_engine(paths, options)
-    with _progress() as progress:
-        analysis = analyze_with_events(paths, options, keep_events=keep_events, progress=progress)
+    with shown(transient=True) as show:
+        analysis = analyze_with_events(
+            paths, options, keep_events=keep_events,
+            progress=lambda done, total: show("reading logs", done, total, "bytes"),
+        )  # fmt: skip
     refuse_empty_window(options, analysis.report)
     warn_all(
         error if log.path in error else f"{log.path}: {error}" for log in analysis.report.inputs for error in log.errors
@@ -179,28 +181,6 @@ def exit_code(analysis: Analysis, fail_on: SeverityName | None = None) -> int:
 
     bad = severities_from(fail_on.value)
     return FOUND if any(incident.severity in bad for incident in report.lazy_incidents.outlines) else OK
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    # A bar by bytes, with rate and time left; nothing unless on a terminal.
-    if not sys.stderr.isatty():
-        yield lambda _done, _total: None
-        return
-    from rich.console import Console  # noqa: PLC0415
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn, TransferSpeedColumn  # noqa: PLC0415
-    from rich.progress import Progress as Bar  # noqa: PLC0415
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        scan = bar.add_task("reading logs", total=None)
-        yield lambda done, total: bar.update(scan, completed=done, total=total)
 
 
 def _failed(failures: Iterable[Failure]) -> Iterator[str]:

@@ -10,19 +10,20 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from rebalance_forensics.defects import DefectError, sentence
-from rebalance_forensics.job import dry_run, job_run, progress, publications, stream, written_tables
+from rebalance_forensics.job import dry_run, job_run, publications, stream, written_tables
 from rebalance_forensics.job.alerts import Webhook, deliver, webhook_of
 from rebalance_forensics.job.arguments import Invocation, parse
 from rebalance_forensics.job.iceberg import IcebergTables, publish
 from rebalance_forensics.job.micro_batch import ReadAhead
 from rebalance_forensics.job.options import JobOptions
 from rebalance_forensics.job.run import DEFECT, OK, PARTIAL, REFUSED, TAKEN, Outcome, exit_code, prometheus
-from rebalance_forensics.job.steps.engines import JobEngine, OnSpark, engine_of, quiet
+from rebalance_forensics.job.steps.engines import JobEngine, OnSpark, engine_of
 from rebalance_forensics.job.tenure import TablesTaken, following_up, holding
 from rebalance_forensics.pipeline.inputs.stores import Store, writing
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.spark.jvm_launch import reporting_lost_jvm
 from rebalance_forensics.process import stop_signals
+from rebalance_forensics.process.progress import quiet, shown
 from rebalance_forensics.process.timings import Timings, stage, taken
 from rebalance_forensics.report.output_files import OutputError, write_whole
 from rebalance_forensics.report.plain_text import printable
@@ -88,7 +89,7 @@ def _main(arguments: Sequence[str], voice: Voice) -> int:
     name = "local" if asked.options.dry_run and not asked.options.columns else asked.engine
     with (
         reporting_lost_jvm(),
-        progress.shown() if asked.log == "text" else nullcontext(quiet) as show,
+        shown() if asked.log == "text" else nullcontext(quiet) as show,
         engine_of(name, workers=asked.options.tasks, java_home=asked.java_home, show=show) as engine,
     ):
         if asked.options.dry_run:

@@ -19,6 +19,7 @@ from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.tables.schemas import BY_NAME
 from tests.job.days import week
 from tests.job.receiver import Receiver, receiving
+from tests.job.s3_server import serving, settings
 
 TABLES = ("events", "generations", "pauses", "unread", "incidents", "incident_groups", "findings", "inputs", "_pending")
 Rows = dict[str, list[dict[str, Any]]]
@@ -37,6 +38,27 @@ def logs(tmp_path: Path) -> Path:
     """Three days of a broker."""
     week(tmp_path / "logs" / "broker-1", days=3)
     return tmp_path / "logs"
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[Path, int]]:
+    """One S3 server for the tests of a module: the directory behind its bucket `lake`, and its port."""
+    with serving("lake") as (bucket, port):
+        yield bucket, port
+
+
+@pytest.fixture
+def prefix(served: tuple[Path, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A prefix of the test's own in the bucket `lake`; a store is made once in each process, so no two are alike."""
+    for name, value in settings(served[1]).items():
+        monkeypatch.setenv(name, value)
+    return f"lake/{tmp_path.name}"
+
+
+@pytest.fixture(params=["disk", pytest.param("s3", marks=pytest.mark.long)])
+def lake(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where tables may lie: a directory, and in `make test-long` a bucket too."""
+    return str(tmp_path) if request.param == "disk" else f"s3://{request.getfixturevalue('prefix')}"
 
 
 @pytest.fixture

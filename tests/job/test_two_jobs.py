@@ -6,8 +6,12 @@ import json
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,7 @@ from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.process.identity import Process
 from tests.conftest import ROOT
 from tests.job.conftest import Run, rows
+from tests.job.days import START, failure, line
 
 SINCE, UNTIL = "2026-03-01", "2026-03-04"
 STANDS_STILL_BEFORE_ITS_TABLES_STAND = """
@@ -35,9 +40,10 @@ def renew(self, real=tenure.Tenure.renew):
 tenure.Tenure.renew = renew
 sys.exit(main(sys.argv[1:]))
 """
+RUNS_OF_EACH_JOB = 25
 
 
-def arguments(logs: Path, output: Path, *more: str) -> list[str]:
+def arguments(logs: Path, output: Path | str, *more: str) -> list[str]:
     given = ["--engine", "local", "--input", str(logs), "--output", str(output), "--cluster", "blue"]
     return [*given, "--since", SINCE, "--until", UNTIL, *more]
 
@@ -174,6 +180,51 @@ def test_clusters_side_by_side_but_none_beside_all_of_them(logs: Path, tmp_path:
         pass
     with holding(blue):
         pass
+
+
+class GrowingLog:
+    """The log of a cluster, which is an hour longer before each run of a job over it."""
+
+    def __init__(self, logs: Path) -> None:
+        self.logs, self.hours, self._turn = logs, 0, threading.Lock()
+        (logs / "broker-1").mkdir(parents=True)
+
+    def grow(self) -> None:
+        """Add what a broker writes in an hour with a failure."""
+        with self._turn, (self.logs / "broker-1" / "server.log").open("a") as log:
+            said = failure(START + timedelta(hours=self.hours), "payments", 10 * self.hours + 1)
+            log.writelines(line(moment, words) for moment, words in said)
+            self.hours += 1
+
+
+@pytest.mark.long
+def test_jobs_side_by_side_all_finish_and_lose_nothing(
+    lake: str, tmp_path: Path, program: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two jobs of one cluster and one each of two others, a hundred runs over logs that grow."""
+    jobs = ["blue", "blue", "green", "red"]
+    logs = {cluster: GrowingLog(tmp_path / "of" / cluster) for cluster in set(jobs)}
+    ended: list[tuple[int, str]] = []
+
+    def run_often(cluster: str) -> None:
+        given = arguments(logs[cluster].logs, f"{lake}/tables", "--cluster", cluster, "--wait", "30m")
+        for _ in range(RUNS_OF_EACH_JOB):
+            logs[cluster].grow()
+            done = subprocess.run([*program, "job", *given], cwd=ROOT, text=True, capture_output=True, check=False)
+            ended.append((done.returncode, done.stderr))
+
+    begin = time.monotonic()
+    with ThreadPoolExecutor(len(jobs)) as side_by_side:
+        list(side_by_side.map(run_often, jobs))
+    lasted_s = time.monotonic() - begin
+    assert [each for each in ended if each[0]] == []
+    for cluster, log in logs.items():
+        assert main(arguments(log.logs, f"{lake}/undisturbed", "--cluster", cluster)) == 0
+    assert rows(f"{lake}/tables") == rows(f"{lake}/undisturbed")
+    assert len(rows(f"{lake}/tables", ["runs"])["runs"]) == len(ended)
+    with capsys.disabled():
+        incidents = len(rows(f"{lake}/tables")["incidents"])
+        sys.stdout.write(f"\n{len(ended)} runs in {lasted_s:.0f} s, all ended with 0; {incidents} incidents\n")
 
 
 def test_a_lease_is_long_enough_to_be_renewed(capsys: pytest.CaptureFixture[str], logs: Path, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,13 +14,14 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import pyarrow as pa
 
 from rebalance_forensics.job.lake.intervals import date_text
 from rebalance_forensics.job.lake.layout import DataFile, partition_of, undamaged
-from rebalance_forensics.pipeline.inputs.stores import ALIASES, Store, StoredFile, StoreError, first_line, s3_settings
+from rebalance_forensics.job.lake.object_stores import address_of, options_of
+from rebalance_forensics.pipeline.inputs.stores import Store, StoredFile, StoreError, first_line
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.tables.schemas import Table, with_partitions
 
@@ -75,9 +75,10 @@ class TableLog:
             if log is None:
                 if directory := store.local_path(f"{table.name}/_delta_log"):
                     directory.mkdir(parents=True, exist_ok=True)
+                address, options = _opening(store, table)
                 delta = rs.DeltaTable.create(
-                    _address(store, table), schema, mode="ignore", partition_by=PARTITIONS, configuration=_PROPERTIES,
-                    storage_options=_options(store), commit_properties=properties,
+                    address, schema, mode="ignore", partition_by=PARTITIONS, configuration=_PROPERTIES,
+                    storage_options=options, commit_properties=properties,
                 )  # fmt: skip
                 log = cls(store=store, table=table, delta=delta)
                 log.own(f"{0:020}.json")
@@ -185,9 +186,9 @@ class TableLog:
 def _opened(store: Store, table: Table, _listing: tuple[StoredFile, ...], version: int | None) -> TableLog | None:
     # To open a log takes 3 ms of CPU and some requests, so what was read of it serves for as long as its files are the
     # same: a run asks five times for that of `runs`, and a stream begins each run with the logs that the last one left.
-    rs = _deltalake()
+    rs, (address, options) = _deltalake(), _opening(store, table)
     try:
-        delta = rs.DeltaTable(_address(store, table), version=version, storage_options=_options(store))
+        delta = rs.DeltaTable(address, version=version, storage_options=options)
     except rs.exceptions.TableNotFoundError:
         return None
     except rs.exceptions.DeltaError:
@@ -219,32 +220,10 @@ def _values(path: str) -> dict[str, str | None]:
     return {"date": date_text(known[1]), "cluster": known[2]}
 
 
-def _address(store: Store, table: Table) -> str:
-    if local := store.local_path(table.name):
-        return str(local)
-    scheme, _, rest = store.uri.partition("://")
-    scheme = {"gcs": "gs"}.get(scheme, ALIASES.get(scheme, scheme))
-    # pyarrow's URIs may hold users, servers and regions, which delta-rs takes as options.
-    place = store.place(table.name)[1] if scheme in ("s3", "gs") else f"{rest.rstrip('/')}/{table.name}"
-    return f"{scheme}://{place}"
-
-
-def _options(store: Store) -> dict[str, str]:
-    parts = urlsplit(store.uri)
-    scheme = ALIASES.get(parts.scheme, parts.scheme)
-    if scheme == "s3":
-        settings = s3_settings(store.uri)
-        options = {"aws_region": settings["region"]}
-        if host := settings.get("endpoint_override"):
-            options["aws_endpoint"] = f"{settings['scheme']}://{host}"
-            options["aws_allow_http"] = str(settings["scheme"] == "http").lower()
-        return options
-    if scheme in ("gs", "gcs"):
-        user, server = parts.netloc.rpartition("@")[0], os.environ.get("CLOUD_STORAGE_EMULATOR_ENDPOINT", "")
-        options = {"google_skip_signature": "true"} if user == "anonymous" else {}
-        emulated = {"google_base_url": server, "allow_http": str(server.startswith("http://")).lower()}
-        return options | emulated if server else options
-    return {}
+def _opening(store: Store, table: Table) -> tuple[str, dict[str, str]]:
+    # Where delta-rs finds a table, and how to open it.
+    local = store.local_path(table.name)
+    return (str(local), {}) if local else (address_of(store, table.name), dict(options_of(store)))
 
 
 @contextmanager

@@ -17,10 +17,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from threading import RLock
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import uuid4
 
-from rebalance_forensics.pipeline.inputs.stores import ALIASES, Store, s3_settings
+from rebalance_forensics.job.lake.object_stores import ALLOW_HTTP, address_of, options_of, scheme_of
+from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.process.identity import Process
 from rebalance_forensics.records import DAY_MS
 
@@ -159,63 +159,29 @@ def _tag(meta: Mapping[str, Any]) -> str:
     return json.dumps({name: meta[name] for name in ("e_tag", "version") if meta.get(name) is not None})
 
 
+_CONDITIONAL = ("s3", "gs", "abfs", "abfss")
+
+
 def conditional_store(store: Store) -> Any:  # noqa: ANN401 - one of obstore's stores
     """The store as obstore opens it; None for a store without conditional puts (HDFS)."""
-    parts = urlsplit(store.uri)
-    scheme = ALIASES.get(parts.scheme, parts.scheme)
-    make = {"s3": _s3, "gs": _google, "gcs": _google, "abfs": _azure, "abfss": _azure}.get(scheme)
-    return make(store.uri) if make else None
+    scheme = scheme_of(store)
+    if scheme not in _CONDITIONAL:
+        return None
+    from obstore.store import from_url  # noqa: PLC0415 - only where tables lie in an object store
 
-
-def _patient(scheme: str = "https") -> dict[str, Any]:
-    return {
-        "client_options": {"timeout": "10s", "allow_http": scheme == "http"},
-        "retry_config": {"max_retries": 3, "retry_timeout": timedelta(seconds=20)},
-    }
-
-
-def _s3(uri: str) -> Any:  # noqa: ANN401
-    from obstore.store import S3Store  # noqa: PLC0415 - only where tables lie in an object store
-
-    parts, settings = urlsplit(uri), s3_settings(uri)
-    config: Any = {"region": settings["region"]}
-    if host := settings.get("endpoint_override"):
-        config["endpoint"] = f"{settings['scheme']}://{host}"
-    provider = None
-    if find_spec("boto3"):
+    options, provider = dict(options_of(store)), None
+    allow_http = options.pop(ALLOW_HTTP, "") == "true"
+    if scheme == "s3" and find_spec("boto3"):
         # obstore itself knows no profiles of ~/.aws.
         from obstore.auth.boto3 import Boto3CredentialProvider  # noqa: PLC0415
 
         provider = Boto3CredentialProvider()
-    return S3Store(
-        parts.netloc,
-        prefix=parts.path.strip("/") or None,
-        config=config,
-        credential_provider=provider,
-        **_patient(settings.get("scheme", "https")),
-    )
-
-
-def _google(uri: str) -> Any:  # noqa: ANN401
-    from obstore.store import GCSStore  # noqa: PLC0415
-
-    user, _, bucket = urlsplit(uri).netloc.rpartition("@")
-    server = os.environ.get("CLOUD_STORAGE_EMULATOR_ENDPOINT")
-    config: Any = {"skip_signature": True} if user == "anonymous" else {}
-    if server:
-        config["base_url"] = server
-    return GCSStore(
-        bucket,
-        prefix=urlsplit(uri).path.strip("/") or None,
-        config=config,
-        **_patient(urlsplit(server or uri).scheme),
-    )
-
-
-def _azure(uri: str) -> Any:  # noqa: ANN401
-    from obstore.store import AzureStore  # noqa: PLC0415
-
-    return AzureStore.from_url(uri, **_patient())
+    config: Any = options
+    return from_url(
+        address_of(store), config=config, credential_provider=provider,
+        client_options={"timeout": "10s", "allow_http": allow_http},
+        retry_config={"max_retries": 3, "retry_timeout": timedelta(seconds=20)},
+    )  # fmt: skip
 
 
 _left_behind: set[str] = set()

@@ -22,6 +22,7 @@ from rebalance_forensics.pipeline.inputs.table_rows import Hour, arrow_batches, 
 from rebalance_forensics.pipeline.schemas import MESSAGES, TaskMessages, messages_in, spark_schema
 from rebalance_forensics.pipeline.spark.engine import in_shards, tasks, watching
 from rebalance_forensics.pipeline.spark.session import active_session, start_session
+from rebalance_forensics.process.progress import Show, quiet
 from rebalance_forensics.process.resources import cores
 
 if TYPE_CHECKING:
@@ -30,14 +31,8 @@ if TYPE_CHECKING:
 # So many looks at files are worth a stage of Spark's.
 SPREAD_FROM = 32
 Batches = Iterable[pa.RecordBatch]
-Show = Callable[[str, int, int, str], None]
-"""Is given a stage, how much of it is done, of how much, and the unit."""
 LOOK, SCAN, EXPLAIN, WRITE = "look at files", "scan", "explain", "write findings"
 """The stages of a run that tasks do."""
-
-
-def quiet(stage: str, done: int, total: int, unit: str) -> None:
-    """Nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,8 +32,6 @@ Offset = dict[str, Any]
 """How many bytes of each file are read, as JSON or by the name of a file that says it: what a checkpoint holds."""
 PART = "Part"
 """The `event` of a row that describes a part; its payload is a Part."""
-# The last line of a log ends in here.
-_TAIL = 1 << 20
 # Spark may go back to the offsets of its last hundred batches (spark.sql.streaming.minBatchesToRetain).
 _KEPT = 200
 
@@ -111,7 +109,7 @@ def _last_line_end(file: Listed) -> int:
     open_remote_with(open_location)
     if is_packed(Place(file.location)):
         return file.size
-    start = max(0, file.size - _TAIL)
+    start = max(0, file.size - UNSETTLED_BYTES)
     tail = b"".join(chunks_of(Place(file.location), start))[: file.size - start]
     return start + tail.rfind(b"\n") + 1 if b"\n" in tail else 0
 

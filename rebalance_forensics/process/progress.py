@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rebalance_forensics.job.steps.engines import Show, quiet
+Show = Callable[[str, int, int, str], None]
+"""Is given a stage, how much of it is done, of how much, and the unit."""
+
+
+def quiet(stage: str, done: int, total: int, unit: str) -> None:
+    """Nobody watches."""
 
 
 @contextmanager
-def shown() -> Iterator[Show]:
-    """A bar for each stage, which stays when the stage is over; nothing unless on a terminal: logs keep no bars."""
+def shown(*, transient: bool = False) -> Iterator[Show]:
+    """A bar for each stage, which stays unless `transient`; nothing unless on a terminal: logs keep no bars."""
     if not sys.stderr.isatty():
         yield quiet
         return
     from rich.console import Console  # noqa: PLC0415 - only where somebody watches
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
     columns = (
         TextColumn("{task.description:<14}"),
         BarColumn(),
         TextColumn("{task.fields[done]}"),
-        TimeElapsedColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bars:
+    with Progress(*columns, console=Console(stderr=True), transient=transient) as bars:
         begun = {}
 
         def show(stage: str, done: int, total: int, unit: str) -> None:
