@@ -22,7 +22,11 @@ def losing_its_coordinator(group: str, directory: Path) -> None:
             f"[2026-03-01 {at}] INFO [Consumer clientId={client}, groupId={group}] {said} "
             "(org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)\n"
             for at, said in (("00:10:00,000", "Discovered group coordinator broker-2:9092 (id: 2147483645 rack: null)"),
-                             ("01:10:00,000", LOST), ("01:30:00,000", FOUND))
+                             ("00:10:01,000", f"Adding newly assigned partitions: {client}-0"),
+                             ("01:10:00,000", LOST),
+                             ("01:10:01,000", f"Lost previously assigned partitions {client}-0"),
+                             ("01:10:05,000", FOUND),
+                             ("01:10:08,000", f"Adding newly assigned partitions: {client}-0"))
         ]  # fmt: skip
         (directory / client).mkdir(parents=True)
         (directory / client / "app.log").write_text("".join(lines))
@@ -45,3 +49,5 @@ def test_groups_that_lose_the_same_coordinator_are_one_incident_with_a_row_for_e
     groups = [row["group"] for row in tables["incident_groups"] if row["incident_id"] == incident["id"]]
     assert groups == ["audit", "payments"]
     assert [row["incident_id"] for row in tables["findings"]].count(incident["id"]) == 1
+    unread = [row["group"] for row in tables["unread"] if row["incident_id"] == incident["id"]]
+    assert sorted(set(unread)) == groups

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.case import CaseOutline, GroupCase
@@ -25,7 +26,7 @@ from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.report_assembly import relate_incidents
 from rebalance_forensics.pipeline.results import outline_of
 from rebalance_forensics.pipeline.schemas import message_batch, object_of, payload_of
-from rebalance_forensics.pipeline.tables.rows import incident_rows
+from rebalance_forensics.pipeline.tables.rows import history_rows, incident_rows
 from rebalance_forensics.timeline.model import GroupHistory
 
 # Lines stand in evidence, chains and signs alike: this makes a fifth of them, as fast as they are written.
@@ -36,6 +37,8 @@ class CaseOfDate(GroupCase, frozen=True, kw_only=True, gc=False):
     """A group's case with the incidents of one date."""
 
     day: int
+    own: GroupHistory
+    """What the tables get of the history under this date."""
 
 
 class Place(Struct, frozen=True, kw_only=True):
@@ -105,14 +108,14 @@ class DatedIncident:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """Everything that a task needs to write the rows of the incidents that groups keep for themselves."""
+    """Everything that a task needs to write the rows of groups, but those of the incidents of clusters."""
 
     store: Store
     run: str
     files: tuple[tuple[Place, ...], ...]
     """Of each file its cases, in their order."""
-    parts: frozenset[str]
-    """The ids of incidents that became a part of a cluster's."""
+    shared: Mapping[int, ClusterIncidents]
+    """By date, what became a part of incidents of clusters, without these."""
     relations: Mapping[str, tuple[Relation, ...]]
 
 
@@ -125,10 +128,23 @@ def write_findings(what: Findings, task: int) -> Iterator[pa.RecordBatch]:
         for number, (_, of_date) in enumerate(groupby(what.files[task], key=lambda kept: kept.day)):
             writer.next_part(f"{attempt}-{number}")
             for case in (_read(stream, kept) for kept in of_date):
-                own = (incident for incident in case.incidents if incident.id not in what.parts)
+                shared = what.shared[case.day]
+                spoiled += _add_history(writer, case, shared)
+                own = shared.own(case.incidents)
                 spoiled += add_rows(writer, case.day, (with_relations(incident, what.relations) for incident in own))
     writer.finish()
     yield message_batch([*(("file", file) for file in writer.finished), *spoiled])
+
+
+def _add_history(writer: PartWriter, case: CaseOfDate, shared: ClusterIncidents) -> Iterator[tuple[str, str]]:
+    # The rows of what happened to a group, as the incidents of its cluster show it.
+    try:
+        rows = list(history_rows(shared.in_history(case.own)))
+    except Exception as error:  # noqa: BLE001 - whatever it was, the other groups are written
+        yield "defect", defects.sentence(f"the history of group {case.history.group} could not be written", error)
+    else:
+        for table, row in rows:
+            writer.add(table.name, case.day, case.history.cluster, row)
 
 
 def add_rows(writer: PartWriter, day: int, incidents: Iterable[Incident]) -> Iterator[tuple[str, str]]:
@@ -208,7 +224,9 @@ class Incidents:
             relations |= of_date.relations
         return Findings(
             store=self.store, run=run, files=tuple(map(tuple, by_file.values())), relations=relations,
-            parts=frozenset(part for of_date in self._dates for part in of_date.shared.whole_of),
+            shared={
+                self.kept[of_date.places.start].day: replace(of_date.shared, incidents=()) for of_date in self._dates
+            },
         )  # fmt: skip
 
     def whole(self, severities: Collection[str]) -> Iterator[DatedIncident]:

@@ -24,7 +24,7 @@ from rebalance_forensics.job.steps.partitioning import Days
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.schemas import Kind, Row, cells_of, event_of, message_batch, payload_of
 from rebalance_forensics.pipeline.stats import Failure
-from rebalance_forensics.pipeline.tables.rows import history_rows
+from rebalance_forensics.pipeline.tables.rows import history_rows, of_date
 from rebalance_forensics.pipeline.tables.schemas import EVENTS, PENDING
 from rebalance_forensics.process.resources import spare_memory
 from rebalance_forensics.records import DAY_MS
@@ -241,21 +241,23 @@ def _investigated(
             done += [("defect", f"{gap.what}; {gap.consequence}") for gap in case.gaps if gap.is_defect]
             if dates.apart_ms:
                 done.append(("apart", str(dates.apart_ms)))
-            of_date = _written(case, first, dates, what, writer)
-            if of_date.incidents:
-                done.append(("case", payload_of(cases.add(of_date))))
+            written = _written(case, first, dates, what, writer)
+            if written.incidents:
+                done.append(("case", payload_of(cases.add(written))))
     except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
         return [_failure(first, error)]
     return done
 
 
 def _written(case: GroupCase, first: Dealt, dates: _Dates, what: Investigation, writer: PartWriter) -> CaseOfDate:
-    # Write what the case's history holds of this date; what is left is the case with its incidents of this date.
+    # Write what the case's history holds of this date, unless an incident may become a part of a cluster's, which
+    # says more of it; what is left is the case with its incidents of this date.
     def is_of_this_date(moment: int | None) -> bool:
         at = dates.printed(moment)
         return at // DAY_MS == first.day and at in what.days.coverage
 
-    for table, row in history_rows(case.history, is_of_this_date):
-        writer.add(table.name, first.day, first.cluster, row)
+    own = of_date(case.history, is_of_this_date)
     incidents = tuple(incident for incident in case.incidents if is_of_this_date(incident.started_at))
-    return CaseOfDate(day=first.day, history=case.history, incidents=incidents, gaps=case.gaps, clocks=())
+    for table, row in () if incidents else history_rows(own):
+        writer.add(table.name, first.day, first.cluster, row)
+    return CaseOfDate(day=first.day, history=case.history, own=own, incidents=incidents, gaps=case.gaps, clocks=())

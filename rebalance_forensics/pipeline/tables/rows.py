@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from hashlib import sha256
 
+from msgspec.structs import replace
+
 from rebalance_forensics.diagnosis.model import DisturbedGroup, Incident
 from rebalance_forensics.pipeline.tables import schemas
 from rebalance_forensics.pipeline.tables.schemas import Cells, row_of
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.timeline.model import GroupHistory
+from rebalance_forensics.timeline.model import Generation, GroupHistory
 
 
 def hashed(*parts: object) -> str:
@@ -28,27 +30,41 @@ def millis(at: datetime) -> EpochMs:
     return EpochMs(round(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000))
 
 
-def history_rows(
-    history: GroupHistory, is_meant: Callable[[EpochMs | None], bool] = lambda _: True
-) -> Iterator[tuple[schemas.Table, Cells]]:
-    """The rows of what happened to a group, with their tables; only those whose date `is_meant`."""
-    group = history.cluster, history.group
-    starts = [generation.started_at or generation.completed_at for generation in history.generations]
+def of_date(history: GroupHistory, is_meant: Callable[[EpochMs | None], bool]) -> GroupHistory:
+    """What of a history has rows in the tables, and only that whose date `is_meant`."""
+    generations: list[Generation] = []
     # A generation without a time of its own, as that of a group that is empty now, is of the date of the one before it.
-    dated = next(filter(None, starts), None)
-    for generation, start in zip(history.generations, starts, strict=True):
-        dated = start or dated
+    dated = next(filter(None, map(_start, history.generations)), None)
+    for generation in history.generations:
+        dated = _start(generation) or dated
         if is_meant(dated):
-            row_id = hashed(*group, generation.generation, start)
-            yield schemas.GENERATIONS, row_of(schemas.GENERATIONS.columns, history, generation, id=row_id)
+            generations.append(generation)
+    return replace(
+        history,
+        generations=tuple(generations),
+        pauses=tuple(pause for pause in history.pauses if is_meant(pause.started_at)),
+        unread=tuple(span for span in history.unread if is_meant(span.started_at)),
+        read=(),
+        lanes=(),
+    )
+
+
+def _start(generation: Generation) -> EpochMs | None:
+    return generation.started_at or generation.completed_at
+
+
+def history_rows(history: GroupHistory) -> Iterator[tuple[schemas.Table, Cells]]:
+    """The rows of what happened to a group, with their tables."""
+    group = history.cluster, history.group
+    for generation in history.generations:
+        row_id = hashed(*group, generation.generation, _start(generation))
+        yield schemas.GENERATIONS, row_of(schemas.GENERATIONS.columns, history, generation, id=row_id)
     for pause in history.pauses:
-        if is_meant(pause.started_at):
-            row_id = hashed(*group, pause.client_id, pause.member_id, pause.started_at, *pause.partitions)
-            yield schemas.PAUSES, row_of(schemas.PAUSES.columns, history, pause, id=row_id)
+        row_id = hashed(*group, pause.client_id, pause.member_id, pause.started_at, *pause.partitions)
+        yield schemas.PAUSES, row_of(schemas.PAUSES.columns, history, pause, id=row_id)
     for span in history.unread:
-        if is_meant(span.started_at):
-            row_id = hashed(*group, span.partition, span.started_at)
-            yield schemas.UNREAD, row_of(schemas.UNREAD.columns, history, span, id=row_id)
+        row_id = hashed(*group, span.partition, span.started_at)
+        yield schemas.UNREAD, row_of(schemas.UNREAD.columns, history, span, id=row_id)
 
 
 def incident_rows(incident: Incident) -> Iterator[tuple[schemas.Table, Cells]]:

@@ -205,7 +205,10 @@ UNREAD = Table(
         *columns_of(GroupHistory, group="the group"),
         *columns_of(
             UnreadSpan,
-            incident_id=("incident", "one of the `parts` of a row of `incident_groups`; null where none counts it"),
+            incident_id=(
+                "incident",
+                "`id` of `incidents` (one of `parts` in `incident_groups` if it began the day before), or null",
+            ),
             partition="the partition, task or connector",
             started_at="when it became unread; where not `certain`, the best estimate",
             from_earliest="the earliest that this may have been; null where nothing bounds it but `started_at`",
