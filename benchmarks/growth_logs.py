@@ -16,7 +16,7 @@ _STREAMS = "org.apache.kafka.streams.processor.internals.StreamsPartitionAssigno
 _START = datetime(2026, 11, 21, 2, tzinfo=UTC)
 _SECOND = 1000
 _MINUTE = 60 * _SECOND
-_HOUR = 60 * _MINUTE
+HOUR = 60 * _MINUTE
 
 
 def _line(at: int, message: str, logger: str = _COORDINATOR) -> str:
@@ -94,7 +94,7 @@ def _joined_anew(number: int) -> str:
     )
 
 
-def _evicted(number: int, at: int, client: str, newcomer: str = "") -> str:
+def evicted(number: int, at: int, client: str, newcomer: str = "") -> str:
     """A member falls silent, is removed, and comes back under another id, or another client joins."""
     lives = (client, number), (newcomer or client, number + 1)
     member, next_id = (f"{name}-{life:08x}-aaaa-bbbb-cccc-{life:012x}" for name, life in lives)
@@ -231,12 +231,12 @@ GROWING: Mapping[str, Callable[[int], Logs]] = {
         + _stabilized(number * 3 * _SECOND + _SECOND, number + 1)
         for number in range(size)
     ),
-    "evictions of a member": lambda size: "".join(_evicted(n, n * _MINUTE, "c-1") for n in range(size)),
-    "members that come and go": lambda size: "".join(_evicted(n, n * _MINUTE, f"c-{n}") for n in range(size)),
+    "evictions of a member": lambda size: "".join(evicted(n, n * _MINUTE, "c-1") for n in range(size)),
+    "members that come and go": lambda size: "".join(evicted(n, n * _MINUTE, f"c-{n}") for n in range(size)),
     "members replaced within a minute": lambda size: "".join(
-        _evicted(n, n * _MINUTE // size, f"c-{n}", f"d-{n}") for n in range(size)
+        evicted(n, n * _MINUTE // size, f"c-{n}", f"d-{n}") for n in range(size)
     ),
-    "incidents hours apart": lambda size: "".join(_evicted(n, n * _HOUR, f"c-{n % 3}") for n in range(size)),
+    "incidents hours apart": lambda size: "".join(evicted(n, n * HOUR, f"c-{n % 3}") for n in range(size)),
     "restarts of another broker": lambda size: _incident() + "".join(map(_restarted, range(size))),
     "connections that its process loses": lambda size: {
         "c-1/app.log": _generation("c-1", 1, 0) + "".join(map(_connection_lost, range(size))),

@@ -1,6 +1,6 @@
 """What a run of the job costs: by bytes, from a directory and from an S3 server, when nothing is new, by executors.
 
-    python -m benchmarks.job [--mib 256] [--only disk s3 growth files executors]
+    python -m benchmarks.job [--mib 256] [--only disk s3 growth files executors hourly]
 
 Prints rows of a table. Needs versitygw on the PATH (or in ~/go/bin) for the part about S3.
 """
@@ -8,6 +8,8 @@ Prints rows of a table. Needs versitygw on the PATH (or in ~/go/bin) for the par
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
 import os
 import resource
@@ -20,10 +22,18 @@ from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from deltalake import DeltaTable
+
 from benchmarks.generate import generate
+from benchmarks.growth_logs import HOUR, evicted
 from benchmarks.measuring import ROOT
+from rebalance_forensics.job import main as job
 
 PORT = 17171
+SOON_OVER = {
+    "delta.deletedFileRetentionDuration": "interval 24 seconds",
+    "delta.logRetentionDuration": f"interval {7 * 24} seconds",
+}
 GATEWAY = shutil.which("versitygw") or shutil.which("versitygw", path=str(Path.home() / "go" / "bin"))
 INTERVAL = ("--since", "2026-01-01", "--until", "2027-01-01")
 HEAD = """\
@@ -127,12 +137,48 @@ def on_executors(logs: Path, tables: Path) -> None:
         submitted(f"{executors} executor(s), one core each", str(logs), str(tables / master), master)
 
 
+def hourly(_: Path, tables: Path, hours: int = 1_000) -> None:
+    """A log that gets eight lines an hour, and a run for each hour, all in this process.
+
+    A run takes about a second here, so a day and a week of retention become as many seconds as they have runs.
+    """
+    log = tables / "logs" / "broker-1" / "server.log"
+    log.parent.mkdir(parents=True)
+    command = ["--engine", "local", *INTERVAL, "--input", str(log.parents[1]), "--output", str(tables / "lake")]
+    print("| runs | of an hour's lines | of nothing new | Delta's logs | data |\n|---|---|---|---|---|", flush=True)
+    for hour in range(1, hours + 1):
+        with log.open("a") as grows:
+            grows.write(evicted(2 * hour, hour * HOUR, "c-1") + evicted(2 * hour + 1, hour * HOUR + HOUR // 2, "c-1"))
+        of_lines = _cpu_of(command)
+        if hour == 1:
+            for table in {path.parent.parent for path in (tables / "lake").rglob("_delta_log/*.json")}:
+                DeltaTable(table).alter.set_table_properties(SOON_OVER)
+        if hour in (1, 10) or hour % 100 == 0:
+            cells = (hour, f"{of_lines:.2f} s", f"{_cpu_of(command):.2f} s", *_sizes(tables / "lake"))
+            print("|", " | ".join(map(str, cells)), "|", flush=True)
+
+
+def _cpu_of(command: list[str]) -> float:
+    begun = time.process_time()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        job(command)
+    return time.process_time() - begun
+
+
+def _sizes(lake: Path) -> tuple[str, str]:
+    files = [path for path in lake.rglob("*") if path.is_file()]
+    parts = ([p for p in files if "_delta_log" in p.parts], [p for p in files if "_delta_log" not in p.parts])
+    logs, data = (f"{sum(p.stat().st_size for p in part) >> 10} KB in {len(part)} files" for part in parts)
+    return logs, data
+
+
 PARTS: dict[str, Callable[[Path, Path], None]] = {
     "disk": from_disk,
     "s3": from_s3,
     "growth": grown,
     "files": many_files,
     "executors": on_executors,
+    "hourly": hourly,
 }
 
 
