@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Container, Sequence
 
 from msgspec.structs import replace
 
@@ -98,22 +98,24 @@ def _of_other_groups(group: str, own: Sequence[Event], shared: Sequence[Event]) 
 def adopted(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
     """The shared events; a client's lines about its membership get the group that its other lines name."""
     # librdkafka prints the group with its requests, and only the client with the answers.
-    of_others = (e for e in own if e.speaker.client_id and e.speaker.role == "other")
-    known = sets_by_key(((place_name(e), e.speaker.client_id), _handle(e)) for e in of_others)
-    if not known:
+    of_others = [e for e in own if e.speaker.client_id and e.speaker.role == "other"]
+    if not of_others:
         return list(shared)
-    without_siblings = (e for e in shared if not _is_of_its_sibling(known, e))
+    known = {(place_name(e), e.speaker.client_id) for e in of_others}
+    handles = sets_by_key((place_name(e), _handle(e)) for e in of_others)
+    without_siblings = (e for e in shared if not _is_of_a_sibling(handles.get(place_name(e), set()), e))
     return [replace(e, group=group) if _is_of_known_client(known, e) else e for e in without_siblings]
 
 
-def _is_of_known_client(known: Mapping[_Client, set[str | None]], event: Event) -> bool:
+def _is_of_known_client(known: Container[_Client], event: Event) -> bool:
     return isinstance(event, OF_A_MEMBER) and (place_name(event), event.speaker.client_id) in known
 
 
-def _is_of_its_sibling(known: Mapping[_Client, set[str | None]], event: Event) -> bool:
-    # True for a line of another consumer in the same process: same client id, another librdkafka handle.
-    handles, handle = known.get((place_name(event), event.speaker.client_id), set()), _handle(event)
-    return bool(handles) and handle is not None and not {handle, None} & handles
+def _is_of_a_sibling(handles: Collection[str | None], event: Event) -> bool:
+    # True for a line of another consumer in the same process, whatever its client id: its librdkafka handle is none of
+    # those that the group's lines at this place have.
+    handle = _handle(event)
+    return bool(handles) and handle is not None and not {handle, None}.intersection(handles)
 
 
 def handle_of(event: Event) -> re.Match[str] | None:

@@ -79,6 +79,13 @@ def test_two_clients_of_one_process_are_two_groups_until_a_line_says_otherwise(t
     ]
 
 
+def test_a_consumer_is_not_blamed_for_the_poll_timeout_of_another_in_its_process(tmp_path: Path) -> None:
+    lost = SESSTMOUT.replace("rdkafka#consumer-1", "orders-1#consumer-1").format(error="Success")
+    report = report_on(tmp_path, app="\n".join([lost, MAXPOLL.format(name="orders-2")]))
+    late = [i.root_causes[0].culprits for i in report.incidents if i.root_causes[0].cause == "slow-processing"]
+    assert [[culprit.name for culprit in culprits] for culprits in late] == [["orders-2"]]
+
+
 def test_clients_of_the_same_name_are_told_apart_by_their_logs(tmp_path: Path) -> None:
     line = MAXPOLL.format(name="rdkafka")
     report = report_on(tmp_path, one=line, two=line.replace("1795169730.678", "1795169731.112"))
