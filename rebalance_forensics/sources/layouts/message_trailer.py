@@ -140,3 +140,9 @@ def logger_before_values(parsed: Parsed) -> Parsed:
     if found is None:
         return parsed
     return replace(parsed, logger=found["logger"], message=found["event"] + (found["trace"] or ""))
+
+
+def context_of_monolog(parsed: Parsed) -> Parsed:
+    """Monolog prints the record's context and extra values as JSON behind the message: `message {"key":1} []`."""
+    message = parsed.message.removesuffix(" []").removesuffix(" []")
+    return replace(parsed, message=message.partition(' {"')[0])
