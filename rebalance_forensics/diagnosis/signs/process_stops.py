@@ -35,7 +35,7 @@ from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.log_names import may_be_its_log, words_of
+from rebalance_forensics.timeline.identity.log_names import may_be_its_log, process_id_in, words_of
 from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.own_process import (
     BACKGROUND,
@@ -85,14 +85,21 @@ def ends_in_a_collection(timeline: Timeline, subject: Subject) -> Iterator[Event
 
 def gc_logs(timeline: Timeline, absence: Absence) -> tuple[CoveredLog, ...]:
     """The GC log of its JVM, where it covers the time in which its session ran out; empty where several JVMs run."""
-    logs = [
-        log
-        for log in timeline.coverage.of_its_jvm(absence.participant)
-        if may_be_its_log(absence.participant, log.path)
-    ]
-    if len({log_stem(log.path) for log in logs}) > 1:
-        return ()
-    return covering(logs, absence.at - session_timeout_ms(timeline), absence.at)
+    begin = absence.at - session_timeout_ms(timeline)
+    return () if _several_jvms_ran(timeline, absence) else covering(_gc_logs_near(timeline, absence), begin, absence.at)
+
+
+def _gc_logs_near(timeline: Timeline, absence: Absence) -> list[CoveredLog]:
+    logs = timeline.coverage.of_its_jvm(absence.participant)
+    return [log for log in logs if may_be_its_log(absence.participant, log.path)]
+
+
+def _several_jvms_ran(timeline: Timeline, absence: Absence) -> bool:
+    """True where GC logs of several JVMs reach into its session, and nothing shows which is the member's."""
+    # A restarted JVM gets another process id, and its log begins after that of the one before.
+    begin = absence.at - session_timeout_ms(timeline)
+    ran = [log for log in _gc_logs_near(timeline, absence) if log.begin <= absence.at and log.end >= begin]
+    return len({process_id_in(log.path) or log_stem(log.path) for log in ran}) > 1
 
 
 @sign("thread dumps show its polling thread in one call while it did not poll")
@@ -240,8 +247,8 @@ def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopp
         if behind.began(e) <= absence.at and absence.participant in timeline.participants.at_place(e)
         if _may_be_its_jvm(timeline, absence.participant, e)
     ]
-    if len({log_stem(e.speaker.file) for e in stops if e.what != "stall"}) > 1:
-        return ()  # several JVMs run there, and nothing shows which of them is the member's
+    if any(e.what != "stall" for e in stops) and _several_jvms_ran(timeline, absence):
+        return ()
     # A JVM that was killed in a collection, or is still in it, logged the start and no end.
     unended = [e for e in stops[-1:] if e.stopped_ms == 0]
     stops = [e for e in stops if e.stopped_ms] + unended

@@ -40,6 +40,12 @@ def words_of(name: str) -> set[str]:
     return {word for word in re.split(r"[^a-z]+", name.lower()) if len(word) > 1}
 
 
+def process_id_in(path: str) -> int | None:
+    """The process id in the name of a log, as `%p` gives it: 4711 of `gc-4711.log.0`."""
+    named = _PID_IN_A_NAME.search(path.rpartition("/")[2])
+    return int(named[1] or named[2]) if named else None
+
+
 def may_be_its_log(participant: Participant, path: str, number: int | None = None) -> bool:
     """False for a log of another process, by the process id in its name or the `number` of a process or thread in it.
 
@@ -57,8 +63,8 @@ def may_have_written(participant: Participant, path: str, number: int | None = N
 
 
 def _may_be_its_log(participant: Participant, path: str, number: int | None, words: set[str]) -> bool:
-    if (named := _PID_IN_A_NAME.search(path.rpartition("/")[2])) and participant.pids:
-        return int(named[1] or named[2]) in participant.pids
+    if (pid := process_id_in(path)) is not None and participant.pids:
+        return pid in participant.pids
     if number is not None and participant.pids:
         # Decorations of unified logging do not tell a process id from that of a thread.
         return any(0 <= number - pid <= _THREADS_OF_A_START for pid in participant.pids)
