@@ -193,7 +193,7 @@ def test_who_left_which_partitions_unread_stands_in_a_table_without_javascript(o
     one = opened(owned_report(), width=width, java_script_enabled=False)
     row = one.page.get_by_role("region", name="Unread partitions of payments").get_by_role("row").nth(1)
     assert row.is_visible()
-    assert "orders-4, orders-5, orders-6, orders-7" in row.inner_text()
+    assert "orders-4, orders-5, orders-6 and orders-7" in row.inner_text()
     assert "dead: its process was gone" in row.inner_text()
 
 

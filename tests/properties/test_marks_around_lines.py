@@ -76,6 +76,7 @@ def test_a_client_is_read_the_same_behind_any_mark(client: str, dated: bool, tmp
     if dated:
         lines = [f"2026-11-20 10:15:{second:02},123 INFO kafka: {line}" for second, line in enumerate(lines)]
     plain = read(each("")(lines), tmp_path)
-    assert plain
+    # PHP's samples are errors alone: such a list without a time, a level or a name is documentation and nobody's log.
+    assert bool(plain) == (dated or client != "php")
     lost = {name: plain - read(mark(lines), tmp_path) for name, mark in MARKS.items()}
     assert {name: missing for name, missing in lost.items() if missing} == {}

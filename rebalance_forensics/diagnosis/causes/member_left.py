@@ -84,6 +84,7 @@ CAUSE = Cause(
         speaks_for(departures.error_before_close, DECISIVE - WEAK, absent=0),
         speaks_for(departures.closed, STRONG, absent=DECISIVE),
         speaks_against(departures.connection_lost, STRONG + WEAK),
+        speaks_against(departures.reason_cut_off, WEAK),
         speaks_against(others.others_unheard, WEAK),
         speaks_for(departures.thread_left, STRONG),
         speaks_for(departures.task_left, STRONG),

@@ -191,6 +191,7 @@ CAUSE = Cause(
         speaks_for(heartbeats.lost_before_its_log, WEAK),
         speaks_against(heartbeats.gave_up_coordinator, WEAK),
         speaks_against(departures.other_reason_logged, DECISIVE),
+        speaks_against(departures.reason_cut_off, WEAK),
         speaks_against(heartbeats.new_process, DECISIVE),
         speaks_against(heartbeats.shut_down, DECISIVE),
     ),

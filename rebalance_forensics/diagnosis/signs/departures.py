@@ -22,7 +22,7 @@ from rebalance_forensics.diagnosis.sign import (
 from rebalance_forensics.diagnosis.signs.connections import gave_up_unasked
 from rebalance_forensics.diagnosis.signs.others import others_stayed
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import MemberLeft, PollTimeoutExpired
+from rebalance_forensics.events.membership import LeaveSent, MemberLeft, PollTimeoutExpired
 from rebalance_forensics.timeline.clients import SINK_CLIENTS, shared_loop_lines
 from rebalance_forensics.timeline.coverage import CoveredLog
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -63,6 +63,12 @@ def other_reason_logged(_: Timeline, absence: Absence) -> Iterable[Event]:
 
 def _lines(subject: Subject, why: str) -> list[Event]:
     return [e for away in subject.absences for d in away.departures if d.why == why for e in d.events]
+
+
+@shown("it gave a reason for leaving, and that is cut off here")
+def reason_cut_off(_: Timeline, subject: Subject) -> Iterable[Event]:
+    """The logged reason of the leave is cut off, and may have been any reason."""
+    return (e for e in _lines(subject, "left") if isinstance(e, MemberLeft | LeaveSent) and e.why == "unknown")
 
 
 @sign("the coordinator was asked by an administrator to remove it")

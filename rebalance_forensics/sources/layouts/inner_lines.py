@@ -31,7 +31,7 @@ def line_inside(message: str, parse: Parse) -> Parsed | None:
     The record has a `stamp` or a `logger` where it brings those of its own along; else it is any text behind a label.
     """
     label = _LABEL.match(message)
-    behind = message[label.end() :] if label else message
+    behind = _without_quotes(message[label.end() :]) if label else message
     if (record := _record(behind, parse)) is not None:
         return record
     if (field := _FIELD.search(message)) is not None:
@@ -47,6 +47,10 @@ def _record(text: str, parse: Parse) -> Parsed | None:
 
 def _bare(message: str, logger: str | None = None) -> Parsed:
     return Parsed(stamp=None, level=None, logger=logger, thread=None, message=message)
+
+
+def _without_quotes(text: str) -> str:
+    return _unquoted(text[1:-1]) if text[:1] in ("'", '"') and text[1:].endswith(text[0]) else text
 
 
 def _unquoted(text: str) -> str:
