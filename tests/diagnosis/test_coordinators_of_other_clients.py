@@ -154,24 +154,11 @@ REFUSALS = {
 
 @pytest.mark.parametrize("client", REFUSALS)
 @pytest.mark.parametrize("times", [1, 3])
-def test_a_broker_that_refuses_every_join_is_no_coordinator_but_once_is_a_hint_at_most(
+def test_a_broker_that_refuses_every_join_is_no_coordinator_but_once_is_usual(
     tmp_path: Path, client: str, times: int
 ) -> None:
     record, message, exception = REFUSALS[client]
     lines = [record.format(second, message, ABSTRACT) + f"\n{exception}" * bool(exception) for second in range(times)]
     (tmp_path / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    (incident,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
-    first = incident.root_causes[0]
-    assert times == 1 or first.cause == "coordinator-failover"
-    assert times > 1 or ((first.confidence or 0) <= 0.4 and incident.severity == "info")
-
-
-def test_a_broker_that_knows_of_no_coordinator_is_a_hint_at_one_that_is_out(tmp_path: Path) -> None:
-    (tmp_path / "app.log").write_text(
-        "[sarama] 2026/03/01 01:10:00 client/coordinator coordinator for consumergroup payments is not available\n",
-        encoding="utf-8",
-    )
-    (incident,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
-    first = incident.root_causes[0]
-    assert (first.cause, incident.severity) == ("coordinator-failover", "info")
-    assert (first.confidence or 0) <= 0.4
+    found = causes(tuple(analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents))
+    assert ("coordinator-failover" in found) == (times > 1)

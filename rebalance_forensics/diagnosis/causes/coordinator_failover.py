@@ -65,12 +65,6 @@ REFUSED_AGAIN = clue(
 BETWEEN = clue(
     "coordinator-not-ready", WEAK, "a broker that a member asked was stopping, or had not loaded the group yet"
 )
-LEADERLESS = clue(
-    "coordinator-not-available",
-    0,
-    "a broker answered that the group had no coordinator: its partition of __consumer_offsets had no leader, or that "
-    "topic was still being created",
-)
 UNLOADED = clue("group-unloaded", DECISIVE, "its coordinator unloaded the group, as when it stops or hands it over")
 SUCCEEDED = clue("another-spoke-for-it", DECISIVE, "one broker spoke for the group, and later another one")
 FOUND_ANOTHER = clue("another-coordinator-found", DECISIVE, "a member lost its coordinator and then found another one")
@@ -87,14 +81,12 @@ _WITHOUT_A_MOVE: Mapping[Row, str] = {
     ANSWERED: "answered that it did not coordinate the group",
     REFUSED_A_STARTER: "answered that it did not coordinate the group",
     REFUSED_AGAIN: "refused every request: it did not coordinate the group at that moment",
-    LEADERLESS: "knew of no coordinator: the partition of __consumer_offsets had no leader, or did not exist yet",
     BETWEEN: "could not serve the group: it was stopping, or had not loaded it yet",
 }
 # The best first.
 _SHOWN_BY: Mapping[ShownBy, Row] = {
     "load": LOADED, "losses": LOST_BY_MOST, "another": FOUND_ANOTHER, "unload": UNLOADED, "succession": SUCCEEDED,
     "unreachable": UNREACHABLE, "answer": ANSWERED, "refusals": REFUSED_AGAIN, "between": BETWEEN,
-    "refusal": REFUSED_A_STARTER, "leaderless": LEADERLESS,
 }  # fmt: skip
 
 
@@ -148,12 +140,8 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     named = [n for n in names if n != UNNAMED]
     planned = len(named) > 1 and not any(timeline.pauses.any_between(m.at, m.at + ONE_REBALANCE_MS) for m in chain)
     by = {m.shown_by for m in chain}
-    shown = next(row for kind, row in _SHOWN_BY.items() if kind in by)
-    planned |= (
-        shown in (REFUSED_A_STARTER, LEADERLESS)
-        or is_planned_handover(chain, facts)
-        or whole_cluster_stopped(timeline, chain)
-    )
+    shown = next((row for kind, row in _SHOWN_BY.items() if kind in by), REFUSED_A_STARTER)
+    planned |= shown is REFUSED_A_STARTER or is_planned_handover(chain, facts) or whole_cluster_stopped(timeline, chain)
     fenced, fault, loaded = was_fenced(chain), shutdown_fault(chain), _loaded_by(chain)
     # A controller fences a broker long after it went silent: only members show since when they could not reach it.
     timed = not fenced or any(e.speaker.role != "broker" for m in chain for e in m.events)

@@ -57,10 +57,6 @@ _JOINING = (ev.JoinFailed, ev.OffsetCommitFailed)
 _NOT_COORDINATOR = re.compile(
     r"not[ _]?coordinator|not the correct coordinator|not coordinated by this broker", re.IGNORECASE
 )
-# Generation.NO_GENERATION of AbstractCoordinator.
-_NO_GENERATION = -1
-# Errors.COORDINATOR_NOT_AVAILABLE likewise; patterns put it as "not available".
-_NO_COORDINATOR = re.compile(r"^not available$|coordinator[ _]?(?:is )?not[ _]?available", re.IGNORECASE)
 # The address of the coordinator is reached, and no process listens there: errno ECONNREFUSED in any client's words.
 _REFUSED = re.compile(r"connection refused|ECONNREFUSED", re.IGNORECASE)
 # Without any of these lines there is no move, unless two brokers log for the group one after the other.
@@ -72,7 +68,6 @@ ShownBy = Literal[
     "refusal",
     "refusals",
     "between",
-    "leaderless",
     "another",
     "unreachable",
     "unload",
@@ -83,10 +78,10 @@ ShownBy = Literal[
 
 `load`: a broker loads the group. `losses`: most members lose their coordinator. `answer`: a broker answers a member
 with NOT_COORDINATOR. `refusal`, `refusals`: it answers a client that may not have joined yet so, once or at every
-request. `between`: a broker that a member asks is stopping, or has not loaded the group yet. `leaderless`: it answers
-that the group has no coordinator. `another`: a member finds another coordinator. `unreachable`: connections to the
-coordinator are refused. `unload`: the former coordinator unloads the group or restarts. `succession`: another broker
-logs for the group. `nothing`: a broker restart that did not concern the group.
+request. `between`: a broker that a member asks is stopping, or has not loaded the group yet. `another`: a member finds
+another coordinator. `unreachable`: connections to the coordinator are refused. `unload`: the former coordinator unloads
+the group or restarts. `succession`: another broker logs for the group. `nothing`: a broker restart that did not concern
+the group.
 """
 
 
@@ -380,8 +375,7 @@ def _answered(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
 
 def _refused_again(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
     """Moves shown by a client that brokers refuse until it is in the group again: they lead it no more, or not yet."""
-    # One refusal of a JoinGroup is usual: a client may ask before the brokers agree who leads the offsets partition. It
-    # says who refused, and no more.
+    # One refusal of a JoinGroup is usual: a client may ask before the brokers agree who leads the offsets partition.
     refused: dict[object, list[Event]] = defaultdict(list)
     for event in timeline.own.of_type(*_ANSWERED, *_JOINING, ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded):
         speaker = timeline.participants.of_speaker(event) or place_name(event)
@@ -389,27 +383,21 @@ def _refused_again(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
             yield from _repeated_refusals(timeline, refused.pop(speaker, []))
         elif event.at is None or event.at <= settled or _still_starting(timeline, event):
             continue
-        elif _is_answer(event) or _is_between(event) or _is_without_leader(timeline, event):
+        elif _is_answer(event) or _is_between(event):
             refused[speaker].append(event)
     for events in refused.values():
         yield from _repeated_refusals(timeline, events)
 
 
 def _repeated_refusals(timeline: Timeline, refused: Sequence[Event]) -> Iterator[CoordinatorMove]:
-    asked = [e for e in refused if _is_answer(e) or _is_between(e)]
-    if not asked:
-        if refused:
-            yield _of_run(timeline, refused, UNNAMED, "leaderless")
-        return
-    once = len(asked) == 1 and isinstance(asked[0], ev.JoinFailed | ev.JoinRequested)
-    # Without a generation it is a newcomer's request: nobody had joined through that broker.
-    if once and getattr(asked[0], "generation", None) == _NO_GENERATION:
+    asks_to_join = [e for e in refused if isinstance(e, ev.JoinFailed | ev.JoinRequested)]
+    if len(refused) < 2 and len(asks_to_join) == len(refused):
         return
     # What the client found last may be the broker that loads the group, not the one that had it.
-    between = all(map(_is_between, asked))
-    number = None if between else _found_before(timeline, asked[-1])
+    between = all(map(_is_between, refused))
+    number = None if between else _found_before(timeline, refused[-1])
     broker = UNNAMED if number is None else f"broker-{number}"
-    yield _of_run(timeline, asked, broker, "between" if between else "refusal" if once else "refusals")
+    yield _of_run(timeline, refused, broker, "between" if between else "refusals")
 
 
 def _found_before(timeline: Timeline, refused: Event) -> int | None:
@@ -467,13 +455,6 @@ def _is_between(event: Event) -> bool:
     stopping = isinstance(event, ev.HeartbeatFailed) and error == "COORDINATOR_NOT_AVAILABLE"
     joins = isinstance(event, ev.JoinFailed | ev.JoinRequested)
     return stopping or (error == "COORDINATOR_LOAD_IN_PROGRESS" and not joins)
-
-
-def _is_without_leader(timeline: Timeline, event: Event) -> bool:
-    """True where a broker answers that the group has no coordinator: its offsets partition has no leader."""
-    # FindCoordinator is answered so as well while __consumer_offsets is created (KafkaApis.getCoordinator).
-    unknown = isinstance(event, ev.CoordinatorLost) and _NO_COORDINATOR.search(event.cause or "") is not None
-    return unknown and not _has_own_reason(timeline, event)
 
 
 def _lost_at_different_times(timeline: Timeline, run: list[Event]) -> bool:
