@@ -36,10 +36,10 @@ def lines_of(log: str) -> Iterator[Line]:
     for record in re.split(r"\n(?=\S)", log.rstrip("\n")):
         match = next((found for header in _HEADERS if (found := header.fullmatch(record))), None)
         if match is not None:
-            said = match.groupdict()
-            level = said.get("level") or "INFO"
-            logger = said.get("logger") or "kafka.client"
-            yield Line(record, _iso(said["at"]), _SYSLOG.get(level, level.upper()), logger, said["text"])
+            parts = match.groupdict()
+            level = parts.get("level") or "INFO"
+            logger = parts.get("logger") or "kafka.client"
+            yield Line(record, _iso(parts["at"]), _SYSLOG.get(level, level.upper()), logger, parts["text"])
 
 
 def _iso(at: str) -> str:

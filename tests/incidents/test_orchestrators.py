@@ -194,7 +194,7 @@ def as_core(kind: str, name: str, reason: str, message: str, at: str) -> Event:
 
 
 def as_events_v1(kind: str, name: str, reason: str, message: str, at: str) -> Event:
-    """The same of the group events.k8s.io, which calls its fields otherwise."""
+    """The event in the form of events.k8s.io/v1, which names its fields differently."""
     return {
         "kind": "Event",
         "apiVersion": "events.k8s.io/v1",

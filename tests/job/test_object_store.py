@@ -71,24 +71,24 @@ def test_an_object_that_may_not_be_read_is_named_and_the_rest_is_written(
 
 def refused(source: str, output: str, capsys: pytest.CaptureFixture[str]) -> str:
     """The one sentence of a run that is refused."""
-    code, said = job(source, output), capsys.readouterr().err
-    assert (code, len(said.splitlines())) == (2, 1), said
-    return said
+    code, error = job(source, output), capsys.readouterr().err
+    assert (code, len(error.splitlines())) == (2, 1), error
+    return error
 
 
 def test_a_bucket_that_is_not_there(prefix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert prefix
-    said = refused("s3://nowhere/kafka", str(tmp_path / "tables"), capsys)
-    assert "s3://nowhere/kafka: no files here" in said
+    error = refused("s3://nowhere/kafka", str(tmp_path / "tables"), capsys)
+    assert "s3://nowhere/kafka: no files here" in error
 
 
 def test_a_store_that_does_not_answer(
     prefix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    said = refused(f"s3://{prefix}/unreachable", str(tmp_path / "tables"), capsys)
-    assert "cannot be reached" in said
-    assert "check the address, the network and the credentials" in said
+    error = refused(f"s3://{prefix}/unreachable", str(tmp_path / "tables"), capsys)
+    assert "cannot be reached" in error
+    assert "check the address, the network and the credentials" in error
 
 
 def test_wrong_credentials(

@@ -192,8 +192,8 @@ class GrowingLog:
     def grow(self) -> None:
         """Add what a broker writes in an hour with a failure."""
         with self._turn, (self.logs / "broker-1" / "server.log").open("a") as log:
-            said = failure(START + timedelta(hours=self.hours), "payments", 10 * self.hours + 1)
-            log.writelines(line(moment, words) for moment, words in said)
+            evictions = failure(START + timedelta(hours=self.hours), "payments", 10 * self.hours + 1)
+            log.writelines(line(moment, words) for moment, words in evictions)
             self.hours += 1
 
 

@@ -1,4 +1,4 @@
-"""Who wrote a line that nothing explains, and a finding about that client."""
+"""The client that logged a line which no cause explains, and the finding about it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def hypothesis_of_client(
     *,
     ongoing: bool = False,
 ) -> Hypothesis:
-    """What one client shows; `sentence` goes on behind its name."""
+    """The finding about one client; `sentence` follows its name."""
     culprit = culprit_of(participant) if participant is not None else Culprit(kind="host", name=place)
     return Hypothesis(
         because=tuple(events),
