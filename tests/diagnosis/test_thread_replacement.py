@@ -4,9 +4,12 @@ from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.engine.contest import consequences_of, contest
 from rebalance_forensics.diagnosis.engine.weights import Weighed
 from rebalance_forensics.diagnosis.model import Culprit
+from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.timeline.facts import Departure, Fact
 from rebalance_forensics.timeline.identity.participants import Participant
+from tests.conftest import SAMPLES
 from tests.diagnosis.threads import Application, shop
+from tests.incidents.sample import LOCAL
 from tests.kafka_words import member_id
 
 EXCEPTION = (
@@ -85,3 +88,8 @@ def _weighed(cause: str, explains: tuple[Fact, ...], *, odds: int, name: str = "
         explains=explains,
     )
     return Weighed(cause=cause, hypothesis=hypothesis, subject=hypothesis.subject(0, 0), answers=(), odds=odds)
+
+
+def test_an_instance_whose_other_threads_stayed_in_was_not_slow() -> None:
+    report = analyze([str(SAMPLES / "thread-replacement" / "node-1")], LOCAL)
+    assert {i.root_causes[0].cause for i in report.incidents} == {"startup", "unexplained"}

@@ -205,11 +205,16 @@ def process_survived(timeline: Timeline, absence: Absence) -> bool:
     departed, back = _threads(absence.departures), _threads(absence.arrivals)
     if not departed or not back <= departed:
         return False
-    last = max(d.at for d in absence.departures)
-    if absence.back_at is not None:
-        return all(timeline.membership.is_in(absence.participant, at) for at in (last, absence.back_at - 1))
-    later = last + together_ms(timeline)
-    return timeline.coverage.end >= later and timeline.membership.is_in(absence.participant, later)
+    came = timeline.arrivals.of(absence.participant).between(0, absence.at)
+    if not back:
+        reach = together_ms(timeline)
+        initial = max((a.at for a in came if _threads([a]) & departed), default=absence.at)
+        came = [a for a in came if a.at <= initial + reach] if timeline.coverage.end >= absence.at + reach else []
+    known = _threads(came)
+    lost = timeline.departures.of(absence.participant).between(
+        absence.at - together_ms(timeline), (absence.back_at or absence.at) + together_ms(timeline)
+    )
+    return bool(known - departed - _threads(lost))
 
 
 def removed_by_application(timeline: Timeline, absence: Absence) -> list[ev.ThreadRemoved]:
