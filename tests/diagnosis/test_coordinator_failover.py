@@ -192,9 +192,19 @@ OVERLOADED = (
         ([("01:09:53.000", 2, HEARTBEAT), ("01:09:57.000", 3, OVERLOADED)], ["session-lost", "controller-overloaded"]),
         ([("01:10:09.000", 2, HEARTBEAT)], []),
         ([("01:08:53.000", 2, HEARTBEAT)], []),
+        ([("01:09:46.000", 2, HEARTBEAT)], []),
+        ([("01:09:46.000", 3, OVERLOADED)], []),
         ([("01:09:53.000", 1, HEARTBEAT.replace("=2", "=1"))], []),
     ],
-    ids=["before", "an overloaded controller", "as it wakes up", "long before", "another broker's"],
+    ids=[
+        "before",
+        "an overloaded controller",
+        "as it wakes up",
+        "long before",
+        "long enough before for the next to get through",
+        "likewise, by the controller",
+        "another broker's",
+    ],
 )
 def test_heartbeats_that_did_not_get_through_are_behind_the_fence_of_a_broker_that_ran(
     lines: list[tuple[str, int, str]], links: list[str]

@@ -300,8 +300,8 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
 def behind_lost_session(timeline: Timeline, broker: int, begin: int, end: int) -> tuple[Link, ...]:
     """The session with ZooKeeper or the controller that a broker lost, by which it was taken for dead while it ran on.
 
-    A broker that stood still logs the same as it wakes up. With KRaft, heartbeats that fail before the controller
-    fences it show that it ran.
+    A broker that stood still logs the same as it wakes up. With KRaft, heartbeats that fail until the controller fences
+    it show that it ran: one that was killed is silent from then on, and one that got through again had its session.
     """
     if not timeline.shows_any((ev.BrokerSessionLost,)):
         return ()
@@ -311,8 +311,11 @@ def behind_lost_session(timeline: Timeline, broker: int, begin: int, end: int) -
     if any(e.why == "expired" for e in of_zookeeper):
         return lost_session(of_zookeeper)
     stops = timeline.of(ev.BrokerStopped).between(begin - windows.ROUND_TRIP_MS, end)
-    fenced = [time_of(e) for e in stops if e.timed_out and affected_broker(e) == broker]
-    return lost_session([e for e in own if e.peer != "ZooKeeper" and fenced and time_of(e) <= fenced[0]])
+    fenced = next((time_of(e) for e in stops if e.timed_out and affected_broker(e) == broker), None)
+    failed = [e for e in own if e.peer != "ZooKeeper" and fenced is not None and time_of(e) <= fenced]
+    # A heartbeat is given up after half a session, 4.5 s by default, and sent again (BrokerServer, KAFKA-14392).
+    lasted = any(fenced - time_of(e) <= windows.NEXT_HEARTBEAT_MS for e in failed) if fenced is not None else False
+    return lost_session(failed) if lasted else ()
 
 
 def _last_errors(timeline: Timeline, broker: int, begin: int, end: int) -> list[Event]:
