@@ -7,21 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.reference.glossary import glossary
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.orchestration import ContainerReported
-from rebalance_forensics.events.process import (
-    BrokerSessionLost,
-    BrokerStopped,
-    ExceptionLogged,
-    HostDisturbed,
-    ProcessDied,
-    ProcessKilled,
-    ThreadsStopped,
-    ThreadStack,
-)
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
@@ -62,17 +52,17 @@ def outlined(links: Iterable[Link]) -> tuple[Behind, ...]:
     )
 
 
-def began(event: ThreadsStopped) -> int:
+def began(event: ev.ThreadsStopped) -> int:
     """When the threads were stopped; most lines are written as they go on."""
     return time_of(event) - (0 if event.as_it_began else event.stopped_ms)
 
 
-def ended(event: ThreadsStopped) -> int:
+def ended(event: ev.ThreadsStopped) -> int:
     """When they went on."""
     return began(event) + event.stopped_ms
 
 
-def longest_first(stops: Iterable[ThreadsStopped]) -> tuple[ThreadsStopped, ...]:
+def longest_first(stops: Iterable[ev.ThreadsStopped]) -> tuple[ev.ThreadsStopped, ...]:
     """The stops, the longest first; a collection that never ended comes before all."""
     # A collection stands in the GC log and, as a safepoint, beside it: the line that names the heap shows more.
     return tuple(
@@ -82,23 +72,23 @@ def longest_first(stops: Iterable[ThreadsStopped]) -> tuple[ThreadsStopped, ...]
     )
 
 
-def unit_of(kill: ProcessKilled) -> str | None:
+def unit_of(kill: ev.ProcessKilled) -> str | None:
     """The unit that a line or its cgroup names; None for one with the id of a container or a session in its place."""
     unit = (kill.unit or "").rpartition("/")[2]
     return None if not unit or _WITHOUT_NAME.fullmatch(unit) else unit
 
 
-def units_beside(kill: ProcessKilled, kills: Iterable[ProcessKilled]) -> set[str]:
+def units_beside(kill: ev.ProcessKilled, kills: Iterable[ev.ProcessKilled]) -> set[str]:
     """The units named in the same moment on the same host: syslog cuts times, and systemd reports a kill afterwards."""
     return {unit for e in _lines_beside(kill, kills) if (unit := unit_of(e)) is not None}
 
 
-def containers_beside(kill: ProcessKilled, kills: Iterable[ProcessKilled]) -> set[str]:
+def containers_beside(kill: ev.ProcessKilled, kills: Iterable[ev.ProcessKilled]) -> set[str]:
     """The cgroups of containers and pods named in the same moment on the same host."""
     return {unit for e in _lines_beside(kill, kills) if _OF_A_CONTAINER.search(unit := e.unit or "")}
 
 
-def _lines_beside(kill: ProcessKilled, kills: Iterable[ProcessKilled]) -> Iterator[ProcessKilled]:
+def _lines_beside(kill: ev.ProcessKilled, kills: Iterable[ev.ProcessKilled]) -> Iterator[ev.ProcessKilled]:
     near = [e for e in kills if home_of(e) == home_of(kill) and abs(time_of(e) - time_of(kill)) < 2 * SECOND_MS]
     own = {unit_of(e) for e in near if e.pid == kill.pid}
     # systemd names no process: its line is of the process that the kernel names with that unit.
@@ -106,13 +96,13 @@ def _lines_beside(kill: ProcessKilled, kills: Iterable[ProcessKilled]) -> Iterat
     return (e for e in near if e.pid == kill.pid or (e.pid is None and unit_of(e) not in others))
 
 
-def ended_on_request(kill: ProcessKilled) -> bool:
+def ended_on_request(kill: ev.ProcessKilled) -> bool:
     """True for a unit that ended by SIGTERM, or with the status of a JVM that did."""
     status = (kill.signal or "").partition("/")[0].removeprefix("SIG")
     return status in ("0", "15", "130", "143", "TERM", "INT")
 
 
-def behind_pause(stops: Sequence[ThreadsStopped]) -> tuple[Link, ...]:
+def behind_pause(stops: Sequence[ev.ThreadsStopped]) -> tuple[Link, ...]:
     """Why the process stood still: its JVM's stop, and the full heap behind that."""
     if not stops:
         return ()
@@ -133,9 +123,9 @@ def behind_pause(stops: Sequence[ThreadsStopped]) -> tuple[Link, ...]:
 
 
 def behind_end(
-    kills: Sequence[ProcessKilled | ContainerReported],
-    died: ProcessDied | None,
-    last: ThreadsStopped | None = None,
+    kills: Sequence[ev.ProcessKilled | ev.ContainerReported],
+    died: ev.ProcessDied | None,
+    last: ev.ThreadsStopped | None = None,
     *,
     surely: bool = True,
 ) -> tuple[Link, ...]:
@@ -151,8 +141,8 @@ def behind_end(
             return (Link("out-of-memory", why, 0.97, (died,)), *_full_heap(died, last))
         where = f" in {died.frame}" if died.frame else ""
         return (Link("crashed", f"Its JVM crashed with {died.reason}{where}.", 0.97, (died,)),)
-    by_pod = [e for e in kills if isinstance(e, ContainerReported)]
-    by_host = [e for e in kills if isinstance(e, ProcessKilled)]
+    by_pod = [e for e in kills if isinstance(e, ev.ContainerReported)]
+    by_host = [e for e in kills if isinstance(e, ev.ProcessKilled)]
     links = behind_container(by_pod)
     if not by_host or (links and not any(e.why == "oom-kill" for e in by_host)):
         return links
@@ -183,7 +173,7 @@ def behind_end(
     return (Link(what, why, 0.9 if surely else 0.6, by_host[:4]),)
 
 
-def _limit(kills: Sequence[ProcessKilled]) -> str:
+def _limit(kills: Sequence[ev.ProcessKilled]) -> str:
     """` at the memory limit of its cgroup`: of its own, of a parent with a limit for all in it, or the host's."""
     if not any(e.at_limit for e in kills):
         return ": out of memory"
@@ -199,7 +189,7 @@ _EXIT_OF_SIGKILL = 128 + 9
 _BY_RANK = ("evicted", "preempted", "oom-kill", "killed-by-probe", "signalled", "ended", "stopping")
 
 
-def behind_container(reports: Sequence[ContainerReported]) -> tuple[Link, ...]:
+def behind_container(reports: Sequence[ev.ContainerReported]) -> tuple[Link, ...]:
     """What ended a container, by the report that shows most, and what made the kubelet do it."""
     ending = sorted((e for e in reports if e.what in _BY_RANK), key=lambda e: _BY_RANK.index(e.what))
     if not ending:
@@ -240,7 +230,7 @@ def behind_container(reports: Sequence[ContainerReported]) -> tuple[Link, ...]:
     return (Link(what, why, 0.95, lines[:2]),)
 
 
-def _near_its_limit(reports: Sequence[ContainerReported], end: ContainerReported) -> tuple[Link, ...]:
+def _near_its_limit(reports: Sequence[ev.ContainerReported], end: ev.ContainerReported) -> tuple[Link, ...]:
     """What may have sent a container its SIGKILL: the kernel killed some process of it, maybe its first."""
     lines = [e for e in reports if e.what == "oom-in-container" and abs(time_of(e) - time_of(end)) <= AT_ONCE_MS]
     if not lines or end.exit_code != _EXIT_OF_SIGKILL:
@@ -249,7 +239,7 @@ def _near_its_limit(reports: Sequence[ContainerReported], end: ContainerReported
     return (Link("oom-kill", why, 0.6, lines[:2]),)
 
 
-def _behind_probe(failed: Sequence[ContainerReported], probe: str) -> tuple[Link, ...]:
+def _behind_probe(failed: Sequence[ev.ContainerReported], probe: str) -> tuple[Link, ...]:
     if not failed:
         return ()
     times = max(len(failed), *(e.count for e in failed))
@@ -258,12 +248,12 @@ def _behind_probe(failed: Sequence[ContainerReported], probe: str) -> tuple[Link
     return (Link("probe-failed", why, 0.9, failed[-3:]),)
 
 
-def is_of_the_heap(died: ProcessDied) -> bool:
+def is_of_the_heap(died: ev.ProcessDied) -> bool:
     """True for a JVM that ran out of its heap; metaspace, threads and direct buffers lie outside it."""
     return any(words in (died.reason or "") for words in ("heap space", "GC overhead"))
 
 
-def _full_heap(died: ProcessDied, last: ThreadsStopped | None) -> tuple[Link, ...]:
+def _full_heap(died: ev.ProcessDied, last: ev.ThreadsStopped | None) -> tuple[Link, ...]:
     """The heap when the JVM ran out of it, as its hs_err file or its last collection shows it."""
     if not is_of_the_heap(died):
         return ()
@@ -273,7 +263,7 @@ def _full_heap(died: ProcessDied, last: ThreadsStopped | None) -> tuple[Link, ..
     return (Link("heap-full", f"Its heap was full: {used} were in use.", 0.9, (shown,)),)
 
 
-def behind_slow_loop(stacks: Sequence[ThreadStack]) -> tuple[Link, ...]:
+def behind_slow_loop(stacks: Sequence[ev.ThreadStack]) -> tuple[Link, ...]:
     """What the polling thread did instead of polling, by the dumps of its threads, and what it waited for there."""
     if not stacks:
         return ()
@@ -297,7 +287,7 @@ _GAVE_UP = re.compile(
 )
 
 
-def behind_late_poll(errors: Sequence[ExceptionLogged]) -> tuple[Link, ...]:
+def behind_late_poll(errors: Sequence[ev.ExceptionLogged]) -> tuple[Link, ...]:
     """The calls on which the polling thread gave up while it did not poll, the most frequent first."""
     gave_up = [e for e in errors if e.exception and _GAVE_UP.search(f"{e.exception} {e.detail}")]
     gave_up = [e for e in gave_up if not (e.exception or "").startswith("org.apache.kafka.")]
@@ -313,7 +303,7 @@ def behind_late_poll(errors: Sequence[ExceptionLogged]) -> tuple[Link, ...]:
     )
 
 
-def waiting_in(stack: ThreadStack) -> str | None:
+def waiting_in(stack: ev.ThreadStack) -> str | None:
     """`waited in java.net.Socket.connect`, `was blocked on a lock (com.acme.Cache)`; None for one that computes."""
     called = method_of(stack.called) if stack.called else None
     if stack.state == "BLOCKED":
@@ -332,21 +322,21 @@ def method_of(frame: str) -> str:
 def behind_last_lines(lines: Sequence[Event]) -> tuple[Link, ...]:
     """Why a broker ended, by the last lines that it or its JVM printed."""
     for line in lines:
-        if isinstance(line, ProcessDied) and (links := behind_end((), line)):
+        if isinstance(line, ev.ProcessDied) and (links := behind_end((), line)):
             return links
-        if isinstance(line, BrokerStopped) and line.fault is not None:
+        if isinstance(line, ev.BrokerStopped) and line.fault is not None:
             if line.fault == "log directories":
                 why = "It shut itself down because all of its log directories failed."
                 return (Link("disk-failed", why, 0.97, (line,)), *_behind_disk(lines))
             return (Link("crashed", f"It ended itself after a {line.fault}.", 0.97, (line,)),)
         # KafkaThread logs what ended one of its threads; out of memory, the JVM may run on until something kills it.
-        if isinstance(line, ExceptionLogged) and (line.exception or "").endswith("OutOfMemoryError"):
+        if isinstance(line, ev.ExceptionLogged) and (line.exception or "").endswith("OutOfMemoryError"):
             error = ": ".join(filter(None, ("OutOfMemoryError", line.detail)))
             return (Link("out-of-memory", f"Just before its last line it logged {error}.", 0.9, (line,)),)
     return ()
 
 
-def lost_session(lines: Sequence[BrokerSessionLost]) -> tuple[Link, ...]:
+def lost_session(lines: Sequence[ev.BrokerSessionLost]) -> tuple[Link, ...]:
     """Why the cluster took a broker for dead: what it lost, and the controller that could not keep up."""
     if not lines:
         return ()
@@ -372,25 +362,25 @@ def lost_session(lines: Sequence[BrokerSessionLost]) -> tuple[Link, ...]:
 def _behind_disk(lines: Iterable[Event]) -> tuple[Link, ...]:
     """Why its directories failed: the disk was full, or the kernel made it read-only."""
     for line in lines:
-        if isinstance(line, ExceptionLogged) and "No space left on device" in (line.detail or line.text):
+        if isinstance(line, ev.ExceptionLogged) and "No space left on device" in (line.detail or line.text):
             return (Link("disk-full", "Its disk was full: it logged No space left on device.", 0.95, (line,)),)
-        if isinstance(line, HostDisturbed) and line.what == "disk-failed":
+        if isinstance(line, ev.HostDisturbed) and line.what == "disk-failed":
             why = f"The kernel made the file system of {line.device} read-only after an error."
             return (Link("disk-read-only", why, 0.9, (line,)),)
     return ()
 
 
-def operation_of(stop: ThreadsStopped) -> str:
+def operation_of(stop: ev.ThreadsStopped) -> str:
     """` (Full GC)`: what the threads were stopped for; empty where the line does not name it."""
     return f" ({stop.operation})" if stop.operation else ""
 
 
-def is_full(stop: ThreadsStopped | ProcessDied) -> bool:
+def is_full(stop: ev.ThreadsStopped | ev.ProcessDied) -> bool:
     """True where a collection left nearly the whole heap in use."""
     return bool(stop.size_kib) and (stop.after_kib or 0) * 10 >= (stop.size_kib or 0) * _FULL_IN_TENTHS
 
 
-def heap_after(stop: ThreadsStopped | ProcessDied) -> str | None:
+def heap_after(stop: ev.ThreadsStopped | ev.ProcessDied) -> str | None:
     """`3.8 of 4.0 GiB`, below a GiB in MiB: the heap in use after a collection."""
     if stop.after_kib is None or not stop.size_kib:
         return None
@@ -403,7 +393,7 @@ def _memory(kib: int) -> str:
     return f"{kib / _KIB_A_GIB:.1f} GiB" if kib >= _KIB_A_GIB else f"{kib / 1024:,.0f} MiB"
 
 
-def after_stop_of_threads(stop: ThreadsStopped) -> Advice:
+def after_stop_of_threads(stop: ev.ThreadsStopped) -> Advice:
     """What to change so that a JVM does not stand still for so long."""
     stood = seconds(stop.stopped_ms)
     if stop.stopped_ms == 0:
@@ -437,7 +427,7 @@ def after_stop_of_threads(stop: ThreadsStopped) -> Advice:
 def without_the_slow_call(links: Sequence[Link]) -> tuple[Advice, ...]:
     """What to change about the call in which the polling thread was seen, or on which it gave up."""
     stack = links[0].lines[0] if links else None
-    if not isinstance(stack, ThreadStack):
+    if not isinstance(stack, ev.ThreadStack):
         return advice_on(links)
     method = method_of(stack.frames[0])
     return (
@@ -452,7 +442,7 @@ def without_the_slow_call(links: Sequence[Link]) -> tuple[Advice, ...]:
 def advice_on(links: Sequence[Link]) -> tuple[Advice, ...]:
     """What to change about the last of what stands behind it; empty where that was planned, or nothing is known."""
     first = links[0] if links else None
-    if first is not None and isinstance(stop := first.lines[0], ThreadsStopped):
+    if first is not None and isinstance(stop := first.lines[0], ev.ThreadsStopped):
         return (after_stop_of_threads(stop),)
     last = next((link for link in reversed(links) if link.what not in _PLANNED), None)
     return (Advice(action=glossary().links[last.what].remedy, why=last.why),) if last is not None else ()

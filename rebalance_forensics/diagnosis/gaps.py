@@ -6,20 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from rebalance_forensics import defects
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cluster.shared_faults import LOOPBACK
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED
 from rebalance_forensics.diagnosis.episodes.members.departures import FIRST_EPOCH
 from rebalance_forensics.diagnosis.model import Gap, GapKind, Incident
 from rebalance_forensics.diagnosis.wording.durations import counted, lasting, seconds, some
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.process import (
-    ClusterReported,
-    HostDisturbed,
-    ProcessDied,
-    ProcessKilled,
-    ThreadsStopped,
-    ThreadStack,
-)
 from rebalance_forensics.records import LEFT_OUT, SECOND_MS, EpochMs, elapsed, is_timed
 from rebalance_forensics.timeline.clocks.file_clocks import Doubt
 from rebalance_forensics.timeline.facts import Departure
@@ -118,7 +111,7 @@ def _missing_lines(timeline: Timeline, incidents: Sequence[Incident]) -> Iterato
             "groups with their members' client ids; so does the client at a more detailed level (librdkafka: "
             "debug=cgrp).",
         )
-    reports = timeline.own.of_type(ClusterReported)
+    reports = timeline.own.of_type(ev.ClusterReported)
     ids = list(dict.fromkeys(event.cluster_id for event in reports if event.group == timeline.group))
     if len(ids) > 1:
         yield _throughout(
@@ -316,7 +309,7 @@ def _cut_lines(timeline: Timeline) -> Iterator[Gap]:
 
 _OF_HOSTS: tuple[tuple[tuple[type[Event], ...], str, str], ...] = (
     (
-        (ThreadsStopped,),
+        (ev.ThreadsStopped,),
         "JVM stop",
         (
             "An uptime becomes a time where the application logs the start of its JVM, as Spring Boot does. "
@@ -324,14 +317,14 @@ _OF_HOSTS: tuple[tuple[tuple[type[Event], ...], str, str], ...] = (
         ),
     ),
     (
-        (ThreadStack,),
+        (ev.ThreadStack,),
         "dumped thread",
         (
             "jcmd PID Thread.print prints when it was made; that of an actuator has the time of its file's name "
             "(threaddump-2026-11-20T10-15-30Z.json)."
         ),
     ),
-    ((ProcessKilled, HostDisturbed), "kernel line", "dmesg -T or journalctl -k -o short-iso prints the time."),
+    ((ev.ProcessKilled, ev.HostDisturbed), "kernel line", "dmesg -T or journalctl -k -o short-iso prints the time."),
 )
 
 
@@ -348,7 +341,7 @@ def _untied_lines_of_hosts(timeline: Timeline, incidents: Sequence[Incident]) ->
                 f"{many[0].upper()}{many[1:]} in {files} {have} no time.",
                 f"Nothing was concluded from {'it' if len(lines) == 1 else 'them'}. {consequence}",
             )
-    for died in timeline.of(ProcessDied):
+    for died in timeline.of(ev.ProcessDied):
         present = timeline.participants.at_place(died)
         if died.pid and present and not ended_with(timeline.group, timeline.participants, died):
             yield _throughout(

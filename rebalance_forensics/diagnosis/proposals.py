@@ -9,7 +9,7 @@ from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import silent_since
 from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
-from rebalance_forensics.diagnosis.sign import Answer, Row
+from rebalance_forensics.diagnosis.sign import Answer, Need, Row
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, names_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.rebalances import AssignmentComputed, AssignmentReceived, GenerationStabilized
@@ -31,22 +31,23 @@ def about_absences(
     circumstances: Sequence[Event] = (),
     implies: Sequence[Fact] = (),
     culprits: tuple[Culprit, ...] = (),
+    participants: tuple[Participant, ...] = (),
     clues: Mapping[Row, Answer] | None = None,
     advice: tuple[Advice, ...] = (),
     onset: int | None = None,
     hit_at: int | None = None,
     behind: tuple[Link, ...] = (),
+    unseen: tuple[Need, ...] = (),
 ) -> Hypothesis:
     """Members were away, for one reason; `{who}` in the narrative names them.
 
     The lines in `because` come before those of the absences; `implies` is added to what belongs to them.
     """
-    away = absences[0]
+    participants = participants or tuple(dict.fromkeys([a.participant for a in absences]))
     if len(absences) == 1:
-        participants: tuple[Participant, ...] = (away.participant,)
+        away = absences[0]
         events, departures, facts = away.events, tuple(away.departures), away.facts
     else:
-        participants = tuple(dict.fromkeys([a.participant for a in absences]))
         events = tuple([e for a in absences for e in a.events])
         departures = tuple([d for a in absences for d in a.departures])
         facts = tuple([f for a in absences for f in a.facts])
@@ -66,6 +67,7 @@ def about_absences(
         hit_at=hit_at,
         advice=advice,
         behind=behind,
+        unseen=unseen,
     )
 
 
@@ -81,6 +83,7 @@ def about_heartbeat_loss(
     advice: tuple[Advice, ...] = (),
     as_instance: bool = False,
     behind: tuple[Link, ...] = (),
+    unseen: tuple[Need, ...] = (),
 ) -> Hypothesis:
     """One member stopped heartbeating, for one reason; `own` is what its own log shows of it."""
     return about_absences(
@@ -96,6 +99,7 @@ def about_heartbeat_loss(
         hit_at=absence.at,
         advice=advice,
         behind=behind,
+        unseen=unseen,
     )
 
 

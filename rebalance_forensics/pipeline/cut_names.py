@@ -8,19 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event, in_common
-from rebalance_forensics.events.coordinator import GroupLoaded
-from rebalance_forensics.events.epochs import GroupHeartbeatFailed
-from rebalance_forensics.events.membership import (
-    MemberFailed,
-    MemberIdIssued,
-    MemberJoined,
-    MemberLeft,
-    StaticMemberKept,
-    StaticMemberReplaced,
-)
-from rebalance_forensics.events.partitions import OffsetCommitFailed
-from rebalance_forensics.events.rebalances import RebalanceStarted
 from rebalance_forensics.pipeline.short_logs import on_the_brokers_clock
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER
@@ -35,8 +24,8 @@ from rebalance_forensics.timeline.identity.names import (
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS, TICK_MS
 
 _NAME_THEIR_GROUP = (
-    *OF_A_MEMBER, GroupHeartbeatFailed, GroupLoaded, MemberFailed, MemberIdIssued, MemberJoined, MemberLeft,
-    OffsetCommitFailed,
+    *OF_A_MEMBER, ev.GroupHeartbeatFailed, ev.GroupLoaded, ev.MemberFailed, ev.MemberIdIssued, ev.MemberJoined,
+    ev.MemberLeft, ev.OffsetCommitFailed,
 )  # fmt: skip
 # Processes that name the group in each of their lines.
 _ROLES = frozenset({"broker", "consumer", "share", "streams", "connect"})
@@ -120,7 +109,7 @@ def _with_its_client(events: Sequence[Event], event: Event) -> Event:
     # What a heartbeat thread says of a client that was cut off: it is who leaves the group at that moment.
     if event.speaker.client_id is not None or _group_of_heartbeat_thread(event) is None or event.at is None:
         return event
-    near = [e for e in events if isinstance(e, MemberLeft) and e.group == event.group and _soon_after(event, e)]
+    near = [e for e in events if isinstance(e, ev.MemberLeft) and e.group == event.group and _soon_after(event, e)]
     clients = {name_in_member_id(e.member) if e.member else None for e in near}
     (client, *others) = clients or {None}
     return event if client is None or others else replace(event, speaker=replace(event.speaker, client_id=client))
@@ -146,7 +135,7 @@ class _Members:
         self.clients |= {name_in_member_id(member) or "" for member in self.ids if not member.endswith(LEFT_OUT)}
         self.streams = {client for event in events if (client := instance_of(event)) is not None}
         self.groups = groups
-        self.given = [e for e in events if isinstance(e, MemberIdIssued) and e.member is not None]
+        self.given = [e for e in events if isinstance(e, ev.MemberIdIssued) and e.member is not None]
 
     def restore_ids(self, event: Event) -> Event:
         """The event with the ids that the other lines show."""
@@ -165,7 +154,7 @@ class _Members:
 
     def _given_an_id(self, event: Event) -> str | None:
         # A newcomer comes with the id that the coordinator has just given it (KIP-394).
-        if not isinstance(event, RebalanceStarted) or event.trigger != "member-added" or len(event.members) != 1:
+        if not isinstance(event, ev.RebalanceStarted) or event.trigger != "member-added" or len(event.members) != 1:
             return None
         begun = event.members[0].removesuffix(LEFT_OUT)
         given = [e.member for e in self.given if e.group == event.group and _soon_after(e, event)]
@@ -218,7 +207,7 @@ def restore_static_members(events: Sequence[Event], clients: Collection[str | No
     """The events of a paste, with what its other lines tell of static members; `clients` are all that it names."""
     shown: dict[str | None, set[str]] = defaultdict(set)
     for event in events:
-        if isinstance(event, MemberJoined | StaticMemberReplaced) and event.instance_id:
+        if isinstance(event, ev.MemberJoined | ev.StaticMemberReplaced) and event.instance_id:
             shown[event.group].add(event.instance_id)
     known = [_known_as_static(event, shown, clients) for event in events] if shown else events
     return _classify_cut_joins(list(_restore_instance_ids(known)))
@@ -229,7 +218,7 @@ def _known_as_static(
 ) -> Event:
     # A member that was given up is static if its id begins with a group.instance.id that another line shows.
     # The end of that id may be cut off, as long as no client has that name.
-    if not (isinstance(event, MemberFailed) and len(event.members) == 1):
+    if not (isinstance(event, ev.MemberFailed) and len(event.members) == 1):
         return event
     name = name_in_member_id(event.members[0])
     if name is None or name in clients:
@@ -250,7 +239,7 @@ def _restore_instance_ids(events: Sequence[Event]) -> Iterator[Event]:
         longer = [each for each in whole if _is_or_begins(instance_id, each)]
         if len(longer) == 1:
             yield replace(event, instance_id=longer[0])
-        elif not isinstance(event, StaticMemberReplaced):  # which says nothing without
+        elif not isinstance(event, ev.StaticMemberReplaced):  # which says nothing without
             yield replace(event, instance_id=None)
 
 
@@ -265,10 +254,10 @@ def _classify_cut_joins(events: Sequence[Event]) -> Iterator[Event]:
     # Where nothing shows it, the events say neither. Lines of one millisecond may have changed places when a person
     # sorted them by time.
     for place, event in enumerate(events):
-        if not (isinstance(event, MemberJoined) and event.member is None and _is_open(event)):
+        if not (isinstance(event, ev.MemberJoined) and event.member is None and _is_open(event)):
             yield event
         elif event.instance_id and any(_is_kept(event, each) for each in events[max(0, place - 1) : place + 2]):
-            yield StaticMemberReplaced(**in_common(event), instance_id=event.instance_id, state=event.state)
+            yield ev.StaticMemberReplaced(**in_common(event), instance_id=event.instance_id, state=event.state)
 
 
 def _is_open(event: Event) -> bool:
@@ -279,7 +268,7 @@ def _is_open(event: Event) -> bool:
 
 def _is_kept(event: Event, following: Event) -> bool:
     """True if the coordinator says next that this join starts no rebalance."""
-    if not isinstance(following, StaticMemberKept):
+    if not isinstance(following, ev.StaticMemberKept):
         return False
     is_behind = following.origin.byte_offset > event.origin.byte_offset
     if event.at is None or following.at is None:

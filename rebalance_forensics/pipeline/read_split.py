@@ -12,6 +12,7 @@ from typing import cast
 from msgspec.structs import replace
 
 from rebalance_forensics import defects
+from rebalance_forensics import events as ev
 from rebalance_forensics.catalog.bare_messages import is_kafkas
 from rebalance_forensics.catalog.compiled_catalog import Release
 from rebalance_forensics.catalog.event_assembly import event_of, mention_of, named_by_prefix
@@ -19,17 +20,6 @@ from rebalance_forensics.catalog.exceptions import exception_in
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.coordinator import NodeDisconnected
-from rebalance_forensics.events.partitions import FetchPositionSet
-from rebalance_forensics.events.process import (
-    ClusterReported,
-    ExceptionLogged,
-    JvmStarted,
-    LivenessBroken,
-    SettingsReported,
-    StartTimeReported,
-    VersionReported,
-)
 from rebalance_forensics.pipeline.cut_names import Named, restore_names
 from rebalance_forensics.pipeline.short_logs import (
     MOST_BYTES,
@@ -52,13 +42,13 @@ from rebalance_forensics.timeline.coverage import LogSpan, WayIn, is_excerpt
 
 # What a client says of itself before it is a member of anything, and what an application says.
 _OF_THE_PROCESS = (
-    ClusterReported,
-    ExceptionLogged,
-    JvmStarted,
-    LivenessBroken,
-    SettingsReported,
-    StartTimeReported,
-    VersionReported,
+    ev.ClusterReported,
+    ev.ExceptionLogged,
+    ev.JvmStarted,
+    ev.LivenessBroken,
+    ev.SettingsReported,
+    ev.StartTimeReported,
+    ev.VersionReported,
 )
 
 
@@ -184,7 +174,11 @@ class _Telling:
         if record.bare:
             self._counts.recognize()
         # Brokers and controllers lose each other all day; only a client's connections concern a group.
-        if isinstance(event, NodeDisconnected) and event.speaker.client_id is None and event.speaker.role == "broker":
+        if (
+            isinstance(event, ev.NodeDisconnected)
+            and event.speaker.client_id is None
+            and event.speaker.role == "broker"
+        ):
             return None
         return event
 
@@ -373,9 +367,9 @@ class _Tally:
         if record.host is not None:
             self._met(record)
         # A fetch position shows nothing about the group: a log with such lines alone is no excerpt about groups.
-        if event is not None and not isinstance(event, FetchPositionSet):
+        if event is not None and not isinstance(event, ev.FetchPositionSet):
             self.roles[event.speaker.role] += 1
-        if isinstance(event, VersionReported) and event.product == "kafka":
+        if isinstance(event, ev.VersionReported) and event.product == "kafka":
             self.version.setdefault(record.host, event.version)
 
     def unknown(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from msgspec.structs import replace
-
 from rebalance_forensics.diagnosis.behind import Link, advice_on, as_reason, behind_end, behind_pause, heap_after
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, is_missing
@@ -44,7 +42,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         links = behind_end((*kills, *reports), died, last, surely=bool(sure))
         links = (*links, *process_stops.behind_probe(timeline, absence, links))
         likely = [link for link in links if sure and link.confidence > 0.75]
-        found = about_heartbeat_loss(
+        yield about_heartbeat_loss(
             timeline,
             absence,
             narrative=stopped_without_leaving(timeline, absence, newcomers, died, likely[-1:])
@@ -54,8 +52,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             implies=newcomers,
             advice=after_crash(timeline, absence, links, died),
             behind=links or behind_pause([e for e in stops_of_threads(timeline, absence) if e.stopped_ms == 0]),
+            unseen=heap_unseen(timeline, absence, links),
         )
-        yield replace(found, unseen=unseen) if (unseen := heap_unseen(timeline, absence, links)) else found
 
 
 CAUSE = Cause(

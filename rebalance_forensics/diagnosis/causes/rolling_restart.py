@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec.structs import replace
-
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.restarts import RestartWalk, restart_walks
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences
 from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Answer, Present, Row, clue, speaks_against
 from rebalance_forensics.diagnosis.signs import departures
-from rebalance_forensics.diagnosis.wording.culprits import culprits_of, members, the_group
+from rebalance_forensics.diagnosis.wording.culprits import members, the_group
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
 from rebalance_forensics.diagnosis.wording.sessions import session_in_words
 from rebalance_forensics.events.epochs import GroupConverted
@@ -39,11 +37,12 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     for walk in restart_walks(timeline):
         new_names = " under new names" if walk.new_names else ""
         everyone, who = the_group(timeline, walk.participants), members(timeline, walk.participants)
-        found = about_absences(
+        yield about_absences(
             timeline,
             [r.absence for r in walk.restarts],
             because=walk.lines,
-            culprits=(everyone,) if walk.everyone else culprits_of(timeline, walk.participants),
+            culprits=(everyone,) if walk.everyone else (),
+            participants=walk.participants,
             severity="info",
             implies=[a for r in walk.restarts for a in r.arrivals],
             clues=shown_by(walk),
@@ -53,7 +52,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             ),
             advice=(static_membership(timeline, walk),),
         )
-        yield replace(found, participants=walk.participants)
 
 
 CAUSE = Cause(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
-from msgspec.structs import replace
-
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events, only_threads_closed
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import VOLUNTARY, closings
@@ -22,7 +20,6 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences
 from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Present, clue, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import departures
-from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.diagnosis.wording.durations import counted, span, times
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -91,10 +88,10 @@ def about_flapping(
         "return is a rebalance.",
         cost="Scaling then reacts more slowly.",
     )
-    found = about_absences(
+    return about_absences(
         timeline,
         absences,
-        culprits=culprits_of(timeline, participants),
+        participants=participants,
         clues={TAKEN_OVER if nameless else CYCLED: Present(distinct_events(e for a in absences for e in a.events[:1]))},
         severity="warning",
         implies=came,
@@ -103,7 +100,6 @@ def about_flapping(
         else f"{{who}} left and came back {number} times{in_all} while {how}",
         advice=(calm,),
     )
-    return replace(found, participants=participants)
 
 
 def _nameless(timeline: Timeline) -> Iterator[Hypothesis]:

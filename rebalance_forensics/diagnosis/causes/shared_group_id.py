@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import AssignedTopics, assigned_topics
@@ -15,8 +16,6 @@ from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.diagnosis.wording.durations import counted, listed, times
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import Subscribed
-from rebalance_forensics.events.partitions import PartitionsAssigned
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -95,7 +94,7 @@ def intruders(timeline: Timeline) -> tuple[tuple[Participant, ...], Sequence[Eve
 def _subscriptions(timeline: Timeline) -> tuple[dict[Participant, frozenset[str]], dict[Participant, list[Event]]]:
     topics: dict[Participant, set[str]] = defaultdict(set)
     lines: dict[Participant, list[Event]] = defaultdict(list)
-    for event in timeline.of(Subscribed):
+    for event in timeline.of(ev.Subscribed):
         participant = timeline.participants.of_speaker(event)
         if participant is not None and event.topics and not event.by_hand:
             topics[participant] |= set(event.topics)
@@ -132,7 +131,7 @@ def _assigned_apart(timeline: Timeline, families: list[list[Participant]], given
 
 
 def _has_two_of_a_topic(event: Event) -> bool:
-    topics = [p.rpartition("-")[0] for p in event.partitions] if isinstance(event, PartitionsAssigned) else []
+    topics = [p.rpartition("-")[0] for p in event.partitions] if isinstance(event, ev.PartitionsAssigned) else []
     return len(topics) > len(set(topics))
 
 

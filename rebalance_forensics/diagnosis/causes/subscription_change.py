@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.episodes.topics import subscriptions
@@ -13,8 +14,6 @@ from rebalance_forensics.diagnosis.signs import rejoins
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.diagnosis.wording.durations import listed
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.membership import Subscribed, SubscriptionUpdated
-from rebalance_forensics.events.rebalances import JoinRequested
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -66,7 +65,7 @@ def _about(
 ) -> Hypothesis:
     """A member changed its subscription; None where nothing shows that. It alone was assigned the `topics`."""
     at, culprits = time_of(lines[0]), culprits_of(timeline, [participant])
-    before = timeline.events_from(participant, Subscribed).last(at)
+    before = timeline.events_from(participant, ev.Subscribed).last(at)
     # Where no request is known, the change made the group rebalance right after.
     rebalances = touched(timeline, facts) if facts else tuple(timeline.rebalances.between(at, at + AT_ONCE_MS - 1))
     if topics:
@@ -94,20 +93,20 @@ def _about(
 def _from_to(timeline: Timeline, participant: Participant, lines: Sequence[Event]) -> str:
     """` from orders to orders, returns`, where a line names both, or the process subscribed twice."""
     for event in lines:
-        if isinstance(event, JoinRequested) and event.before is not None and event.after is not None:
+        if isinstance(event, ev.JoinRequested) and event.before is not None and event.after is not None:
             return f" from {_topics(event.before)} to {_topics(event.after)}"
     at = time_of(lines[0])
     for who, event in subscriptions.resubscriptions(timeline):
         if who is participant and abs(time_of(event) - at) < AT_ONCE_MS:
-            before = timeline.events_from(who, Subscribed).last(time_of(event) - 1)
-            if before is not None and before.topics and isinstance(event, Subscribed) and event.topics:
+            before = timeline.events_from(who, ev.Subscribed).last(time_of(event) - 1)
+            if before is not None and before.topics and isinstance(event, ev.Subscribed) and event.topics:
                 return f" from {listed(sorted(before.topics))} to {listed(sorted(event.topics))}"
     return ""
 
 
 CAUSE = Cause(
     propose=propose,
-    evidence_types=(Request, Subscribed, SubscriptionUpdated, *subscriptions.GIVING),
+    evidence_types=(Request, ev.Subscribed, ev.SubscriptionUpdated, *subscriptions.GIVING),
     signs=(
         speaks_for(rejoins.subscription_logged, STRONG, absent=STRONG),
         speaks_against(rejoins.topic_changed_before, STRONG),
@@ -126,7 +125,7 @@ def _topics(printed: str) -> str:
 def _new_topics_uncovered(timeline: Timeline, request: Request) -> bool:
     """True if a member may read a pattern and the brokers' logs may lack a new topic that it matches."""
     at = request.at
-    if timeline.events_from(request.participant, Subscribed).last(at) is not None or subscriptions.subscribed_topics(
+    if timeline.events_from(request.participant, ev.Subscribed).last(at) is not None or subscriptions.subscribed_topics(
         timeline
     ):
         return False

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.engine.weights import Weighed
 from rebalance_forensics.timeline.facts import Departure, Fact, Rebalance, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -129,19 +130,12 @@ def _facts_of(rebalance: Rebalance, facts: TimeIndex[Fact], since: int) -> list[
     return facts.between(begin - TICK_MS + 1, until)
 
 
-def is_amid_a_fault(drafts: Sequence[Draft], begin: int, end: int) -> bool:
+def found_between(drafts: Iterable[Draft], begin: int, end: int) -> Iterator[Hypothesis]:
+    """The findings of these drafts that were going on at some time in a span."""
+    findings = (weighed.hypothesis for draft in drafts for weighed in draft.findings)
+    return (h for h in findings if h.started_at() <= end and h.last_at() >= begin)
+
+
+def is_amid_a_fault(drafts: Iterable[Draft], begin: int, end: int) -> bool:
     """True if a fault, which is more than information, was going on between these times."""
-    return any(
-        w.hypothesis.severity != "info" and w.hypothesis.started_at() <= end and w.hypothesis.last_at() >= begin
-        for draft in drafts
-        for w in draft.findings
-    )
-
-
-def is_covered(drafts: Sequence[Draft], at: int, session: int) -> bool:
-    """True if a draft covers that time, give or take a session."""
-    return any(
-        w.hypothesis.started_at() - session <= at <= w.hypothesis.last_at() + session
-        for draft in drafts
-        for w in draft.findings
-    )
+    return any(h.severity != "info" for h in found_between(drafts, begin, end))

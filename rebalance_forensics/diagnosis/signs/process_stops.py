@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis import behind
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import authors_of
@@ -19,17 +20,6 @@ from rebalance_forensics.diagnosis.sign import Answer, Need, Present, Subject, s
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.orchestration import ContainerReported
-from rebalance_forensics.events.partitions import PartitionsAssigned
-from rebalance_forensics.events.process import (
-    ExceptionLogged,
-    HostDisturbed,
-    LivenessBroken,
-    ProcessDied,
-    ProcessKilled,
-    ThreadsStopped,
-    ThreadStack,
-)
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
@@ -112,26 +102,26 @@ def stuck_in_a_call(timeline: Timeline, subject: Subject) -> Answer:
     )
 
 
-def slow_calls(timeline: Timeline, absence: Absence) -> tuple[ThreadStack, ...]:
+def slow_calls(timeline: Timeline, absence: Absence) -> tuple[ev.ThreadStack, ...]:
     """Where its polling thread was, dump by dump, while it did not poll; empty where a dump shows it in poll()."""
-    if not timeline.of(ThreadStack):
+    if not timeline.of(ev.ThreadStack):
         return ()
     limit = _poll_limit_ms(timeline, absence)
     until = absence.back_at or absence.at + limit
     stacks = [
         e
-        for e in timeline.of(ThreadStack).between(absence.at - limit, until)
+        for e in timeline.of(ev.ThreadStack).between(absence.at - limit, until)
         if absence.participant in timeline.participants.at_place(e) and _is_polling(timeline, absence.participant, e)
     ]
     return () if any(e.in_poll for e in stacks) else tuple(e for e in stacks if e.frames)
 
 
-def errors_of_its_loop(timeline: Timeline, absence: Absence) -> tuple[ExceptionLogged, ...]:
+def errors_of_its_loop(timeline: Timeline, absence: Absence) -> tuple[ev.ExceptionLogged, ...]:
     """What its polling thread logged as errors since it may have polled last."""
     limit, participant = _poll_limit_ms(timeline, absence), absence.participant
     # An application may log through other threads as well; without names of threads nothing tells these apart.
-    threads = {e.speaker.thread for e in timeline.events_from(participant, PartitionsAssigned)} - {None}
-    near = timeline.of(ExceptionLogged).between(absence.at - limit, absence.at + ROUND_TRIP_MS)
+    threads = {e.speaker.thread for e in timeline.events_from(participant, ev.PartitionsAssigned)} - {None}
+    near = timeline.of(ev.ExceptionLogged).between(absence.at - limit, absence.at + ROUND_TRIP_MS)
     return tuple(e for e in near if e.speaker.thread in threads and participant in authors_of(timeline, e))
 
 
@@ -140,12 +130,12 @@ def _poll_limit_ms(timeline: Timeline, absence: Absence) -> int:
     return shown_poll_ms(timeline, absence.departure_lines) or setting_ms(timeline, POLL)
 
 
-def _is_polling(timeline: Timeline, participant: Participant, stack: ThreadStack) -> bool:
+def _is_polling(timeline: Timeline, participant: Participant, stack: ev.ThreadStack) -> bool:
     """True for the thread that polls this consumer: by its client id or as its own lines name it, or the only one."""
     thread = stack.speaker.thread or ""
     if thread.startswith(_BESIDE_THE_LOOP):
         return False
-    assigned = timeline.events_from(participant, PartitionsAssigned)
+    assigned = timeline.events_from(participant, ev.PartitionsAssigned)
     logged = {e.speaker.thread for e in assigned}
     # `payments-1` is no name of the thread `payments-10`.
     if any(re.search(rf"(?<!\w){re.escape(client)}(?!\w)", thread) for client in participant.client_ids):
@@ -157,13 +147,13 @@ def _is_polling(timeline: Timeline, participant: Participant, stack: ThreadStack
     return alone and logged <= {None} and (stack.drives_consumer or thread in timeline.cached(_threads_in_poll))
 
 
-def _shows_its_consumer(timeline: Timeline, participant: Participant, stack: ThreadStack) -> bool:
+def _shows_its_consumer(timeline: Timeline, participant: Participant, stack: ev.ThreadStack) -> bool:
     """True for a dump of the process of the consumer: every JVM has a thread `main`."""
     if stack.speaker.file in participant.files:
         return True
     # Dumps of a series are numbered, and not in each of them a heartbeat thread is at work.
     series = words_of(stack.speaker.file)
-    dumped = [e for e in timeline.of(ThreadStack) if words_of(e.speaker.file) == series]
+    dumped = [e for e in timeline.of(ev.ThreadStack) if words_of(e.speaker.file) == series]
     dumped = [e for e in dumped if home_of(e) == home_of(stack)]
     names = [e.speaker.thread or "" for e in dumped]
     beating = [name.partition(" | ")[2] for name in names if name.startswith(HEARTBEATS)]
@@ -179,7 +169,7 @@ def _is_cut_to(logged: str, thread: str) -> bool:
 
 
 def _threads_in_poll(timeline: Timeline) -> frozenset[str | None]:
-    return frozenset(e.speaker.thread for e in timeline.of(ThreadStack) if e.in_poll)
+    return frozenset(e.speaker.thread for e in timeline.of(ev.ThreadStack) if e.in_poll)
 
 
 @shown("the kernel killed a java process on its host at the moment its heartbeats stopped")
@@ -218,9 +208,9 @@ def death_logged(timeline: Timeline, subject: Subject) -> Iterator[Event]:
     return (e for a in subject.absences if (e := death_of(timeline, a)) is not None)
 
 
-def death_of(timeline: Timeline, absence: Absence) -> ProcessDied | None:
+def death_of(timeline: Timeline, absence: Absence) -> ev.ProcessDied | None:
     """The death that ended a member's heartbeats: the last one within a session before the group lost it."""
-    deaths = timeline.of(ProcessDied)
+    deaths = timeline.of(ev.ProcessDied)
     if not deaths:
         return None
     begin = absence.at - session_timeout_ms(timeline) - ROUND_TRIP_MS
@@ -237,13 +227,13 @@ def death_of(timeline: Timeline, absence: Absence) -> ProcessDied | None:
     return last if last.or_later and not own.any_between(time_of(last) + 1, absence.at - 1) else None
 
 
-def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ThreadsStopped, ...]:
+def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ev.ThreadsStopped, ...]:
     """The stops of its JVM in which its session ran out, the longest first; none where they explain only part of it."""
     session = session_timeout_ms(timeline)
     stops = [
         e
         # Most lines are written as the threads go on, which may be many sessions later.
-        for e in timeline.of(ThreadsStopped).since(absence.at - session - ROUND_TRIP_MS)
+        for e in timeline.of(ev.ThreadsStopped).since(absence.at - session - ROUND_TRIP_MS)
         if behind.began(e) <= absence.at and absence.participant in timeline.participants.at_place(e)
         if _may_be_its_jvm(timeline, absence.participant, e)
     ]
@@ -270,17 +260,17 @@ def _fills_its_session(timeline: Timeline, absence: Absence, spans: Iterable[tup
 def heap_unseen(timeline: Timeline, absence: Absence, links: Sequence[behind.Link]) -> tuple[Need, ...]:
     """The GC log that would show the heap of a JVM that ended because it was full; empty where a link shows it."""
     died = links[-1].lines[0] if links and links[-1].what == "out-of-memory" else None
-    if not isinstance(died, ProcessDied) or not behind.is_of_the_heap(died) or gc_logs(timeline, absence):
+    if not isinstance(died, ev.ProcessDied) or not behind.is_of_the_heap(died) or gc_logs(timeline, absence):
         return ()
     return (host_place(timeline, absence, _GC_LOG).need,)
 
 
-def last_collection(timeline: Timeline, absence: Absence) -> ThreadsStopped | None:
+def last_collection(timeline: Timeline, absence: Absence) -> ev.ThreadsStopped | None:
     """The last collection of its JVM before the group lost it that shows the heap."""
     begin = absence.at - 2 * session_timeout_ms(timeline)
     found = [
         e
-        for e in timeline.of(ThreadsStopped).between(begin, absence.at)
+        for e in timeline.of(ev.ThreadsStopped).between(begin, absence.at)
         if e.size_kib
         and absence.participant in timeline.participants.at_place(e)
         and _may_be_its_jvm(timeline, absence.participant, e)
@@ -288,7 +278,7 @@ def last_collection(timeline: Timeline, absence: Absence) -> ThreadsStopped | No
     return found[-1] if found else None
 
 
-def _may_be_its_jvm(timeline: Timeline, participant: Participant, stop: ThreadsStopped) -> bool:
+def _may_be_its_jvm(timeline: Timeline, participant: Participant, stop: ev.ThreadsStopped) -> bool:
     """False for a log of another application by its name, and for a JVM that cannot be the member's.
 
     That one wrote lines while all threads stood still, or before this JVM had started.
@@ -312,10 +302,10 @@ def behind_clock(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...
 
     Java's consumers measure it by the clock of the day (Time.SYSTEM.milliseconds), so no loop has to be slow.
     """
-    if not timeline.shows_any((HostDisturbed,)):
+    if not timeline.shows_any((ev.HostDisturbed,)):
         return ()
     limit = _poll_limit_ms(timeline, absence)
-    for e in timeline.of(HostDisturbed).between(absence.at - AT_ONCE_MS, absence.at + ROUND_TRIP_MS):
+    for e in timeline.of(ev.HostDisturbed).between(absence.at - AT_ONCE_MS, absence.at + ROUND_TRIP_MS):
         own, forward = absence.participant in timeline.participants.at_place(e), e.stepped_ms or 0
         if own and forward >= limit - heartbeat_interval_ms(timeline):
             why = f"The clock of its host was set forward by {seconds(forward)}."
@@ -334,12 +324,12 @@ _OF_THE_HOST = (
 
 def behind_host(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...]:
     """What its host did while its session ran out: it was suspended, its link was down, its CPU was stuck."""
-    if not timeline.shows_any((HostDisturbed,)):
+    if not timeline.shows_any((ev.HostDisturbed,)):
         return ()
     session = session_timeout_ms(timeline)
     near = [
         e
-        for e in timeline.of(HostDisturbed).between(absence.at - 2 * session, absence.at + 2 * session)
+        for e in timeline.of(ev.HostDisturbed).between(absence.at - 2 * session, absence.at + 2 * session)
         if absence.participant in timeline.participants.at_place(e) and not _VIRTUAL.match(e.interface or "")
     ]
     for begins, ends, words in _OF_THE_HOST:
@@ -376,7 +366,7 @@ def behind_probe(timeline: Timeline, absence: Absence, links: Sequence[behind.Li
     if not links or links[0].what != "killed-by-probe":
         return ()
     killed_at = time_of(links[0].lines[0])
-    broken = timeline.of(LivenessBroken).between(killed_at - ONE_STEP_MS, killed_at)
+    broken = timeline.of(ev.LivenessBroken).between(killed_at - ONE_STEP_MS, killed_at)
     for e in reversed(broken):
         if absence.participant in timeline.participants.at_place(e):
             by = f" ({e.detail})" if e.detail else ""
@@ -386,7 +376,7 @@ def behind_probe(timeline: Timeline, absence: Absence, links: Sequence[behind.Li
     return ()
 
 
-Kill = ProcessKilled | ContainerReported
+Kill = ev.ProcessKilled | ev.ContainerReported
 
 
 def kills_of(timeline: Timeline, absence: Absence) -> tuple[Kill, ...]:
@@ -407,16 +397,16 @@ def likely_kills_of(timeline: Timeline, absence: Absence) -> tuple[Kill, ...]:
 
 
 def _kills_of(
-    timeline: Timeline, absence: Absence, is_its: Callable[[Timeline, Participant, ProcessKilled], bool]
+    timeline: Timeline, absence: Absence, is_its: Callable[[Timeline, Participant, ev.ProcessKilled], bool]
 ) -> tuple[Kill, ...]:
-    if not timeline.orchestration and not timeline.shows_any((ProcessKilled,)):
+    if not timeline.orchestration and not timeline.shows_any((ev.ProcessKilled,)):
         return ()
     participant = absence.participant
     # Syslog cuts the time to whole seconds.
     begin = absence.at - session_timeout_ms(timeline) - heartbeat_interval_ms(timeline) - ROUND_TRIP_MS
     kills: list[Kill] = [
         e
-        for e in timeline.of(ProcessKilled).between(begin, absence.at + ROUND_TRIP_MS)
+        for e in timeline.of(ev.ProcessKilled).between(begin, absence.at + ROUND_TRIP_MS)
         if [*timeline.participants.at_place(e)] == [participant]
         and not behind.ended_on_request(e)
         and is_its(timeline, participant, e)
@@ -433,25 +423,25 @@ def _kills_of(
 
 def _takes_ms(kill: Kill) -> int:
     """How long the process may log on: a pod that is evicted, or restarted for its probe, has time to close."""
-    on_notice = isinstance(kill, ContainerReported) and kill.what in ("evicted", "preempted", "killed-by-probe")
+    on_notice = isinstance(kill, ev.ContainerReported) and kill.what in ("evicted", "preempted", "killed-by-probe")
     return REQUEST_TIMEOUT_MS if on_notice else ROUND_TRIP_MS
 
 
-def _is_its_own(timeline: Timeline, participant: Participant, kill: ProcessKilled) -> bool:
+def _is_its_own(timeline: Timeline, participant: Participant, kill: ev.ProcessKilled) -> bool:
     """True for a process with its process id, or of a unit or a program with its name."""
     same = has_pid(participant, kill.pid, of_the_kernel=True)
     if same is not None:
         return same
     if kill.command is None:
         return is_named_after(timeline.group, participant, kill.unit or "")
-    if units := behind.units_beside(kill, timeline.of(ProcessKilled)):
+    if units := behind.units_beside(kill, timeline.of(ev.ProcessKilled)):
         return all(is_named_after(timeline.group, participant, unit) for unit in units)
     return not is_java_member(timeline, participant) and is_named_after(timeline.group, participant, kill.command)
 
 
-def _is_a_java_of_its_host(timeline: Timeline, participant: Participant, kill: ProcessKilled) -> bool:
+def _is_a_java_of_its_host(timeline: Timeline, participant: Participant, kill: ev.ProcessKilled) -> bool:
     """True for a `java` without a name, as far as no other process id, unit, container or JVM is seen there."""
-    kills = timeline.of(ProcessKilled)
+    kills = timeline.of(ev.ProcessKilled)
     cgroups = behind.containers_beside(kill, kills)
     return (
         kill.command == "java"
@@ -467,12 +457,12 @@ def _runs_beside_another_jvm(timeline: Timeline, participant: Participant) -> bo
     """True where a log in its place is of another JVM, by its name or by what it lists."""
     place = [
         e
-        for e in timeline.of(ThreadsStopped, ThreadStack, ProcessDied)
+        for e in timeline.of(ev.ThreadsStopped, ev.ThreadStack, ev.ProcessDied)
         if participant in timeline.participants.at_place(e)
     ]
     logs = {(e.speaker.file, e.speaker.pid) for e in place}
     logs |= {(log.path, None) for log in timeline.coverage.of_its_jvm(participant)}
-    others = (e for e in place if isinstance(e, ProcessDied))
+    others = (e for e in place if isinstance(e, ev.ProcessDied))
     return not all(may_be_its_log(participant, *log) for log in logs) or any(
         participant not in ended_with(timeline.group, timeline.participants, e) for e in others
     )

@@ -9,7 +9,7 @@ from itertools import chain
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Hypothesis
-from rebalance_forensics.diagnosis.engine.drafts import Draft, is_amid_a_fault, is_covered
+from rebalance_forensics.diagnosis.engine.drafts import Draft, found_between, is_amid_a_fault
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import ended_its_session
 from rebalance_forensics.diagnosis.model import Severity
 from rebalance_forensics.diagnosis.unexplained import config_lags, rebalances
@@ -26,9 +26,6 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 _ANSWERED = (ev.GroupHeartbeatFailed, ev.HeartbeatFailed, ev.JoinFailed, ev.SyncFailed)
 _REFUSED = (*_ANSWERED, ev.JoinRequested, ev.OffsetCommitFailed)
-
-# Errors of a commit whose member is in no generation any more (ConsumerCoordinator).
-_TOO_LATE = EXPELLED | {"CommitFailedException"}
 
 # What onPartitionsLost and its like are called for: the member is in no generation any more (ConsumerCoordinator,
 # AbstractMembershipManager).
@@ -127,7 +124,7 @@ def _is_over(event: Event) -> bool:
             return bool(partitions)
         case ev.OwnershipGivenUp():
             return True
-    return getattr(event, "error", None) in _TOO_LATE or is_late_commit(event) or isinstance(event, ev.ThreadFenced)
+    return getattr(event, "error", None) in EXPELLED or is_late_commit(event) or isinstance(event, ev.ThreadFenced)
 
 
 def _ended_threads(event: Event) -> bool:
@@ -159,7 +156,7 @@ def expired_sessions(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hy
     session = session_timeout_ms(timeline)
     expired = by_speaker(timeline, filter(ended_its_session, timeline.own.of_type(ev.CoordinatorLost)))
     for (participant, place), events in expired.items():
-        unclaimed = [e for e in events if not is_covered(drafts, e.at or 0, session)]
+        unclaimed = [e for e in events if not any(found_between(drafts, time_of(e) - session, time_of(e) + session))]
         if not unclaimed:
             continue
         stayed = participant is not None and _stayed_in(timeline, participant, unclaimed, session)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.causes.unexplained import REJOINED
-from rebalance_forensics.diagnosis.engine.drafts import Draft, is_covered
+from rebalance_forensics.diagnosis.engine.drafts import Draft, found_between
 from rebalance_forensics.diagnosis.episodes.members.absences import lacks_reason
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Severity
@@ -109,11 +109,12 @@ def without_generation(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[
     """Rebalances that members log whose clients print no generation."""
     session = session_timeout_ms(timeline)
     for notices in _notices_by_rebalance(timeline):
-        if not is_covered(drafts, time_of(notices[0]), session):
-            assigned = [e for h in led(timeline) for e in h.because if time_of(e) >= time_of(notices[0])]
+        first = time_of(notices[0])
+        if not any(found_between(drafts, first - session, first + session)):
+            assigned = [e for h in led(timeline) for e in h.because if time_of(e) >= first]
             words = _led_in_words(timeline, assigned[-1]) if assigned else _unnumbered_in_words(notices)
             unexplained = _hypothesis_of_group(timeline, notices, words)
-            yield _with_listeners(timeline, unexplained, time_of(notices[0]), time_of(notices[-1]))
+            yield _with_listeners(timeline, unexplained, first, time_of(notices[-1]))
 
 
 def _with_listeners(timeline: Timeline, rebalance: Hypothesis, begin: int, end: int) -> Hypothesis:

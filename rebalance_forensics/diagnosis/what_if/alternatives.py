@@ -10,6 +10,7 @@ from statistics import median
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.model import Impact, Saving, WhatIf
 from rebalance_forensics.diagnosis.what_if.faults import (
     Came,
@@ -22,8 +23,6 @@ from rebalance_forensics.diagnosis.what_if.faults import (
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol, Simulated, simulate, spread_of
 from rebalance_forensics.diagnosis.wording.durations import counted, seconds
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.partitions import PartitionsRevoked
-from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinRequested, JoinStarted
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.clients import every_client_is_java
 from rebalance_forensics.timeline.facts import Rebalance
@@ -351,7 +350,9 @@ def _waits(timeline: Timeline) -> list[tuple[int, int]]:
     """(when it rejoined, after how long) of every member that logs both."""
     found: list[tuple[int, int]] = []
     for participant in timeline.participants.everybody:
-        events = timeline.events_from(participant, JoinRequested, HeartbeatFailed, PartitionsRevoked, JoinStarted)
+        events = timeline.events_from(
+            participant, ev.JoinRequested, ev.HeartbeatFailed, ev.PartitionsRevoked, ev.JoinStarted
+        )
         found += _waits_of(events)
     return sorted(found)
 
@@ -362,9 +363,9 @@ def _waits_of(events: list[Event]) -> Iterator[tuple[int, int]]:
         if event.at is None:
             continue
         match event:
-            case JoinRequested(why="already-rebalancing") | HeartbeatFailed(error="REBALANCE_IN_PROGRESS" | None):
+            case ev.JoinRequested(why="already-rebalancing") | ev.HeartbeatFailed(error="REBALANCE_IN_PROGRESS" | None):
                 noticed = event.at if noticed is None else noticed
-            case PartitionsRevoked() | JoinStarted():
+            case ev.PartitionsRevoked() | ev.JoinStarted():
                 if noticed is not None:
                     yield event.at, event.at - noticed
                 noticed = None

@@ -6,8 +6,6 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 
 NOT_KNOWN = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"})
-# The exception's message says that the group has already rebalanced and reassigned the partitions.
-_REFUSED_COMMIT = NOT_KNOWN | {"CommitFailedException"}
 EXPELLED = NOT_KNOWN | {"ILLEGAL_GENERATION"}
 
 
@@ -51,14 +49,17 @@ def was_refused(event: Event) -> bool:
     # although its member is in the group: this is evidence only where nothing else shows the members.
     if isinstance(event, ev.JoinRequested):
         return was_expelled(event)
-    if isinstance(event, ev.OffsetCommitFailed):
-        return event.error in _REFUSED_COMMIT
-    return is_late_commit(event) or (isinstance(event, ev.OwnershipGivenUp) and event.error in NOT_KNOWN)
+    unknown = isinstance(event, ev.OffsetCommitFailed | ev.OwnershipGivenUp) and event.error in NOT_KNOWN
+    return unknown or is_late_commit(event)
 
 
 def is_late_commit(event: Event) -> bool:
-    """True for an application's CommitFailedException: the group had rebalanced without it."""
-    return isinstance(event, ev.ExceptionLogged) and (event.exception or "").endswith("CommitFailedException")
+    """True for CommitFailedException, logged by the client or by the application that it is thrown to."""
+    # Its message says that the group has already rebalanced and reassigned the partitions.
+    match event:
+        case ev.OffsetCommitFailed(error=str(thrown)) | ev.ExceptionLogged(exception=str(thrown)):
+            return thrown.rpartition(".")[2] == "CommitFailedException"
+    return False
 
 
 def is_rebalance_notice(event: Event) -> bool:

@@ -152,7 +152,7 @@ def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
             settled = settled_after(timeline, run[0].at)
             new = [a for a in run if a.ends is None or a.ends.at < run[0].at]
             initial = [a for a in new if _is_initial(a, settled)]
-            found.append([a for a in initial if not _is_added_thread(a, initial, settled)])
+            found.append([a for a in initial if not _is_later_thread(a, initial, settled)])
     return [run for run in found if run]
 
 
@@ -174,7 +174,7 @@ def _spans(rebalance: Rebalance, earlier: int, later: int) -> bool:
     return until is not None and rebalance.started_at - windows.AT_ONCE_MS <= earlier and later <= until
 
 
-def _is_added_thread(arrival: Arrival, initial: list[Arrival], settled: int) -> bool:
+def _is_later_thread(arrival: Arrival, initial: list[Arrival], settled: int) -> bool:
     # A thread added to a running instance (KIP-663) shares the process start of the threads that formed the group.
     if arrival.participant.kind != "instance" or arrival.at <= settled + windows.HEARTBEAT_MS:
         return False

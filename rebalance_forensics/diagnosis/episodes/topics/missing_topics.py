@@ -12,11 +12,9 @@ from collections.abc import Collection, Iterator
 
 from msgspec import Struct
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.events.coordinator import TopicChanged
-from rebalance_forensics.events.partitions import OffsetCommitFailed
-from rebalance_forensics.events.streams import StreamsStateChanged, StreamsStatusReported, TasksAssigned
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
@@ -26,18 +24,18 @@ from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms
 
 # Evidence of a deleted topic.
-REFUSING = (OffsetCommitFailed,)
+REFUSING = (ev.OffsetCommitFailed,)
 _MISSING = re.compile(r"\(1\) Source topics? ([^()]+?) (?:are|is) missing")
 _UNFIT = re.compile(r"\(2\) [^(]*?\btopics? ([\w.-]+)")
 # Evidence of members waiting for topics.
-WAITING = (StreamsStatusReported,)
+WAITING = (ev.StreamsStatusReported,)
 
 
 class VanishedTopics(Struct, frozen=True):
     """Topics that a group read until they were deleted."""
 
-    refused: list[OffsetCommitFailed]
-    deleted: list[TopicChanged]
+    refused: list[ev.OffsetCommitFailed]
+    deleted: list[ev.TopicChanged]
     topics: tuple[str, ...]
     refused_by: dict[Participant | None, list[int]]
     """The times of each member's refused commits."""
@@ -82,11 +80,11 @@ class VanishedTopics(Struct, frozen=True):
 @listed_once
 def vanished_topics(timeline: Timeline) -> Iterator[VanishedTopics]:
     """Every time members could not commit because their topic was deleted, for long or up to the end of their log."""
-    refused = [e for e in timeline.of(OffsetCommitFailed) if e.error == "UNKNOWN_TOPIC_OR_PARTITION" and e.partition]
+    refused = [e for e in timeline.of(ev.OffsetCommitFailed) if e.error == "UNKNOWN_TOPIC_OR_PARTITION" and e.partition]
     for run in runs(refused, time_of, windows.ONE_REBALANCE_MS):
         begin, end = time_of(run[0]), time_of(run[-1])
         topics = {_topic(e) for e in run}
-        near = timeline.of(TopicChanged).between(begin - windows.ONE_REBALANCE_MS, end)
+        near = timeline.of(ev.TopicChanged).between(begin - windows.ONE_REBALANCE_MS, end)
         deleted = [e for e in near if e.change == "deleted" and e.topic in topics]
         ongoing = timeline.last - end <= windows.HEARTBEAT_MS
         by_member = grouped(run, timeline.participants.of_speaker).items()
@@ -97,14 +95,14 @@ def vanished_topics(timeline: Timeline) -> Iterator[VanishedTopics]:
             yield vanished
 
 
-def _topic(event: OffsetCommitFailed) -> str:
+def _topic(event: ev.OffsetCommitFailed) -> str:
     return (event.partition or "").rpartition("-")[0]
 
 
 class UnreadyTopics(Struct, frozen=True):
     """The status reports while members waited, and the topics these are about."""
 
-    reports: list[StreamsStatusReported]
+    reports: list[ev.StreamsStatusReported]
     topics: tuple[str, ...]
     missing: bool
     read_before: bool
@@ -142,16 +140,18 @@ def rebalances_without_topics(timeline: Timeline, unready: UnreadyTopics) -> tup
 @listed_once
 def unready_topics(timeline: Timeline) -> Iterator[UnreadyTopics]:
     """Every long wait for topics that did not end in an application error."""
-    reports = [e for e in timeline.of(StreamsStatusReported) if e.speaker.role != "broker" and _topics(e.detail or "")]
+    reports = [
+        e for e in timeline.of(ev.StreamsStatusReported) if e.speaker.role != "broker" and _topics(e.detail or "")
+    ]
     for run in runs(reports, time_of, windows.ONE_REBALANCE_MS):
         begin, end, missing = time_of(run[0]), time_of(run[-1]), _missing(run)
         # Missing topics that end the application are the cause `streams-shutdown`.
-        ends = timeline.of(StreamsStateChanged).between(end - windows.ROUND_TRIP_MS, end + windows.ONE_REBALANCE_MS)
+        ends = timeline.of(ev.StreamsStateChanged).between(end - windows.ROUND_TRIP_MS, end + windows.ONE_REBALANCE_MS)
         failed = any(e.after in ("PENDING_ERROR", "ERROR") for e in ends)
         if not missing or (end - begin >= windows.AT_ONCE_MS and not failed):
             topics = sorted({topic for e in run for topic in _topics(e.detail or "")})
             # A task needs all source topics of its subtopology.
-            had_tasks = any(e.active for e in timeline.of(TasksAssigned).between(0, begin - 1))
+            had_tasks = any(e.active for e in timeline.of(ev.TasksAssigned).between(0, begin - 1))
             yield UnreadyTopics(run, tuple(topics), missing, had_tasks)
 
 
@@ -160,5 +160,5 @@ def _topics(detail: str) -> list[str]:
     return [name for name in re.split(r"[\s,\[\]]+", found[1]) if name] if found else []
 
 
-def _missing(run: list[StreamsStatusReported]) -> bool:
+def _missing(run: list[ev.StreamsStatusReported]) -> bool:
     return any(_MISSING.search(e.detail or "") for e in run)
