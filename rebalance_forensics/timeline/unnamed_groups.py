@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.answers import error_of, failed_request
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER, group_in, handle_of, streams_client_of
 from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.names import application_of, is_default_client_id, name_in_member_id
@@ -40,15 +41,6 @@ _BY_STREAMS = (
 )  # fmt: skip
 # Lines that librdkafka and its like write for consumers; Java's clients write them for those without a group too.
 _BY_OTHER_CLIENTS = (ev.ConsumerClosed, ev.NodeDisconnected)
-# Answers that only members of a group, or clients that join one, get (org.apache.kafka.common.errors).
-_THROWN_AT_MEMBERS = (
-    "CommitFailedException", "FencedInstanceIdException", "GroupAuthorizationException",
-    "GroupMaxSizeReachedException", "InconsistentGroupProtocolException",
-)  # fmt: skip
-# KafkaException of a member's request that failed for good (AbstractCoordinator, ConsumerCoordinator).
-_THROWN_BY_REQUEST = re.compile(
-    r"Unexpected error (?:in join group response|from SyncGroup|in heartbeat response|in commit): "
-)
 # GroupAuthorizationException.forGroupId, the one exception that names the group.
 _DENIED_GROUP = re.compile(r"Not authorized to access group: (?P<group>\S+)")
 _NOT_NAMED = "group not named, "
@@ -114,13 +106,9 @@ def _was_thrown_at_a_member(event: Event) -> bool:
         return event.resource == "group"
     if not isinstance(event, ev.ExceptionLogged):
         return False
-    thrown = event.exception or ""
     # KafkaJS logs the crash of a consumer so; what a producer or an admin client throws its program gets.
-    return (
-        thrown.endswith(_THROWN_AT_MEMBERS)
-        or thrown.startswith("KafkaJS")
-        or bool(_THROWN_BY_REQUEST.search(event.detail or ""))
-    )
+    by_kafkajs = (event.exception or "").startswith("KafkaJS")
+    return by_kafkajs or error_of(event) is not None or failed_request(event) is not None
 
 
 class _Client(Struct, frozen=True, order=True):

@@ -12,7 +12,6 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 
 # The default of group.max.size (GroupCoordinatorConfig).
 UNLIMITED = 2**31 - 1
-FULL = join_rejections.Refusal(frozenset({"GROUP_MAX_SIZE_REACHED"}), ("GroupMaxSizeReachedException",))
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -20,7 +19,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     setting = join_rejections.size_setting(timeline)
     # Members of a share group share partitions, so more of them than partitions have work.
     idle = "" if timeline.protocol == "share" else "; members beyond the number of partitions are idle anyway"
-    for rejection in join_rejections.rejections(timeline, FULL):
+    for rejection in join_rejections.rejections(timeline, "GROUP_MAX_SIZE_REACHED"):
         most = join_rejections.most_members(timeline, rejection.events)
         known = most is not None and most < UNLIMITED
         full = f"is full ({setting} is {most})" if known else f"already has {setting} members"

@@ -29,9 +29,6 @@ OF_KAFKA = {
     "StreamsPartitionAssignor": "stream",
 }
 ASSIGNORS = "partition.assignment.strategy"
-NOTHING_IN_COMMON = join_rejections.Refusal(
-    frozenset({"INCONSISTENT_GROUP_PROTOCOL"}), ("InconsistentGroupProtocolException",)
-)
 MIGRATION_REFUSED = clue(
     "migration-refused",
     DECISIVE + WEAK,
@@ -46,7 +43,7 @@ _MIGRATION_OFF = "group migration is disabled"
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Blame clients whose assignors, or whose group protocol, the group does not accept."""
-    for rejection in join_rejections.rejections(timeline, NOTHING_IN_COMMON):
+    for rejection in join_rejections.rejections(timeline, "INCONSISTENT_GROUP_PROTOCOL"):
         agree = Advice(
             action=(
                 "Give all members one common partition.assignment.strategy and migrate in two rolling restarts; mix "

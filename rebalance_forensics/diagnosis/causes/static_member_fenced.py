@@ -16,6 +16,7 @@ from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.diagnosis.wording.durations import how_often, listed, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import timeouts, windows
+from rebalance_forensics.timeline.answers import error_of
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -228,18 +229,16 @@ def _is_refusal(event: Event) -> bool:
     """True if a newcomer was rejected, by the coordinator's line or its own (UNRELEASED_INSTANCE_ID)."""
     if isinstance(event, ev.StaticMemberFenced):
         return event.newcomer
-    return getattr(event, "error", None) == UNRELEASED
+    return error_of(event) == UNRELEASED
 
 
 def _is_fence(event: Event) -> bool:
     match event:
         case ev.StaticMemberFenced() | ev.InstanceFenced():
             return True
-        case ev.ExceptionLogged(exception=name):
-            return (name or "").endswith("FencedInstanceIdException")
         case ev.GroupHeartbeatFailed(error=error):
             return error in (FENCED, UNRELEASED)
-    return getattr(event, "error", None) == FENCED
+    return error_of(event) == FENCED
 
 
 def _instance(event: Event) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import chain
@@ -16,6 +15,7 @@ from rebalance_forensics.diagnosis.unexplained import config_lags, rebalances
 from rebalance_forensics.diagnosis.unexplained.speakers import Losses, by_speaker, hypothesis_of_client, speaker_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, listed, span, times
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.answers import failed_request
 from rebalance_forensics.timeline.coverage import DETAILED, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -46,23 +46,6 @@ REFUSED_SETTINGS = {
     ),
     "INVALID_GROUP_ID": "its group.id is empty or not valid",
 }
-_ASKED = {
-    "in join group response": "JoinGroup",
-    "from SyncGroup": "SyncGroup",
-    "in heartbeat response": "Heartbeat",
-}
-
-# KafkaException of AbstractCoordinator's response handlers; Logstash prints `:backtrace=>` behind it.
-_THROWN_ANSWER = re.compile(
-    r"Unexpected error (?P<request>in join group response|from SyncGroup|in heartbeat response): "
-    r"(?P<error>[^:\n]*?)(?=, :|[:\n]|$)"
-)
-
-
-def _thrown_answer(event: Event) -> tuple[str, str] | None:
-    """The request and the coordinator's error in the exception that a Java client throws."""
-    found = _THROWN_ANSWER.search(event.detail or "") if isinstance(event, ev.ExceptionLogged) else None
-    return (_ASKED[found["request"]], found["error"].rstrip(". ")) if found is not None else None
 
 
 def _left_without_coordinator(timeline: Timeline) -> Losses:
@@ -109,7 +92,8 @@ def _brokers_out_of_reach(lost: Sequence[Event], failed: Sequence[Event]) -> dic
 
 def _is_fatal(event: Event) -> bool:
     if isinstance(event, ev.ExceptionLogged):
-        return _thrown_answer(event) is not None
+        failed = failed_request(event)
+        return failed is not None and failed[0] != "OffsetCommit"  # its member stays one
     error = getattr(event, "error", None)
     return error is not None and (getattr(event, "fatal", False) or error in REFUSED_SETTINGS)
 
@@ -312,7 +296,7 @@ def _refusals_in_words(refusals: Sequence[Event]) -> str:
     if errors and all(error in REFUSED_SETTINGS for error in errors):
         why = " and ".join(f"{REFUSED_SETTINGS[error]} ({error})" for error in errors)
         return f"was refused {times(len(refusals))} when it asked to join: {why}."
-    answers = dict.fromkeys(_thrown_answer(e) or (_REQUESTS[type(e)], getattr(e, "error", "")) for e in refusals)
+    answers = dict.fromkeys(failed_request(e) or (_REQUESTS[type(e)], getattr(e, "error", "")) for e in refusals)
     why = ", ".join(f"{request} failed with {f'{error!r}' if ' ' in error else error}" for request, error in answers)
     return f"gave up: {why}, which its client does not retry."
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.answers import error_of
 
 NOT_KNOWN = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"})
 EXPELLED = NOT_KNOWN | {"ILLEGAL_GENERATION"}
@@ -56,10 +57,7 @@ def was_refused(event: Event) -> bool:
 def is_late_commit(event: Event) -> bool:
     """True for CommitFailedException, logged by the client or by the application that it is thrown to."""
     # Its message says that the group has already rebalanced and reassigned the partitions.
-    match event:
-        case ev.OffsetCommitFailed(error=str(thrown)) | ev.ExceptionLogged(exception=str(thrown)):
-            return thrown.rpartition(".")[2] == "CommitFailedException"
-    return False
+    return isinstance(event, ev.OffsetCommitFailed | ev.ExceptionLogged) and error_of(event) == "CommitFailedException"
 
 
 def is_rebalance_notice(event: Event) -> bool:

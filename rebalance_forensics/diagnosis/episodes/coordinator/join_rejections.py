@@ -16,6 +16,7 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.answers import error_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -54,17 +55,10 @@ def denied(timeline: Timeline) -> dict[Participant, list[Event]]:
 
 def _is_denial(event: Event, group: str) -> bool:
     if isinstance(event, ev.ExceptionLogged):
-        if (event.exception or "").endswith("GroupAuthorizationException"):
+        if error_of(event) == "GROUP_AUTHORIZATION_FAILED":
             return (event.detail or "").rpartition("group: ")[2] in (group, event.detail)
         return (event.exception or "").endswith("TopicAuthorizationException")
-    return isinstance(event, ev.AuthorizationFailed) or getattr(event, "error", None) in _DENIALS
-
-
-class Refusal(Struct, frozen=True):
-    """One kind of rejection: the coordinator's error codes, and the exceptions that clients make of them."""
-
-    errors: frozenset[str]
-    exceptions: tuple[str, ...]
+    return isinstance(event, ev.AuthorizationFailed) or error_of(event) in _DENIALS
 
 
 class Rejection(Struct, frozen=True):
@@ -78,9 +72,9 @@ class Rejection(Struct, frozen=True):
         return moves_during_rejection(timeline, self.participant, self.events[0].at or 0, self.events[-1].at or 0)
 
 
-def rejections(timeline: Timeline, refusal: Refusal) -> list[Rejection]:
-    """The clients rejected for this reason, by name."""
-    lines = (event for event in timeline.of(*REJECTING) if _is_rejection(event, refusal))
+def rejections(timeline: Timeline, error: str) -> list[Rejection]:
+    """The clients rejected with this error, by name."""
+    lines = (event for event in timeline.of(*REJECTING) if error_of(event) == error)
     clients = grouped(lines, partial(_rejected_client, timeline))
     found = (Rejection(client, tuple(events)) for client, events in clients.items() if client is not None)
     return sorted(found, key=lambda rejection: rejection.participant.name)
@@ -92,13 +86,6 @@ def moves_during_rejection(timeline: Timeline, participant: Participant, first: 
     facts += timeline.departures.of(participant).between(first - ROUND_TRIP_MS, last + ONE_REBALANCE_MS)
     facts += timeline.arrivals.of(participant).between(first - ONE_REBALANCE_MS, last + ONE_REBALANCE_MS)
     return facts
-
-
-def _is_rejection(event: Event, refusal: Refusal) -> bool:
-    if isinstance(event, ev.ExceptionLogged):
-        text = f"{event.exception or ''} {event.detail or ''}"
-        return any(exception in text for exception in refusal.exceptions)
-    return getattr(event, "error", None) in refusal.errors
 
 
 def _rejected_client(timeline: Timeline, event: Event) -> Participant | None:
@@ -144,8 +131,7 @@ def denial_in(events: Sequence[Event]) -> Denial:
 
 
 def _is_about_group(event: Event) -> bool:
-    subjects = (getattr(event, "resource", None), (getattr(event, "error", None) or "").partition("_")[0].lower())
-    return "group" in subjects or (getattr(event, "exception", None) or "").endswith("GroupAuthorizationException")
+    return "group" in (getattr(event, "resource", None), (error_of(event) or "").partition("_")[0].lower())
 
 
 _SENTENCE = re.compile(r"[A-Z][^\[\]]{0,400}[Aa]uthoriz[^()]*")

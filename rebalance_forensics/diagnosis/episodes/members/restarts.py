@@ -32,7 +32,7 @@ from rebalance_forensics.timeline.facts import Arrival, Fact, StaticReturn
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once, listed_once
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import TimeIndex, grouped
+from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped, lists_by_key
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 
 T = TypeVar("T")
@@ -414,8 +414,9 @@ def _places_taken(timeline: Timeline) -> list[Restart]:
     nameless = (a for a in newcomers if not a.participant.has_log or a.participant.has_one_process)
     found = [*_own_restarts(timeline, downs)]
     unnamed = _free(found, [*downs, *expired])
-    found += _nearest(timeline, unnamed, _unnamed_choice(_free(found, nameless)), _may_be_unnamed, "unnamed")
-    found += _moved_tasks(timeline)
+    found += _nearest(timeline, unnamed, _unnamed_choice(_free(found, nameless)), _may_follow, "unnamed")
+    lost = (a for a in losses(timeline) if a.back_at is None)
+    found += _nearest(timeline, lost, _same_task(timeline.arrivals), _may_follow, "task")
     deployed = _same_deployment(_free(found, newcomers))
     found += _nearest(timeline, _free(found, unreturned), deployed, _may_succeed, "deployed")
     found += _alternating(timeline, _free(found, [*unreturned, *newcomers]))
@@ -451,7 +452,14 @@ def _same_deployment(newcomers: Iterable[Arrival]) -> Choice:
     return lambda absence: choices.get(_deployment_of(absence.participant.name), nameless)
 
 
-def _may_be_unnamed(timeline: Timeline, absence: Absence, newcomer: Arrival) -> bool:
+def _same_task(newcomers: Iterable[Arrival]) -> Choice:
+    """Of each absence the consumers of the same Connect task, which another worker runs now."""
+    clients = ((client, a) for a in newcomers for client in a.participant.client_ids if client.startswith(SINK_CLIENTS))
+    by_task = {client: TimeIndex(of_task) for client, of_task in lists_by_key(clients).items()}
+    return lambda absence: next((by_task[c] for c in sorted(absence.participant.client_ids) if c in by_task), NOTHING)
+
+
+def _may_follow(timeline: Timeline, absence: Absence, newcomer: Arrival) -> bool:
     """True where the newcomer's process may have started for the member that is absent."""
     # A process that still runs needs no successor, so an expired one may have been dead for a session at most.
     dead_for = session_timeout_ms(timeline) + windows.NEXT_HEARTBEAT_MS
@@ -467,19 +475,6 @@ def _own_restarts(timeline: Timeline, downs: Iterable[Absence]) -> Iterator[Rest
         elif absence.start is not None and (timeline.coverage.is_excerpt or _ends_as_it_starts(timeline, absence)):
             # The excerpt leaves out its return, or its log was collected before it joined.
             yield Restart(absence, absence.start.at, ())
-
-
-def _moved_tasks(timeline: Timeline) -> Iterator[Restart]:
-    """The Connect task's new consumer on another worker, in place of the lost one."""
-    for absence in losses(timeline):
-        tasks = {client for client in absence.participant.client_ids if client.startswith(SINK_CLIENTS)}
-        if not tasks or absence.back_at is not None:
-            continue
-        since = absence.at - session_timeout_ms(timeline) - windows.NEXT_HEARTBEAT_MS
-        near = timeline.arrivals.between(since, absence.at + windows.SUCCESSION_MS)
-        taken = tuple(a for a in near if a.participant is not absence.participant and a.participant.client_ids & tasks)
-        if taken:
-            yield Restart(absence, taken[0].at, taken, "task")
 
 
 def _nearest(

@@ -1,0 +1,46 @@
+"""What a coordinator answered, whichever way a client logs it: as an error code, or as the exception that it throws."""
+
+from __future__ import annotations
+
+import re
+
+from rebalance_forensics import events as ev
+from rebalance_forensics.events.base import Event
+
+# Exceptions that only a member of a group, or a client that joins one, is thrown (org.apache.kafka.common.errors,
+# org.apache.kafka.clients.consumer), by their names in Errors; CommitFailedException stands for several.
+_THROWN_AT_MEMBERS = {
+    "CommitFailedException": "CommitFailedException",
+    "FencedInstanceIdException": "FENCED_INSTANCE_ID",
+    "GroupAuthorizationException": "GROUP_AUTHORIZATION_FAILED",
+    "GroupMaxSizeReachedException": "GROUP_MAX_SIZE_REACHED",
+    "InconsistentGroupProtocolException": "INCONSISTENT_GROUP_PROTOCOL",
+}
+_OF_A_MEMBER = re.compile(rf"\b(?:{'|'.join(_THROWN_AT_MEMBERS)})\b")
+# KafkaException of a request that failed for good (AbstractCoordinator's response handlers, ConsumerCoordinator);
+# Logstash prints `:backtrace=>` behind it.
+_OF_A_REQUEST = re.compile(
+    r"Unexpected error (?P<request>in join group response|from SyncGroup|in heartbeat response|in commit): "
+    r"(?P<error>[^:\n]*?)(?=, :|[:\n]|$)"
+)
+_REQUESTS = {
+    "in join group response": "JoinGroup",
+    "from SyncGroup": "SyncGroup",
+    "in heartbeat response": "Heartbeat",
+    "in commit": "OffsetCommit",
+}
+
+
+def error_of(event: Event) -> str | None:
+    """The name in Errors of what a line reports; of an exception only where nobody but members is thrown it."""
+    if isinstance(event, ev.ExceptionLogged):
+        thrown = _OF_A_MEMBER.search(f"{event.exception} {event.detail}")
+        return _THROWN_AT_MEMBERS[thrown[0]] if thrown is not None else None
+    error: str | None = getattr(event, "error", None)
+    return error
+
+
+def failed_request(event: Event) -> tuple[str, str] | None:
+    """The request in the exception that a Java client throws, and the coordinator's error in words."""
+    found = _OF_A_REQUEST.search(event.detail or "") if isinstance(event, ev.ExceptionLogged) else None
+    return (_REQUESTS[found["request"]], found["error"].rstrip(". ")) if found is not None else None
