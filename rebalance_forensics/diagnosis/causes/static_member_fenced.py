@@ -178,7 +178,11 @@ def fences(timeline: Timeline) -> list[Fence]:
     """Every instance id with a fenced or rejected member, by name."""
     found: dict[str, Fence] = {}
     unnamed: dict[Participant, Fence] = {}
-    lines = [e for e in timeline.of(*FENCING) if _is_fence(e) and not _was_closing(timeline, e)]
+    lines = [
+        e
+        for e in timeline.of(*FENCING)
+        if _is_fence(e) and not _was_closing(timeline, e) and not _was_evicted(timeline, e)
+    ]
     for event in [e for e in lines if not isinstance(e, _ONCE_MORE)] or lines:
         instance = _instance(event)
         if instance is not None:
@@ -213,6 +217,15 @@ def _was_closing(timeline: Timeline, event: Event) -> bool:
     if stop is None or at - stop.at > windows.REQUEST_TIMEOUT_MS:
         return False
     return not timeline.starts.of(participant).any_between(stop.at + 1, at)
+
+
+def _was_evicted(timeline: Timeline, event: Event) -> bool:
+    """True if the fenced member id had been evicted: a request that arrives late, from a member that rejoined."""
+    if not isinstance(event, ev.StaticMemberFenced) or event.member is None or event.newcomer:
+        return False
+    participant = timeline.participants.of_member(event.member)
+    departures = timeline.departures.of(participant) if participant is not None else ()
+    return any(d.why == "session-expired" and d.member == event.member and d.at < time_of(event) for d in departures)
 
 
 def _holder_ran(timeline: Timeline, fence: Fence) -> bool:

@@ -583,7 +583,9 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
         found += [
             d
             for d in later
-            if _expired_by_former_coordinator(timeline, d, move) or _session_lost_in_move(timeline, d, move)
+            if _expired_by_former_coordinator(timeline, d, move)
+            or _expired_after_it_rejoined(timeline, d, move)
+            or _session_lost_in_move(timeline, d, move)
         ]
         arrivals = timeline.arrivals.between(begin, end)
         found += [a for a in arrivals if not a.first and a.start is None and (a.ends is None or a.ends.id not in left)]
@@ -672,6 +674,16 @@ def _expired_by_former_coordinator(timeline: Timeline, departure: Departure, mov
     loads = timeline.of(ev.GroupLoaded).between(move.at - windows.PROCESS_START_MS, departure.at)
     last = next((e for e in reversed(loads) if e.group == timeline.group), None)
     return last is not None and f"broker-{last.speaker.broker}" != move.broker
+
+
+def _expired_after_it_rejoined(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
+    # A member that its former coordinator expired joins the new one under another id. There, its old id is loaded
+    # with the group and expires one session later.
+    before = timeline.departures.of(departure.participant)
+    former = next((d for d in before if d.stayed and d.member == departure.member and d.at < departure.at), None)
+    if former is None or not _expired_by_former_coordinator(timeline, former, move):
+        return False
+    return timeline.arrivals.of(departure.participant).any_between(former.at, departure.at)
 
 
 def _session_lost_in_move(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:

@@ -77,6 +77,9 @@ def _was_turned_away(timeline: Timeline, returned: Return) -> bool:
         if came is not None and came.at >= joined.started_at:
             return True
     since = returned.at - windows.ONE_REBALANCE_MS
+    # A coordinator that stood still evicts its members as it wakes up, before it learns who coordinates them now.
+    if any(d.stayed and since <= d.at <= returned.at for d in timeline.departures.of(returned.participant)):
+        return True
     resets = timeline.events_from(returned.participant, ev.GenerationReset).between(since, returned.at)
     refused = [time_of(e) for e in resets if isinstance(e, ev.GenerationReset) and e.error is not None]
     return bool(refused) and not timeline.starts.of(returned.participant).any_between(refused[-1], returned.at)
