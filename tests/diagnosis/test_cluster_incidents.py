@@ -355,8 +355,8 @@ def test_sessions_that_end_together_while_another_broker_is_out_show_no_broker_t
     assert "stood still" not in one.summary
 
 
-def coordinated_by(group: str, broker: int, *, moves_to: int | None = None) -> GroupCase:
-    """Both members of a group lose their coordinator, and find it again or another one."""
+def coordinated_by(group: str, broker: int, *, moves_to: int | None = None, goes_back: bool = False) -> GroupCase:
+    """Both members of a group lose their coordinator, and find it again or another one until it is back."""
     members = (f"{group}-1", f"{group}-2")
     story = Story(group=group, seen="clients").formed(*members)
     for client in members:
@@ -370,14 +370,18 @@ def coordinated_by(group: str, broker: int, *, moves_to: int | None = None) -> G
         after = broker if moves_to is None else moves_to
         found = f"Discovered group coordinator broker-{after}:9092 (id: {2147483647 - after} rack: null)"
         story.client(client, "01:10:06.000", found)
+        if goes_back:
+            story.client(client, "01:10:30.000", lost.replace(named, found.partition("coordinator ")[2]))
+            story.client(client, "01:10:30.500", f"Discovered group coordinator {named}")
     return story.case()
 
 
 def test_of_coordinators_that_fall_silent_together_the_one_whose_groups_moved_on_was_out() -> None:
-    cases = [coordinated_by("a", 2, moves_to=3), coordinated_by("b", 2, moves_to=3), coordinated_by("c", 1)]
-    (one,), _ = incidents_of(*cases)
-    assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-2"]
-    assert set(one.group_names) == {"a", "b", "c"}
+    for goes_back in (False, True):
+        moved = [coordinated_by(group, 2, moves_to=3, goes_back=goes_back) for group in ("a", "b")]
+        (one,), _ = incidents_of(*moved, coordinated_by("c", 1))
+        assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-2"], goes_back
+        assert set(one.group_names) == {"a", "b", "c"}
 
 
 def evicted_while_running(group: str, at: str) -> GroupCase:

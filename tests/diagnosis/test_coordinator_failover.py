@@ -141,6 +141,21 @@ def test_whom_a_former_coordinator_evicts_reads_on() -> None:
     assert [d.stayed for d in story.timeline().departures] == [True]
 
 
+def test_a_member_that_its_stale_coordinator_evicts_and_that_rejoins_under_a_new_id_did_not_crash() -> None:
+    """Its old id was loaded with the group, and expires at the new coordinator one session later."""
+    story = woken_up()
+    story.events = [event for event in story.events if event.speaker.role == "broker"]
+    story.coordinator, story.seen = 3, "brokers"
+    old, new = story.id_of("c-1"), story.reborn("c-1").id_of("c-1")
+    joins = f"Dynamic member with unknown member id joins group payments in Stable state. Created a new member id {new}"
+    story.says("01:10:41.000", f"{joins} and request the member to rejoin with this id.")
+    story.broker("01:10:41.010", story.words.preparing(1, story.words.adding(new)))
+    story.says("01:10:50.000", f"Member {old} in group payments has failed, removing it from the group")
+    story.broker("01:10:50.010", story.words.stabilized(2, 2))
+    story.broker("01:10:50.020", story.words.assigned(2, 2, story.id_of("c-2")))
+    assert story.causes() == ["coordinator-failover"]
+
+
 def test_who_is_evicted_by_a_broker_that_reaches_a_generation_afterwards_has_gone() -> None:
     """How it got the group back, a line that is missing told."""
     story = moved()

@@ -56,6 +56,32 @@ def first_of(story: Story, pod: str) -> str:
     return f"generation Generation{{generationId=1, memberId='{story.id_of(pod)}', protocol='range'}}"
 
 
+def test_a_request_that_an_evicted_member_sent_before_it_rejoined_is_no_second_process() -> None:
+    """Requests that were on their way while the network was down arrive after the JoinGroup that they missed."""
+    story = static_group("pod-1", "pod-2")
+    old, new = story.id_of("pod-2"), member_id("pod-2", 2)
+    story.says("01:10:00.000", f"Member {old} in group payments has failed, removing it from the group")
+    story.broker("01:10:00.010", story.words.preparing(1, f"removing member {old} on heartbeat expiration"))
+    story.broker("01:10:03.000", story.words.stabilized(2, 1))
+    story.broker("01:10:03.010", story.words.assigned(2, 1, story.id_of("pod-1")))
+    story.says(
+        "01:10:20.000",
+        "Static member with groupInstanceId=pod-2 and unknown member id joins group payments in Stable state. "
+        f"Created a new member id {new} for this member and add to the group.",
+    )
+    reason = f"Adding new member {new} with group instance id Some(pod-2); client reason: not provided"
+    story.broker("01:10:20.010", story.words.preparing(2, reason))
+    story.broker("01:10:23.000", story.words.stabilized(3, 2))
+    story.broker("01:10:23.010", story.words.assigned(3, 2, story.id_of("pod-1")))
+    story.says(
+        "01:10:24.000",
+        f"Request memberId={old} for static member with groupInstanceId=pod-2 is fenced by existing memberId={new} "
+        "during operation heartbeat",
+    )
+    assert "static-member-fenced" not in story.causes()
+    assert story.blamed() == ["pod-2"]
+
+
 def test_a_return_alone_fences_nobody() -> None:
     assert "static-member-fenced" not in replaced(static_group("pod-1", "pod-2"), "pod-2", "01:10:00.000").causes()
 

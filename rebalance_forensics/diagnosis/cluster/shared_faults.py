@@ -422,12 +422,15 @@ def _narrowed(
     """
     affected = {part.group for part in parts}
     begin, end = min(part.begin for part in parts), max(part.end for part in parts) + ONE_REBALANCE_MS
-    # The brokers from which another one took a group over in this span.
+    # The brokers from which another one took a group over in this span. A group that goes back to a former coordinator
+    # shows that this one is up again (auto.leader.rebalance.enable), not that the other went down.
     left = {
         before.broker
-        for group in affected
-        for before, after in pairwise(terms.get(group, ()))
-        if before.broker != after.broker and after.started_at is not None and begin <= after.started_at <= end
+        for of_group in (terms.get(group, ()) for group in affected)
+        for number, (before, after) in enumerate(pairwise(of_group))
+        if after.broker not in {term.broker for term in of_group[: number + 1]}
+        and after.started_at is not None
+        and begin <= after.started_at <= end
     }.intersection(names)
     # A group may blame its own members for what its coordinator did to them.
     meanwhile = (part for part in doubtful if begin - SESSION_MS <= part.begin <= end)
