@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.cluster.shared_faults import LOOPBACK
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED
 from rebalance_forensics.diagnosis.episodes.members.departures import FIRST_EPOCH
 from rebalance_forensics.diagnosis.model import Gap, GapKind, Incident
-from rebalance_forensics.diagnosis.wording.durations import counted, lasting, seconds, some
+from rebalance_forensics.diagnosis.wording.durations import capitalized, counted, lasting, seconds, some
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import LEFT_OUT, SECOND_MS, EpochMs, elapsed, is_timed
 from rebalance_forensics.timeline.clocks.file_clocks import Doubt
@@ -336,9 +336,8 @@ def _untied_lines_of_hosts(timeline: Timeline, incidents: Sequence[Incident]) ->
         if lines := [e for e in timeline.untimed_of_hosts if isinstance(e, kinds)]:
             have = "has" if len(lines) == 1 else "have"
             files = some(sorted({e.speaker.file for e in lines}), MOST_NAMES)
-            many = counted(len(lines), what)
             yield _timeless(
-                f"{many[0].upper()}{many[1:]} in {files} {have} no time.",
+                f"{capitalized(counted(len(lines), what))} in {files} {have} no time.",
                 f"Nothing was concluded from {'it' if len(lines) == 1 else 'them'}. {consequence}",
             )
     for died in timeline.of(ev.ProcessDied):
@@ -378,11 +377,11 @@ def _untied_reports(timeline: Timeline, incidents: Sequence[Incident]) -> Iterat
             "-o json > pods.json).",
         )
     if reported.timed and not any(pods for _, pods in members):
-        many, group = counted(len(reported.timed), "event"), in_words(timeline.group)
+        many, group = capitalized(counted(len(reported.timed), "event")), in_words(timeline.group)
         concern = "concerns" if len(reported.timed) == 1 else "concern"
         yield _throughout(
             timeline,
-            f"{many[0].upper()}{many[1:]} of Kubernetes or Docker {concern} no known pod or container of {group}.",
+            f"{many} of Kubernetes or Docker {concern} no known pod or container of {group}.",
             "They were counted and nothing was concluded from them. A member is tied to its pod or container by the "
             "name of its host, the directory or name of its log, its client id or its group.instance.id; a "
             "StatefulSet's pod that occurs in several namespaces also by the namespace in the path of its log.",

@@ -10,13 +10,12 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.model import Blame, Headline, Incident, RootCause, RuledOut, SignRow, WouldDecide
 from rebalance_forensics.diagnosis.wording.durations import listed, some
 from rebalance_forensics.records import EpochMs, is_timed
-from rebalance_forensics.report.times import day, time_of_day, utc
+from rebalance_forensics.report.times import day, time_to_second, utc
 from rebalance_forensics.report.urgency_order import is_unexplained
 from rebalance_forensics.report.wording import count, place, share, sureness
 
 # From here on a rival is worth a word where there is room for a few only.
 MATTERS = 0.2
-SECOND_CHARACTERS = 8
 PLACES_SHOWN = 2
 LOGS_SHOWN = 12
 """Nobody fetches more logs than this for one incident; a group of thousands of members may want one of each."""
@@ -233,4 +232,4 @@ def _spanned(begin: EpochMs | None, end: EpochMs | None, incident: EpochMs) -> s
 
 
 def _clock(at: EpochMs, incident: EpochMs) -> str:
-    return time_of_day(at)[:SECOND_CHARACTERS] if day(at) == day(incident) else utc(at)
+    return time_to_second(at) if day(at) == day(incident) else utc(at)

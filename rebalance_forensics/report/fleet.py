@@ -19,7 +19,7 @@ from rebalance_forensics.diagnosis.model import RANKS
 from rebalance_forensics.diagnosis.wording.durations import some, times
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.times import DAY, EPOCH, WEEK, day, duration, utc
-from rebalance_forensics.report.wording import count, thousands
+from rebalance_forensics.report.wording import count, severities, thousands
 
 SHOWN = 25
 """Rows of a section on a terminal, a page and in Markdown; CSV has all."""
@@ -221,7 +221,7 @@ def _without_cluster(section: Section) -> Section:
 def _headline(counted: Sequence[FleetIncident], begun: Counter[tuple[str, str]], muted: int) -> str:
     by_severity = Counter(each.severity for each in counted)
     groups = {(each.cluster, cost.group) for each in counted for cost in each.costs if each.severity != "info"}
-    begin = f"{count(len(counted), 'incident')} ({_by_severity(by_severity)})" if counted else "No incident"
+    begin = f"{count(len(counted), 'incident')} ({', '.join(severities(by_severity))})" if counted else "No incident"
     faults = f"; faults in {len(groups)} of {count(len({*begun, *groups}), 'group')}" if begun or groups else ""
     hidden = f"; {count(muted, 'known incident')} muted" if muted else ""
     return f"{begin}{faults}; {count(begun.total(), 'rebalance')}{hidden}."
@@ -229,12 +229,6 @@ def _headline(counted: Sequence[FleetIncident], begun: Counter[tuple[str, str]],
 
 def _uncovered(tables: FleetTables) -> str:
     return f"; no run of the job covers {duration(tables.uncovered_ms)} of it" if tables.uncovered_ms else ""
-
-
-def _by_severity(found: Counter[str]) -> str:
-    """`1 critical, 2 warnings, 12 info`; only a warning is a noun."""
-    plurals = {"warning": "warnings"}
-    return ", ".join(count(found[name], name, plurals.get(name, name)) for name in RANKS if found[name])
 
 
 def _changes(counted: Sequence[FleetIncident], period: Period) -> Iterator[str]:
@@ -271,14 +265,13 @@ def _groups(counted: Sequence[FleetIncident], begun: Counter[tuple[str, str]], p
     def row(group: tuple[str, str]) -> tuple[str, ...]:
         faults = Counter(each.cause for each, cost in found[group] if cost.severity != "info")
         worst = ", ".join(f"{cause} ({number})" if number > 1 else cause for cause, number in faults.most_common(3))
-        severities = Counter(cost.severity for _, cost in found[group])
         return (
             group[1],
             group[0],
             str(unread(group)),
             str(unread(group, 0)),
             thousands(begun[group]),
-            _by_severity(severities) or "none",
+            ", ".join(severities(Counter(cost.severity for _, cost in found[group]))) or "none",
             worst or "none",
         )
 

@@ -9,11 +9,11 @@ from operator import itemgetter
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.wording.durations import some, times
+from rebalance_forensics.diagnosis.wording.durations import capitalized, some, times
 from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.member_names import with_short_readings
 from rebalance_forensics.report.times import HOUR, duration, time_of_day, utc
-from rebalance_forensics.report.wording import begun, count, place, ranges, thousands
+from rebalance_forensics.report.wording import count, place, ranges, thousands
 from rebalance_forensics.timeline.model import Burst, FailedAttempt, GroupHistory, LeaderChange, Participation, Spacing
 
 FAILURES_SHOWN = 6
@@ -322,4 +322,4 @@ def _change(participation: Participation, seen: Collection[str]) -> Passage:
     parts = [f"{label}: {some(names, NAMES_SHOWN)}" for label, names in groups if names]
     size = count(len(participation.members or ()), "member")
     label, *clock = which(participation.generation, participation.at)
-    return Passage(sentence=(begun(str(label)), *clock, f": {size}; {'; '.join(parts)}."))
+    return Passage(sentence=(capitalized(str(label)), *clock, f": {size}; {'; '.join(parts)}."))

@@ -49,6 +49,11 @@ def time_of_day(ms: int | None, unknown: str = "--:--:--.---") -> str:
     return unknown if at is None else at.strftime("%H:%M:%S.") + f"{at.microsecond // 1000:03d}"
 
 
+def time_to_second(ms: int | None) -> str:
+    """`10:02:11`."""
+    return time_of_day(ms).partition(".")[0]
+
+
 def day(ms: int | None) -> str | None:
     """`2026-03-01`; None where the day is unknown."""
     at = None if ms is None or not is_dated(ms) else moment(ms)

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.model import Blame, Culprit, Headline, Impact, Saving, WhatIf
-from rebalance_forensics.diagnosis.wording.durations import some
+from rebalance_forensics.diagnosis.model import RANKS, Blame, Culprit, Headline, Impact, Saving, WhatIf
+from rebalance_forensics.diagnosis.wording.durations import capitalized, some
 from rebalance_forensics.records import SECOND_MS, EpochMs, is_dated, is_timed
 from rebalance_forensics.report.model import InputSummary
-from rebalance_forensics.report.times import day, duration, time_of_day, utc
+from rebalance_forensics.report.times import day, duration, time_to_second, utc
 from rebalance_forensics.timeline.model import Evidence, Generation, GroupOutline
 from rebalance_forensics.timeline.unnamed_groups import in_words, is_named
 
 NEVER, NOT_LOGGED = "never", "not in the logs"
 UNREAD_NOT_LOGGED = "the logs do not show how long partitions were unread"
 UNPLACED_NOT_LOGGED = "the logs do not show how long connectors and tasks had no worker"
-SECOND_CHARACTERS = 8
 CULPRITS_SHOWN = 8
 # Random ids and addresses.
 GENERATED = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|^\d+(?:\.\d+){3}$")
@@ -73,6 +72,12 @@ def state_after(last: Generation) -> str:
     words = {"superseded": "rebalancing", "unknown": "state unknown"}
     outcome = words.get(last.outcome, last.outcome)
     return f"{outcome}, {count(last.size, 'member')}" if last.members else outcome
+
+
+def severities(found: Mapping[str, int]) -> list[str]:
+    """`3 critical`, `5 warnings`: how many there are of each severity, the worst first; only a warning is a noun."""
+    plurals = {"warning": "warnings"}
+    return [count(found[name], name, plurals.get(name, name)) for name in RANKS if found.get(name)]
 
 
 def left_out(number: int, option: str = "--verbose") -> str:
@@ -235,7 +240,7 @@ def stopped(impact: Impact) -> str:
 
 def besides(impact: Impact) -> str:
     """What else it cost: `2 rebalances paused 3 members, 1.7 s in total`."""
-    return begun(_paused(impact) + ("; no member paused" if impact.pause_ms == 0 else ""))
+    return capitalized(_paused(impact) + ("; no member paused" if impact.pause_ms == 0 else ""))
 
 
 def worst_of(impacts: Sequence[Impact]) -> str:
@@ -250,11 +255,6 @@ def worst_of(impacts: Sequence[Impact]) -> str:
         return "no partition was left unread"
     stop = f"; a whole group stopped for up to {duration(stopped_ms)}" if stopped_ms else ""
     return f"partitions unread for up to {duration(unread_ms)}{stop}"
-
-
-def begun(text: str) -> str:
-    """As a sentence begins."""
-    return text[:1].upper() + text[1:]
 
 
 def alternative(other: WhatIf) -> str:
@@ -326,7 +326,7 @@ def since(incident: Headline) -> str:
     """`2026-03-01 10:02:11 UTC to 10:02:14, lasted 3.3 s, resolved`."""
     when = period(incident)
     begin = "the lines have no times" if when.begin is None else f"{utc(when.begin)} {clock_of(when.begin)}"
-    end = time_of_day(when.end)[:SECOND_CHARACTERS] if when.ends_same_day else utc(when.end)
+    end = time_to_second(when.end) if when.ends_same_day else utc(when.end)
     until = f" to {end}" if when.end is not None else ""
     length = f"lasted {when.length}" if when.length else ""
     return ", ".join(filter(None, (begin + until, length, when.state)))

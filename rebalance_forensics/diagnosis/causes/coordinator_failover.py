@@ -34,7 +34,7 @@ from rebalance_forensics.diagnosis.sign import (
     clue,
 )
 from rebalance_forensics.diagnosis.wording.culprits import broker
-from rebalance_forensics.diagnosis.wording.durations import lasting
+from rebalance_forensics.diagnosis.wording.durations import capitalized, lasting
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import shown_session_ms
@@ -188,7 +188,7 @@ def _move_in_words(chain: list[CoordinatorMove], names: Sequence[str], shown: Ro
         return f"{' and '.join(serving)} could not serve the group while {out} was out{unharmed}."
     if names == [UNNAMED] and shown in _WITHOUT_A_MOVE:
         out = "the broker that a member was sent to"
-    who = out if out.startswith("broker-") else out[:1].upper() + out[1:]
+    who = out if out.startswith("broker-") else capitalized(out)
     stopped = f"stopped coordinating the group{_taken_over(_loaded_by(chain), in_turn=len(names) > 1)}{unharmed}"
     return f"{who} {_WITHOUT_A_MOVE.get(shown, stopped)}{_GAVE_UP.get(shutdown_fault(chain), '')}."
 

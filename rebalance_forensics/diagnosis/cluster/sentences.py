@@ -11,7 +11,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.cluster.shared_faults import SharedFault, led_by, went_in_turn
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition
 from rebalance_forensics.diagnosis.model import DisturbedGroup, Incident
-from rebalance_forensics.diagnosis.wording.durations import counted, listed, seconds, some
+from rebalance_forensics.diagnosis.wording.durations import capitalized, counted, listed, seconds, some
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
@@ -182,7 +182,7 @@ def _cost(groups: Sequence[DisturbedGroup]) -> str:
     text = listed(costs)
     led = sorted({partition for group in groups for partition in group.led})
     without = f" Nobody could fetch {some(led)} meanwhile, which it led." if led else ""
-    return f"{text[:1].upper()}{text[1:]}.{without}"
+    return f"{capitalized(text)}.{without}"
 
 
 def _share(number: int, groups: Sequence[DisturbedGroup]) -> str:

@@ -74,6 +74,11 @@ def listed(names: Sequence[object], word: str = "and") -> str:
     return f" {word} ".join(filter(None, (", ".join(map(str, names[:-1])), *map(str, names[-1:]))))
 
 
+def capitalized(text: str) -> str:
+    """As a sentence begins: the first letter large, the others as they are."""
+    return text[:1].upper() + text[1:]
+
+
 def counted(number: int, noun: str) -> str:
     """`one member`, `3 members`."""
     return f"one {noun}" if number == 1 else f"{number} {noun}s"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.diagnosis.wording.durations import capitalized
 from rebalance_forensics.records import is_dated
 from rebalance_forensics.report.conclusions import conclusion
 from rebalance_forensics.report.differential import chance, deciding, serious_rivals
@@ -89,8 +90,7 @@ def _verdict(incident: Incident) -> str:
 
 
 def _summary(incident: Incident) -> str:
-    cost = impact(incident.impact)
-    return f"{cost[:1].upper()}{cost[1:]}. Culprit: {culprits(incident.root_causes[0])}."
+    return f"{capitalized(impact(incident.impact))}. Culprit: {culprits(incident.root_causes[0])}."
 
 
 def _section(text: str) -> Document:

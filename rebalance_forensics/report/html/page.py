@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from rebalance_forensics.diagnosis.model import RANKS
-from rebalance_forensics.diagnosis.wording.durations import some
+from rebalance_forensics.diagnosis.wording.durations import capitalized, some
 from rebalance_forensics.process.resources import collecting_rarely
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report import conclusions, differential, incident_facts, times, wording
@@ -101,6 +101,7 @@ def _filters() -> dict[str, Callable[..., object]]:
         "clock": times.time_of_day,
         "duration": times.duration,
         "some": some,
+        "capitalized": capitalized,
         "length_or_unknown": _length_or_unknown,
         "lines": _lines,
         "prose": prose,

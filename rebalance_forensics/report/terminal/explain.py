@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 from rich.console import RenderableType
 
+from rebalance_forensics.diagnosis.wording.durations import capitalized
 from rebalance_forensics.report.terminal.rich_blocks import heading, indented, listed, printed, text_block
 
 USUALLY = {"fault": "Usually a fault.", "planned": "Usually planned.", "benign": "Usually benign."}
@@ -68,7 +69,7 @@ def _described(pairs: Iterable[tuple[str, str]]) -> Iterator[RenderableType]:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+    return f"{capitalized(text).rstrip('.')}."
 
 
 def _paragraphs(text: str) -> Iterator[str]:

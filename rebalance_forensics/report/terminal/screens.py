@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 
-from rebalance_forensics.diagnosis.model import RANKS, Gap, Headline, Impact, Incident
-from rebalance_forensics.diagnosis.wording.durations import some
+from rebalance_forensics.diagnosis.model import Gap, Headline, Impact, Incident
+from rebalance_forensics.diagnosis.wording.durations import capitalized, some
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report import conclusions, differential, wording
 from rebalance_forensics.report.model import Report
@@ -24,7 +24,7 @@ from rebalance_forensics.report.terminal.rich_blocks import (
     printed,
     text_block,
 )
-from rebalance_forensics.report.times import duration, time_of_day, utc
+from rebalance_forensics.report.times import duration, time_to_second, utc
 from rebalance_forensics.report.urgency_order import (
     Incidents,
     faults,
@@ -76,7 +76,7 @@ def at_this_moment(report: Report) -> str:
     words = []
     if latest is not None:
         when = wording.period(latest)
-        at = "" if when.begin is None else time_of_day(when.begin)[: differential.SECOND_CHARACTERS]
+        at = "" if when.begin is None else time_to_second(when.begin)
         state = "going on" if latest.ongoing else when.state
         whose = wording.group_of(latest) if len(states) > 1 else ""
         words = [", ".join(filter(None, (f"last: {latest.root_causes[0].cause}", whose, at, state)))]
@@ -173,11 +173,7 @@ def _summary(found: Sequence[Headline]) -> str:
 
 def _tally(found: Sequence[Headline]) -> str:
     """`3 critical and 5 warnings`."""
-    counted = Counter(incident.severity for incident in found)
-    ordered = sorted(counted.items(), key=lambda pair: RANKS[pair[0]])
-    # Only a warning is a noun.
-    plurals = {"warning": "warnings"}
-    return " and ".join(wording.count(number, name, plurals.get(name, name)) for name, number in ordered)
+    return " and ".join(wording.severities(Counter(incident.severity for incident in found)))
 
 
 def _all_quiet(report: Report) -> str:
@@ -264,7 +260,7 @@ def _folded(incidents: Sequence[Headline]) -> Iterator[tuple[str, str]]:
         first_at = f"; first at {utc(once.started_at)} UTC" if is_timed(once.started_at) else ""
         yield cause, f"{who}: {once.summary}" if alone else f"{who}{first_at}"
         if any(cost.unread_partition_ms is not None or cost.pause_ms for cost in costs[cause]):
-            yield "", f"{wording.begun(wording.worst_of(costs[cause]))}."
+            yield "", f"{capitalized(wording.worst_of(costs[cause]))}."
 
 
 def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:

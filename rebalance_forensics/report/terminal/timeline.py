@@ -13,6 +13,7 @@ from rich.text import Text
 
 from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.records import EpochMs, is_dated, is_timed
+from rebalance_forensics.report.lanes import member_name
 from rebalance_forensics.report.member_names import hosts_of, short_name, short_names, with_short_names
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.terminal.rebalance_pattern import pattern_in_full
@@ -157,21 +158,17 @@ def _cycle(signs: Sequence[Sign], start: int) -> tuple[int, int]:
 
 def _look(generation: Generation) -> Sign:
     # What makes two generations the same for a reader: not their numbers, times, random ids and lost requests.
-    names = {member.member_id: _name(member) for member in generation.members}
+    names = {member.member_id: member_name(member) for member in generation.members}
     return (
         generation.outcome,
         generation.trigger,
         generation.followup,
         NUMBERED.sub("#", generation.reason or ""),
         names.get(generation.leader),
-        tuple(sorted(map(_name, generation.members))),
+        tuple(sorted(map(member_name, generation.members))),
         tuple(sorted(names.get(joined, "") for joined in generation.joined)),
         len(generation.left),
     )
-
-
-def _name(member: Member) -> str:
-    return member.client_id or member.instance_id or member.member_id or ""
 
 
 OUTCOME_STYLES = {"stable": "green", "failed": "red", "superseded": "yellow", "empty": "dim", "unknown": "dim"}
