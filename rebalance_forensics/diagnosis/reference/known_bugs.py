@@ -16,6 +16,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group impor
 from rebalance_forensics.diagnosis.model import KnownBug
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id
@@ -87,10 +88,10 @@ class Witness:
             yield from takewhile(lambda event: time_of(event) <= end, since)
 
     def goes_on(self, event: Event, until: int, *, brokers: bool) -> bool:
-        """True if a log that would show what comes after the event reaches that far."""
+        """True if logs that would show what comes after the event reach that far."""
         coverage, speaker = self.timeline.coverage, self.timeline.participants.of_speaker(event)
         logs = coverage.brokers if brokers or event.speaker.role == "broker" else coverage.of(speaker)
-        return any(log.end >= until for log in logs)
+        return bool(covering(logs, time_of(event), until))
 
     def parties(self, event: Event) -> frozenset[int]:
         """The participants an event is about: its speaker, or the members a coordinator names."""
