@@ -170,3 +170,10 @@ def test_an_append_that_fails_as_the_leaders_assignment_arrives_leaves_it_unstor
     story.broker("01:10:00.037", "Assignment received from leader for group payments for generation 3")
     story.broker("01:10:00.038", INSUFFICIENT, logger="kafka.server.ReplicaManager")
     assert story.causes() == ["offsets-topic-unavailable"]
+
+
+def test_a_write_that_was_refused_while_the_members_got_their_assignment_was_not_that_assignment() -> None:
+    story = Story().formed("c-1", "c-2")
+    story.rebalanced("01:10:00.010", "Adding new member c-3", ["c-1", "c-2", "c-3"])
+    story.broker("01:10:00.525", INSUFFICIENT, logger="kafka.server.ReplicaManager")
+    assert "offsets-topic-unavailable" not in story.causes()

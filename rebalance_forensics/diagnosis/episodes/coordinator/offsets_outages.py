@@ -162,11 +162,22 @@ def _unexplained_restarts(timeline: Timeline) -> list[Event]:
 
 
 def _right_behind_an_assignment(timeline: Timeline) -> list[Event]:
-    # The coordinator stores what the leader sends at once: a write to the group's partition that is refused then is it.
+    # The coordinator stores what the leader sends at once: a write to the group's partition that is refused then is it,
+    # unless the generation ran on: commits of other groups go to the same partition.
     partition = known_partition(timeline.group, timeline.own, timeline.settings)
     refused = [e for e in timeline.of(ev.ReplicasInsufficient) if e.partition == f"{OFFSETS}-{partition}"]
     received = timeline.of(ev.AssignmentReceived)
-    return [e for e in refused if any(received.between(time_of(e) - REQUEST_MS, time_of(e)))]
+    behind = (e for e in refused if any(received.between(time_of(e) - REQUEST_MS, time_of(e))))
+    return [e for e in behind if not _ran_on(timeline, time_of(e))]
+
+
+def _ran_on(timeline: Timeline, at: int) -> bool:
+    """True if a member got its assignment nevertheless, or the coordinator did not begin anew at once."""
+    until = at + setting_ms(timeline, OFFSETS_WRITE)
+    if any(timeline.of(ev.SyncSucceeded).between(at - REQUEST_MS, until)):
+        return True
+    anew = next(iter(timeline.rebalances.since(at)), None)
+    return anew is not None and anew.started_at > until
 
 
 def _is_refused(timeline: Timeline, event: Event) -> bool:
