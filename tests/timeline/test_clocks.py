@@ -5,11 +5,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from rebalance_forensics.events.base import Event
+from rebalance_forensics import events as ev
+from rebalance_forensics.events.base import Event, in_common
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.model import Report
+from rebalance_forensics.timeline.clocks.file_clocks import read_clocks
 from rebalance_forensics.timeline.group_timeline import Timeline
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_enforced_rebalance import joined_again
@@ -48,6 +50,15 @@ def test_its_lines_are_moved_onto_the_brokers_clock() -> None:
     straight, crooked = off_by(0), off_by(2_500)
     assert [g.completed_at for g in crooked.generations] == [g.completed_at for g in straight.generations]
     assert abs(crooked.pauses[0].started_at - straight.pauses[0].started_at) <= 50
+
+
+def test_a_log_without_a_fact_of_the_group_is_in_the_zone_of_the_other_in_its_directory() -> None:
+    lines = [replace(event, zoned=False) for event in off_by_story(7_200_000).events]
+    last = next(event for event in reversed(lines) if event.speaker.file == "c-1/app.log")
+    beside = replace(last.speaker, file="c-1/shop.log")
+    fatal = ev.ExceptionLogged(**in_common(last) | {"speaker": beside, "group": None}, exception="java.io.IOException")
+    clocks = {place: clock for (place, _), clock in read_clocks([*lines, fatal]).items()}
+    assert clocks["c-1/app.log"].zone == clocks["c-1/shop.log"].zone == "+02:00"
 
 
 def test_clocks_that_agree_are_left_alone() -> None:
@@ -106,6 +117,9 @@ def test_the_old_generation_that_a_static_member_is_given_again_tells_no_time() 
     assert skews(restarted_static_member().timeline())["pod-2/app.log"] is None
 
 
+FATAL = "Fatal error, stopping\njava.lang.IllegalStateException: no rate"
+
+
 def local_time_logs(tmp_path: Path, hours: int) -> Report:
     """A broker in UTC and a client of Spring Boot 2 that logs local time."""
     member = member_id("c-1")
@@ -125,15 +139,19 @@ def local_time_logs(tmp_path: Path, hours: int) -> Report:
             )
         ],
     }
+    lines["c-1/shop.log"] = [
+        f"2026-03-01 {1 + hours:02}:00:03.500 ERROR 6 --- [           main] com.acme.Shop : {FATAL}"
+    ]
     for path, content in lines.items():
-        (tmp_path / path).parent.mkdir()
+        (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text("\n".join(content) + "\n")
     return analyze([str(tmp_path)], AnalyzeOptions(engine="local"))
 
 
 def test_the_zone_of_local_times_is_read_from_a_start_time_in_epoch_ms(tmp_path: Path) -> None:
     report = local_time_logs(tmp_path, hours=2)
-    assert {i.path: i.zone for i in report.inputs}["c-1/app.log"] == "+02:00"
+    zones = {i.path: i.zone for i in report.inputs}
+    assert (zones["c-1/app.log"], zones["c-1/shop.log"], zones["broker-2/server.log"]) == ("+02:00", "+02:00", "UTC")
     (generation,) = report.groups[0].generations
     assert generation.started_at == ms("01:00:00.000")
 

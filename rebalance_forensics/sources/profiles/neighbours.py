@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from msgspec.structs import replace
@@ -79,6 +80,7 @@ def _together(files: Sequence[InputFile], looks: Sequence[Look], tz: ZoneRules, 
         found = [
             with_defect(each, "which other files it continues in could not be determined", error) for each in found
         ]
+    found = _in_the_zone_of_their_host(files, found)
     shown = [each for look in looks if (each := look.dates.own)] + [each for look in looks if (each := look.dates.tied)]
     # Where no line prints a date, the name or the age of a file may show a day: it dates the others as well.
     shown = shown or [
@@ -104,6 +106,22 @@ def _ruled(file: InputFile, found: FileProfile, tz: ZoneRules) -> FileProfile:
         zone=tz.zone_of(host_of(file.path), file.path) or found.zone,
         zones=tuple((name, tz.zone_of(name, file.path) or zone) for name, zone in found.zones),
     )
+
+
+def _in_the_zone_of_their_host(files: Sequence[InputFile], found: Sequence[FileProfile]) -> list[FileProfile]:
+    """Clients' logs that show no zone, in that which all others of their host show that lie in the same directory."""
+    homes = [(file.path.rpartition("/")[0], own.host) for file, own in zip(files, found, strict=True)]
+    zones: dict[tuple[str, str | None], set[str]] = defaultdict(set)
+    for home, own in zip(homes, found, strict=True):
+        if own.zone is not None:
+            zones[home].add(own.zone)
+    done: list[FileProfile] = []
+    for home, own in zip(homes, found, strict=True):
+        unknown = own.zone is None and own.host is not None and own.component != "broker"
+        zone, *others = zones[home] if unknown and zones[home] else {None}
+        # A program may print its times in UTC wherever it runs.
+        done.append(own if zone in (None, name_of_offset(0)) or others else replace(own, zone=zone))
+    return done
 
 
 def _chained(

@@ -140,7 +140,27 @@ def read_clocks(
             difference = _agreed(own, shared)
             if difference is not None:
                 clocks[place] = _set_by(clocks[place], difference, max(clocks[place].step_ms, reference_step))
-    return clocks
+    return clocks | {place: clock for place in adjusted if (clock := _neighbours(place, files, clocks)) is not None}
+
+
+def _neighbours(place: Place, files: _Files, clocks: Mapping[Place, FileClock]) -> FileClock | None:
+    """The clock of a file that shows none itself: of one directory, the logs without a zone are in the same one."""
+    if place[1] is None or clocks[place].zone is not None or clocks[place].doubt is not None:
+        return None
+    home = place[0].rpartition("/")[0], place[1]
+    shown = {
+        (clock.zone, clock.shift_ms, clock.zone_ms, clock.seasons)
+        for near, clock in clocks.items()
+        if (near[0].rpartition("/")[0], near[1]) == home and clock.zone is not None and not _prints_zones(files, near)
+    }
+    if len(shown) != 1:
+        return None
+    ((zone, shift_ms, zone_ms, seasons),) = shown
+    return replace(clocks[place], zone=zone, shift_ms=shift_ms, zone_ms=zone_ms, seasons=seasons)
+
+
+def _prints_zones(files: _Files, place: Place) -> bool:
+    return any(event.zoned for event in files.events[place])
 
 
 def _coordinator_reference(files: _Files, brokers: Sequence[Place], logs: Sequence[_Log]) -> shared_facts.SharedFacts:
