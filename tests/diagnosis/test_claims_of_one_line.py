@@ -136,3 +136,31 @@ def test_a_runbook_that_lists_errors_tells_of_no_member_also_not_beside_the_log_
 
 def test_one_error_in_prose_without_a_time_is_what_somebody_asks_about(tmp_path: Path) -> None:
     assert causes(incidents(tmp_path, "Since Monday:", "", RUNBOOK[3])) == ["static-member-fenced"]
+
+
+LEAVING = (
+    "[Consumer clientId=c-1, groupId=g1] Member c-1-77aa sending LeaveGroup request to coordinator b1:9092 "
+    "(id: 2147483647 rack: null) due to consumer poll timeout has expired."
+)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        f"# Runbook\n\nWhen you see this:\n\n{LEAVING}\n\nraise max.poll.interval.ms.\n",
+        f"If a consumer logs\n\n```\n{LEAVING}\n```\n",
+        f"In case you run into the following error:\n\n    2024-01-01 12:00:00,000 ERROR {LEAVING}\n",
+        f"## 2.3.1\n- Fixed: no more `{LEAVING}`\n",
+        f"Whenever you get `{LEAVING}`, raise max.poll.interval.ms.\n",
+    ],
+)
+def test_what_documentation_shows_as_an_example_happened_to_no_member(tmp_path: Path, document: str) -> None:
+    (tmp_path / "README.md").write_text(document, encoding="utf-8")
+    (incident,) = incidents(tmp_path, POLL_TIMEOUT.format("19:14:27.530"))
+    assert [c.name for c in incident.root_causes[0].culprits] != ["c-1"]
+
+
+@pytest.mark.parametrize("before", ["When I start a second one, I see this:", "If you look at the logs:", "We get:"])
+def test_what_somebody_reports_to_have_seen_happened(tmp_path: Path, before: str) -> None:
+    (incident,) = incidents(tmp_path, before, "", LEAVING)
+    assert (incident.group, incident.root_causes[0].cause) == ("g1", "slow-processing")

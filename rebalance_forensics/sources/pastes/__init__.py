@@ -12,7 +12,7 @@ from rebalance_forensics.sources.lines.blocks import whole_lines
 from rebalance_forensics.sources.lines.cut_lines import cut_column, is_cut
 from rebalance_forensics.sources.lines.line_ends import line_feeds
 from rebalance_forensics.sources.lines.text import text_of
-from rebalance_forensics.sources.pastes import characters, cut_objects, dates, marks, markup, tables, wraps
+from rebalance_forensics.sources.pastes import characters, cut_objects, dates, examples, marks, markup, tables, wraps
 from rebalance_forensics.sources.pastes.joined_records import parted
 from rebalance_forensics.sources.pastes.piece import (
     Piece,
@@ -59,8 +59,9 @@ def _pieces(chunks: Iterator[bytes]) -> Iterator[Piece]:
 
 
 def restored(page: Sequence[Piece]) -> list[Placed]:
-    """The lines of one page of a paste: marks around them are removed first, then cells and broken lines restored."""
-    pieces = markup.without_tags([piece.reading(characters.plain(piece.text)) for piece in page])
+    """The lines of one page of a paste: without examples and marks around them, cells and broken lines restored."""
+    plain = [piece.reading(characters.plain(piece.text)) for piece in page]
+    pieces = markup.without_tags([*examples.left_out(plain)])
     pieces = marks.stripped([piece.reading(cut_objects.opened(piece.text)) for piece in pieces])
     found = tables.split([piece.reading(dates.in_english(piece.text)) for piece in pieces])
     pieces = [each for each in found if isinstance(each, Piece)]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from rebalance_forensics.records import LEFT_OUT
-from rebalance_forensics.sources.pastes import characters, joined_records, marks, tables, wraps
+from rebalance_forensics.sources.pastes import characters, examples, joined_records, marks, tables, wraps
 from rebalance_forensics.sources.pastes.piece import Piece, has_time, is_exception, lacks_message, looks_like_record
 
 LARGEST = 32 << 20
@@ -39,6 +39,7 @@ def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
         or joined_records.is_glued(lines)
         or _is_cut(lines)
         or (not cut and _is_wrapped(lines))
+        or examples.has_any(set(lines).difference(headers))
         or _has_names_above(lines, set(headers))
         or _has_lost(lines, set(headers))
     )
