@@ -344,7 +344,7 @@ class _Remembered:
         if whole is None and (inner := layouts.inside(record.message)) is not None:
             found = self._catalog.match(inner.message, logger=inner.logger, level=inner.level)
             found = found or self._catalog.match(inner.message.rstrip("\"'"), logger=inner.logger, level=inner.level)
-            is_record = inner.stamp is not None or inner.logger is not None
+            is_record = inner.stamp is not None or inner.logger is not None or record.message.startswith(inner.message)
             return found if is_record or (found and is_kafkas(found)) else None
         return whole
 

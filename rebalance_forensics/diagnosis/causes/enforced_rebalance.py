@@ -41,7 +41,7 @@ _LOGS_OTHER_REASONS = Affected((2, 7), (3, 0))
 _JAVA_REASONS = (
     "group is already rebalancing", "need to revoke partitions", "cached metadata has changed",
     "subscription has changed",
-    "received assignment", "encountered ", "pro-actively leaving", "rebalance failed", "offset commit failed",
+    "received assignment", "encountered ", "consumer pro-actively leaving", "rebalance failed", "offset commit failed",
     "need to re-join with the given member", "followup rebalance", "probing rebalance", "Shutdown requested",
     "assignment metadata has changed", "poll timeout has expired", "consumer is being closed", "unsubscribed",
 )  # fmt: skip

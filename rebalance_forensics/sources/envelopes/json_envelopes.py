@@ -11,6 +11,7 @@ from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Envelope, Line, instant
 from rebalance_forensics.sources.layouts.json_field_names import host_in, instant_in, leaves_of, text_in
 from rebalance_forensics.sources.layouts.json_fields import Fields, first_text, lookup, object_of
+from rebalance_forensics.sources.layouts.logfmt import pairs_of
 
 _TAGGED = tuple(
     re.compile(shape, re.DOTALL)
@@ -27,11 +28,21 @@ _TAGGED = tuple(
         r"(?P<time>)(?P<host>[^\s{\"]*)\t(?P<text>\{.*\})\s*\Z",
     )
 )
+# Pairs in front of a line in quotes, which may have some behind it.
+_IN_PAIRS = re.compile(r'(?:[\w.@-]{1,60}=(?:"[^"\\]*"|[^\s"]*) )*[\w.@-]{1,60}="(?=[^"\\]{9}|[^"]*\\)')
 
 
 def any_object(line: Line) -> Sequence[Line] | None:
     """The line in an object that no other envelope knows: keys by their names, in any spelling and at any depth."""
     return line_in_object(line, object_of(line.text) if line.fields is None else line.fields)
+
+
+def pairs(line: Line) -> Sequence[Line] | None:
+    """The line in a value of logfmt, which an agent that passes output on writes with fields of its own."""
+    if line.fields is not None or _IN_PAIRS.match(line.text) is None:
+        return None
+    found = line_in_object(line, pairs_of(line.text))
+    return found and tuple(replace(each, fields=None) for each in found)
 
 
 def tagged_object(line: Line) -> Sequence[Line] | None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from rebalance_forensics.sources.layouts.base import Parsed
+from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka_does, brings_a_header
 from rebalance_forensics.sources.layouts.json_fields import Fields, first_text, object_of
 
 KAFKAJS_FACTS: tuple[str, ...] = (
@@ -28,9 +29,11 @@ KAFKAJS_FACTS: tuple[str, ...] = (
 )
 # What franz-go and its kin log beside a message, in the order in which the patterns know it.
 GO_FACTS = (
-    "group", "member_id", "instance_id", "generation", "leader", "balance_protocol", "protocol", "assigned", "added",
-    "revoking", "lost", "stage", "plan", "why", "is848", "with", "err", "error",
+    "group", "member_id", "instance_id", "instance", "generation", "leader", "balance_protocol", "protocol", "assigned",
+    "added", "revoking", "lost", "stage", "now_assigned", "plan", "why", "is848", "req", "addr", "broker", "with",
+    "context_expired", "err", "error", "consecutive_errors",
 )  # fmt: skip
+FACTS_BEHIND = re.compile(rf"; (?:{'|'.join(GO_FACTS)}): ")
 _KAFKAJS_NAMESPACES = ("Runner", "ConsumerGroup", "Consumer", "Connection", "FetchManager")
 _NAMESPACE_TAGS = tuple(f"[{namespace}] " for namespace in _KAFKAJS_NAMESPACES)
 _KAFKAJS_KEYS = frozenset({"groupId", "clientId", "correlationId", "memberId"})
@@ -69,9 +72,14 @@ def _is_franz_go(fields: Fields) -> bool:
 
 
 def with_facts(message: str, fields: Fields, keys: tuple[str, ...] = ()) -> str:
-    """The message with the facts beside it, which KafkaJS and franz-go have in objects of any layout."""
+    """The message with the facts beside it, which KafkaJS and franz-go have in objects of any layout.
+
+    What stands beside a line of another logger, or of a Java client, is not that line's.
+    """
     if is_kafkajs(fields):
         message, keys = with_namespace(message, fields), KAFKAJS_FACTS
+    elif begins_as_kafka_does(message) or brings_a_header(message) or FACTS_BEHIND.search(message):
+        return message
     elif not keys and _is_franz_go(fields):
         keys = GO_FACTS
     facts = [f"{key}: {value}" for key in keys if (value := _fact(fields, key)) is not None]

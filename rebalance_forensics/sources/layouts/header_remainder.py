@@ -53,6 +53,10 @@ _TOKEN = re.compile(
 _LETTERS = {"I": "INFO", "W": "WARN", "E": "ERROR", "A": "INFO", "F": "FATAL"}
 _BLANKS = re.compile(r" +")
 _COLUMN = re.compile(r"[|;\t]")
+# As a record begins that another logger passes on whole.
+_HEADED = re.compile(
+    rf'\[?(?:\d{{4}}[-/.]\d\d[-/.]\d\d[ T]|\d\d:\d\d:\d\d[.,]\d|{LEVEL}\]?:?\s+(?=\S))|\{{"|%\d\|\d|(?:time|ts)='
+)
 _NO_LOGGER = re.compile(
     r"(?:Exception|Error|Throwable|(?:Assigned|Revoked)Partitions)\Z|\.(?:com|org|net|io|local|svc|log|jar)\Z"
 )
@@ -230,6 +234,11 @@ def _is_class(name: str) -> bool:
 def begins_as_kafka_does(message: str) -> bool:
     """True if a message begins with the prefix of one of Kafka's classes."""
     return _MESSAGE.match(message) is not None
+
+
+def brings_a_header(message: str) -> bool:
+    """True if a message is a record of another logger, with its time, its level or its client's marks in front."""
+    return _HEADED.match(message) is not None
 
 
 def without_heading(parsed: Parsed) -> Parsed:

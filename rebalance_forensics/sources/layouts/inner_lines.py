@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable
 
 from rebalance_forensics.sources.layouts.base import Parsed
+from rebalance_forensics.sources.layouts.client_facts import FACTS_BEHIND
+from rebalance_forensics.sources.layouts.header_remainder import brings_a_header
 
 # Names in brackets, a level in any language with the logger behind it, one word with marks behind: no sentence, which
 # would quote the line.
@@ -20,7 +22,6 @@ _LABEL = re.compile(
 )
 _FIELD = re.compile(r'(?:^|[\s,{])(?:message|msg|line|log|text|detail)="(?P<value>(?:[^"\\\n]|\\.){9,4000})"')
 _LOGGER = re.compile(r'(?:^|[\s,{])logger="?(?P<name>[\w.$]{1,120})')
-_RECORD = re.compile(r'\[?\d{4}[-/]\d\d[-/]\d\d[ T]|\{"|%\d\|\d|(?:time|ts)=')
 
 Parse = Callable[[str], "tuple[str, Parsed] | None"]
 
@@ -28,7 +29,8 @@ Parse = Callable[[str], "tuple[str, Parsed] | None"]
 def line_inside(message: str, parse: Parse) -> Parsed | None:
     """What a message holds of another record; None where nothing shows that it holds one.
 
-    The record has a `stamp` or a `logger` where it brings those of its own along; else it is any text behind a label.
+    The record has a `stamp` or a `logger` where it brings those of its own along; else it is any text behind a label or
+    in front of what a program adds beside it.
     """
     label = _LABEL.match(message)
     behind = _without_quotes(message[label.end() :]) if label else message
@@ -37,11 +39,14 @@ def line_inside(message: str, parse: Parse) -> Parsed | None:
     if (field := _FIELD.search(message)) is not None:
         text, logger = _unquoted(field["value"]), _LOGGER.search(message)
         return _record(text, parse) or _bare(text, logger and logger["name"])
+    bare, *facts = FACTS_BEHIND.split(message, maxsplit=1)
+    if facts:
+        return _bare(bare)
     return _bare(behind, label["logger"] or label["module"]) if label else None
 
 
 def _record(text: str, parse: Parse) -> Parsed | None:
-    found = parse(text) if _RECORD.match(text) else None
+    found = parse(text) if brings_a_header(text) else None
     return found[1] if found is not None and found[1].stamp is not None and found[1].message else None
 
 

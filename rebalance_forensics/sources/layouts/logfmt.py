@@ -6,8 +6,7 @@ import json
 import re
 
 from rebalance_forensics.sources.layouts.base import DATED, Parsed, level_of
-from rebalance_forensics.sources.layouts.client_facts import client_error
-from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka_does
+from rebalance_forensics.sources.layouts.client_facts import GO_FACTS, with_facts
 from rebalance_forensics.sources.times.timestamps import read_stamp
 
 _KEYS = r"(?:time|ts|t|timestamp|level|lvl|severity|thread|logger|caller)"
@@ -23,9 +22,6 @@ _TIME, _LEVEL, _MESSAGE, _LOGGER, _THREAD, _HOST = (
     ("pod", "pod_name", "hostname", "host"),
 )
 _TRACE = ("stack_trace", "stacktrace", "exception")
-_HEADER_KEYS = frozenset(
-    {*_TIME, *_LEVEL, *_MESSAGE, *_LOGGER, *_THREAD, *_TRACE, "caller", "source", "pid", "host", "app", "service"}
-)
 
 
 def _first(pairs: dict[str, str], keys: tuple[str, ...]) -> str | None:
@@ -39,20 +35,23 @@ def _unquoted(text: str) -> str:
         return text.replace('\\"', '"').replace("\\n", "\n")
 
 
+def pairs_of(text: str, begin: int = 0) -> dict[str, str]:
+    """The values of a line by their keys, without their quotes."""
+    return {
+        pair["key"]: pair["bare"] if pair["quoted"] is None else _unquoted(pair["quoted"])
+        for pair in _PAIR.finditer(text, begin)
+    }
+
+
 def logfmt(text: str) -> Parsed | None:
     """A record; keys that are no part of the header follow the message as franz-go prints them: `msg; key: value`."""
     start = _START.match(text)
     if start is None or _MESSAGE_KEY.search(text) is None:
         return None
-    pairs = {
-        m["key"]: m["bare"] if m["quoted"] is None else _unquoted(m["quoted"])
-        for m in _PAIR.finditer(text, start.end("time") if start["time"] else 0)
-    }
+    pairs = pairs_of(text, start.end("time") if start["time"] else 0)
     message, logger = _first(pairs, _MESSAGE) or "", _first(pairs, _LOGGER)
-    if not begins_as_kafka_does(message) and "." not in (logger or ""):
-        error = client_error(pairs)
-        rest = ", ".join(f"{key}: {value}" for key, value in pairs.items() if key not in _HEADER_KEYS)
-        message = f"{message}: {error}" if error else f"{message}; {rest}" if rest else message
+    if "." not in (logger or ""):
+        message = with_facts(message, pairs, GO_FACTS)
     trace = _first(pairs, _TRACE)
     return Parsed(
         stamp=read_stamp(start["time"] or _first(pairs, _TIME) or ""),

@@ -65,6 +65,9 @@ def _sniffed(line: Line, layout: str | None) -> list[Line] | None:
         inside = _peel(line, "json-text", layout)
         return inside if inside and inside[0].fields is None and layouts.begins_record(inside[0].text) else None
     own = layouts.header_layout(line.text)
+    if own == "logfmt":
+        inside = _peel(line, "logfmt-text", layout)
+        return inside if inside and layouts.begins_record(inside[0].text) else None
     dated = own == _DATED
     if not dated and layouts.begins_record_in(own, line.text):
         return None
