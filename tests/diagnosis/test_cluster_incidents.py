@@ -242,6 +242,14 @@ def test_hosts_that_are_cut_off_lose_their_members_at_every_coordinator() -> Non
     assert one.root_causes[0].cause != "coordinator-failover"
 
 
+def test_two_hosts_that_are_cut_off_lose_a_pair_of_each_group_at_every_coordinator() -> None:
+    """The two sessions of a group may end within one step of a timer in most groups of one coordinator."""
+    here = [expiring(group, f"01:10:00.{ms:03}") for group, ms in (("audit", 0), ("prices", 180))]
+    (one,), own = incidents_of(*here, *(expiring(g, "01:10:00.500", coordinator=3) for g in ("orders", "payments")))
+    assert (own, set(one.group_names)) == ([], {"audit", "orders", "payments", "prices"})
+    assert one.root_causes[0].cause != "coordinator-failover"
+
+
 def test_a_broker_of_many_groups_expires_them_one_after_another_and_each_at_once() -> None:
     cases = [expiring(f"group-{n}", clock(ms("01:10:00.000") + 390 * n), members=2 + n % 2) for n in range(8)]
     (one,), own = incidents_of(*cases)

@@ -137,6 +137,19 @@ def test_a_deployment_whose_new_pods_have_new_names_is_a_deployment(release: Rel
     assert story.the_incident().generations == (2, 3, 4, 5, 6, 7)
 
 
+def test_places_that_are_filled_again_and_again_are_no_deployment_whatever_the_names() -> None:
+    """A group of three of which members expire without end, each replaced under a name of its own."""
+    inside = list(OLD)
+    story = Story(seen="brokers").formed(*inside)
+    for minute in range(10, 22):
+        lost, newcomer = inside.pop(0), f"pay-5d4e-{minute}zz"
+        story.broker(f"01:{minute}:00.000", story.words.failed(story.id_of(lost)))
+        inside.append(newcomer)
+        story.rebalanced(f"01:{minute}:00.010", f"removing member {story.id_of(lost)} on heartbeat expiration", inside)
+    assert "rolling-restart" not in story.causes()
+    assert any(incident.severity != "info" for incident in story.incidents())
+
+
 def test_newcomers_of_another_application_take_nobodys_place() -> None:
     strangers = ["audit-1", "audit-2", "audit-3"]
     assert "rolling-restart" not in surged(Story().formed(*OLD), OLD, strangers).causes()

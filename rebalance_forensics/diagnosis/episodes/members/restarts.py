@@ -242,6 +242,10 @@ def _under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
         most = 4 * len(participants) >= 3 * settled
         # Places that fill again and again are no part of one deployment.
         once = len(group) < 2 * len(participants)
+        counts = timeline.membership.counts.between(group[0].absence.at, group[-1].up_at)
+        places = max((count.members for count in counts), default=0)
+        if places and len(group) >= 2 * places:
+            continue
         if by_turns and (most or (once and _reaches_out(timeline, group))):
             everyone = len(participants) >= settled
             yield RestartWalk(tuple(group), tuple(participants), everyone=everyone, new_names=True, cut=not most)
