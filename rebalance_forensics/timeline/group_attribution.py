@@ -12,6 +12,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.dialects import words_of
 from rebalance_forensics.timeline.identity.names import application_of, librdkafka_handle, streams_client
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
+from rebalance_forensics.timeline.identity.printed_answers import without_answers_to_others
 from rebalance_forensics.timeline.process_logs import ProcessLog
 from rebalance_forensics.timeline.time_index import sets_by_key
 
@@ -71,11 +72,12 @@ def concerning(
 
 
 def without_other_clients(own: Sequence[Event], lines: Sequence[Event]) -> list[Event]:
-    """The lines without those in the words of another client library than the members' where they were written."""
+    """The lines without those of other programs' clients, which have another library or got other answers."""
     # Beside a member another program may run, whose client is refused something, too (an exporter), or the application
     # may print what it was told of another client.
     spoken = sets_by_key((place_name(e), words) for e in own if (words := words_of(e)) is not None)
-    return [e for e in lines if (known := spoken.get(place_name(e))) is None or words_of(e) in (None, *known)]
+    alike = [e for e in lines if (known := spoken.get(place_name(e))) is None or words_of(e) in (None, *known)]
+    return without_answers_to_others(own, alike)
 
 
 def _is_banner(event: Event, group: str) -> bool:

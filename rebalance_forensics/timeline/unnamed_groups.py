@@ -22,6 +22,7 @@ from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER, group_in
 from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.names import application_of, is_default_client_id, name_in_member_id
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
+from rebalance_forensics.timeline.identity.printed_answers import is_an_administrators
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
@@ -137,7 +138,9 @@ def _client_of(event: Event) -> _Client | None:
         return None
     java_without_a_group = client_id is not None and speaker.role != "other"
     kinds = (*_BY_MEMBERS, *_BY_OTHER_CLIENTS) if handle is not None else _BY_MEMBERS
-    if java_without_a_group or not (isinstance(event, kinds) or _was_thrown_at_a_member(event)):
+    if java_without_a_group or is_an_administrators(event):
+        return None
+    if not (isinstance(event, kinds) or _was_thrown_at_a_member(event)):
         return None
     return _Client(host or "", log, handle[0] if handle is not None else client_id or "", "")
 

@@ -70,7 +70,7 @@ def nothing_in_common(timeline: Timeline, participant: Participant) -> str:
     # Classes as a configuration prints a list of them; an assignor that is not of Kafka goes by its class.
     names = {tuple(OF_KAFKA.get(name, name) for name in re.findall(r"(\w+)(?=[\],\s]|$)", classes)) for classes in own}
     offered, used = names - {()}, {e.protocol for e in timeline.of(ev.JoinSucceeded) if e.protocol}
-    if len(offered) != 1 or len(used) != 1:
+    if len(offered) != 1 or len(used) != 1 or not used.isdisjoint(*offered):
         return "it shares no assignor with the group, or uses another protocol type"
     return f"it offers only {listed(offered.pop())}; the group uses {used.pop()}"
 

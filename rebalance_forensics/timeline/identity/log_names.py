@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _OF_ANY_LOG = frozenset(
     """
     gc log current pid jvm safepoint service gz txt app old thread threads dump jstack jcmd stack tdump hs err
-    error errors stderr stdout console out
+    error errors stderr stdout console out warn info debug output application
     """.split()  # noqa: SIM905 - names read best as words
 )
 # Words in the names of main classes, archives and directories that do not either.
@@ -26,6 +26,9 @@ OF_ANY_PROGRAM = _OF_ANY_LOG | frozenset(
 )
 # `gc.pid4242.log` of JDK 8, `gc-4242.log` of later ones (%p), `hs_err_pid4242.log`.
 _PID_IN_A_NAME = re.compile(r"(?<![a-z])pid[-_.]?(\d{1,7})(?![\d])|(?<![a-z])gc[-_.](\d{3,7})(?=[-_.])")
+LOWEST_OF_A_HOST = 300
+"""After a wrap-around Linux gives no process id below this again (RESERVED_PIDS in kernel/pid.c): a lower number was
+printed inside a container, and the kernel knows that process by another."""
 # HotSpot starts the threads that stop all others in its first moment.
 _THREADS_OF_A_START = 256
 
@@ -47,26 +50,34 @@ def process_id_in(path: str) -> int | None:
 
 
 def may_be_its_log(participant: Participant, path: str, number: int | None = None) -> bool:
-    """False for a log of another process, by the process id in its name or the `number` of a process or thread in it.
+    """False for the log of another JVM, by the process id in its name or the `number` of a process or thread in it.
 
-    So is one that is named after another application: it shares no word with the member's names.
+    So is one that is named after another application: it has words that the member's names lack.
     """
-    return _may_be_its_log(participant, path, number, application_words(path))
+    # Decorations of unified logging do not tell a process id from that of a thread.
+    near = number is None or any(0 <= number - pid <= _THREADS_OF_A_START for pid in participant.pids)
+    return _may_be_its_log(participant, path, number, application_words(path), is_near=near)
 
 
 @lru_cache(maxsize=1 << 12)
-def may_have_written(participant: Participant, path: str, number: int | None = None) -> bool:
-    """False for an application's log beside that of the member which is another application's; `number` as above."""
+def may_have_written(participant: Participant, path: str, pid: int | None = None) -> bool:
+    """False for a log beside that of the member which is another application's, by its name or its process id."""
     if path in participant.files or not participant.files:
         return True
-    return _may_be_its_log(participant, path, number, application_words(path) - OF_ANY_PROGRAM)
+    words = application_words(path) - OF_ANY_PROGRAM
+    return _may_be_its_log(participant, path, pid, words, is_near=pid is None or pid in participant.pids)
 
 
-def _may_be_its_log(participant: Participant, path: str, number: int | None, words: set[str]) -> bool:
-    if (pid := process_id_in(path)) is not None and participant.pids:
-        return pid in participant.pids
-    if number is not None and participant.pids:
-        # Decorations of unified logging do not tell a process id from that of a thread.
-        return any(0 <= number - pid <= _THREADS_OF_A_START for pid in participant.pids)
-    own = (participant.name, *participant.client_ids, *(file.rpartition("/")[2] for file in participant.files))
-    return not words or any(not words.isdisjoint(words_of(name)) for name in own)
+def _may_be_its_log(participant: Participant, path: str, number: int | None, words: set[str], *, is_near: bool) -> bool:
+    if participant.pids:
+        if (pid := process_id_in(path)) is not None:
+            return pid in participant.pids
+        if not is_near:
+            return False
+        # Every container has a process 1: there the name decides.
+        if number in participant.pids and number >= LOWEST_OF_A_HOST:
+            return True
+    names = (participant.name, *participant.client_ids, *participant.hosts)
+    own = {word for name in names for word in words_of(name)}
+    own.update(word for file in participant.files for word in words_of("/".join(file.split("/")[-2:])))
+    return not words or (not words.isdisjoint(own) and words - OF_ANY_PROGRAM <= own)

@@ -10,13 +10,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.timeline.identity.log_names import OF_ANY_PROGRAM
+from rebalance_forensics.timeline.identity.log_names import LOWEST_OF_A_HOST, OF_ANY_PROGRAM
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
 
 _WORD = re.compile(r"[A-Z]?[a-z]{1,64}|[A-Z]{1,64}(?![a-z])")
-# After a wrap-around Linux gives no process id below this again (RESERVED_PIDS in kernel/pid.c): a lower number was
-# printed inside a container, and the kernel knows that process by another.
-_LOWEST_OF_A_HOST = 300
 # The UID of a pod or the id of a container, in the path of a kubelet's log or the name of a host of Docker's.
 _ID_OF_A_CONTAINER = re.compile(r"(?<![0-9a-f])(?:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3})?[0-9a-f]{12,64}(?![0-9a-f])")
 # The thread that sends a consumer's heartbeats bears the name of its group; with KIP-848's protocol it does not.
@@ -68,8 +65,8 @@ def has_pid(participant: Participant, pid: int | None, *, of_the_kernel: bool = 
     if pid is None or not participant.pids:
         return None
     if pid in participant.pids:
-        return True if pid >= _LOWEST_OF_A_HOST else None
-    return None if of_the_kernel and min(participant.pids) < _LOWEST_OF_A_HOST else False
+        return True if pid >= LOWEST_OF_A_HOST else None
+    return None if of_the_kernel and min(participant.pids) < LOWEST_OF_A_HOST else False
 
 
 def may_run_in(participant: Participant, cgroups: Iterable[str]) -> bool:
@@ -77,7 +74,7 @@ def may_run_in(participant: Participant, cgroups: Iterable[str]) -> bool:
     if own := container_ids(participant):
         # systemd escapes the dashes of a pod's UID.
         return any(each in cgroup.replace("_", "-") for cgroup in cgroups for each in own)
-    return min(participant.pids, default=_LOWEST_OF_A_HOST) < _LOWEST_OF_A_HOST
+    return min(participant.pids, default=LOWEST_OF_A_HOST) < LOWEST_OF_A_HOST
 
 
 def container_ids(participant: Participant) -> set[str]:
