@@ -37,16 +37,18 @@ def explanation_of(asked: str) -> Explanation:
                 references=tuple(f"{kip}: {known.kips[kip]}" for kip in topic.kips),
                 where=WHERE if topic.kips else "",
             )
-    if (found := _kafkas_own(asked.strip())) is not None:
+    # A setting typed up to a dot is none of the errors whose words it shares.
+    begun = [setting for setting in known.settings if setting.startswith(f"{asked.strip().casefold()}.")][:3]
+    if not begun and (found := _kafkas_own(asked.strip())) is not None:
         return found
-    near = near_names(asked, [*sorted(known.causes), *known.follow_ups, *known.settings], limit=3)
+    near = begun or near_names(asked, [*sorted(known.causes), *known.follow_ups, *known.settings], limit=3)
     near = near or near_names(asked, [*known.links], limit=3)
     meant = (
         f"did you mean {' or '.join(near)}?"
         if near
-        else "it takes a cause, a setting, a KIP, a bug, an error or a log line."
+        else "explain takes a cause, a setting, a KIP, a bug, an error or a log line."
     )
-    raise InputError(f"nothing is known of {asked!r}; {meant}")
+    raise InputError(f"no explanation for {asked!r}; {meant}")
 
 
 def _kafkas_own(asked: str) -> Explanation | None:

@@ -398,18 +398,18 @@ def after_stop_of_threads(stop: ev.ThreadsStopped) -> Advice:
     stood = seconds(stop.stopped_ms)
     if stop.stopped_ms == 0:
         return Advice(
-            action="Give that process a larger heap (-Xmx), or find what fills it: a heap dump shows what is kept.",
+            action="Give {who} a larger heap (-Xmx), or find what fills it: a heap dump shows what is kept.",
             why="Its GC log ends in a full collection.",
         )
     if is_full(stop):
         return Advice(
-            action="Give that process a larger heap (-Xmx), or find what fills it: a heap dump shows what is kept.",
+            action="Give {who} a larger heap (-Xmx), or find what fills it: a heap dump shows what is kept.",
             why=f"{heap_after(stop)} were still in use after a collection of {stood}.",
             cost="A larger heap takes memory from the page cache and other processes of the host.",
         )
     if stop.what == "stall":
         return Advice(
-            action="Look at CPU throttling (cgroup nr_throttled), swapping and collections of that process.",
+            action="Check CPU throttling (cgroup nr_throttled), swapping and collections of {who}.",
             why=f"HikariCP's housekeeper in it ran {stood} late (thread starvation, or a clock that leapt).",
         )
     if stop.what == "gc-pause":

@@ -205,13 +205,20 @@ def _open_end(
     # A member that is still away matters more than one that came back shortly before the end.
     away = [d for d in lately if not _is_back(timeline, d)]
     last, whose = (away or lately)[-1], list(dict.fromkeys(d.participant for d in away or lately))
-    lost = "was lost" if last.why in UNANNOUNCED else "left"
-    why = f"{_shortly(timeline.measured(end - last.at))}after {last.participant.name} {lost}"
+    why = f"{_shortly(timeline.measured(end - last.at))}after {_went(away or [last])}"
     if going_on:
         return why, "how the incident ended", everybody
     if not away:
         return f"{why} and came back", "what happened next", whose
     return why, "whether it came back" if len(whose) == 1 else "which of them came back", whose
+
+
+def _went(departures: Sequence[Departure]) -> str:
+    """`c-1 and c-2 were lost`, `c-1 left`."""
+    names = sorted({departure.participant.name for departure in departures})
+    lost = {departure.why in UNANNOUNCED for departure in departures}
+    was = ("was lost" if len(names) == 1 else "were lost") if True in lost else ""
+    return f"{some(names)} {' or '.join(filter(None, ('left' if False in lost else '', was)))}"
 
 
 def _is_back(timeline: Timeline, departure: Departure) -> bool:

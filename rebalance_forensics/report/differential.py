@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Blame, Headline, Incident, RootCause, RuledOut, SignRow, WouldDecide
 from rebalance_forensics.diagnosis.wording.durations import listed, some
-from rebalance_forensics.records import EpochMs, is_timed
+from rebalance_forensics.records import SECOND_MS, EpochMs, is_timed
 from rebalance_forensics.report.times import day, time_to_second, utc
 from rebalance_forensics.report.urgency_order import is_unexplained
 from rebalance_forensics.report.wording import count, place, share, sureness
@@ -82,33 +82,52 @@ class WantedLogs(Struct, frozen=True, kw_only=True):
 
 def wanted_logs(incident: Incident) -> tuple[WantedLogs, ...]:
     """The first of the logs that would decide, those of the same time together."""
-    together: dict[tuple[EpochMs | None, EpochMs | None, tuple[str, ...]], list[WouldDecide]] = {}
+    together: list[list[WouldDecide]] = []
     for log in incident.would_decide[:LOGS_SHOWN]:
-        together.setdefault((log.started_at, log.ended_at, log.between), []).append(log)
+        alike = next((logs for logs in together if _at_one_time(logs[0], log)), None)
+        if alike is None:
+            together.append([log])
+        else:
+            alike.append(log)
     return tuple(
         WantedLogs(
             needs=listed(_of_several([log.needs for log in alike])),
-            started_at=begin,
-            ended_at=end,
-            between=between if len(between) > 1 else (),
+            started_at=alike[0].started_at,
+            ended_at=alike[0].ended_at,
+            between=alike[0].between if len(alike[0].between) > 1 else (),
         )
-        for (begin, end, between), alike in together.items()
+        for alike in together
     )
 
 
-_ONE_LOG = re.compile(r"the log of (client|worker|instance) (\S+)")
+def _at_one_time(one: WouldDecide, other: WouldDecide) -> bool:
+    """Whether they decide between the same causes over times that, to the second, are one."""
+    ends = ((one.started_at, other.started_at), (one.ended_at, other.ended_at))
+    near = all((a is None) == (b is None) and abs((a or 0) - (b or 0)) < SECOND_MS for a, b in ends)
+    return near and one.between == other.between
+
+
+_OF_A_MEMBER = re.compile(r" of (?:client|worker|instance) ([^ ]+)")
+_LOG = re.compile(r"\b(log|host)\b(?= of)")
 
 
 def _of_several(needs: Sequence[str]) -> list[str]:
     """`the logs of clients a, b and c` for `the log of client a`, `the log of client b` and `the log of client c`."""
-    names: dict[str, list[str]] = {}
+    names: dict[tuple[str, str], dict[str, None]] = {}
     for need in needs:
-        if found := _ONE_LOG.fullmatch(need):
-            names.setdefault(found[1], []).append(found[2])
-    several = {kind: f"the logs of {kind}s {listed(those)}" for kind, those in names.items() if len(those) > 1}
-    return list(
-        dict.fromkeys(several.get(found[1], need) if (found := _ONE_LOG.fullmatch(need)) else need for need in needs)
-    )
+        if found := _OF_A_MEMBER.search(need):
+            names.setdefault((need[: found.start(1) - 1], need[found.end() :]), {})[found[1]] = None
+        else:
+            names.setdefault((need, ""), {})[""] = None
+    return [
+        f"{what if len(those) == 1 else _plural(what)} {listed([*those])}{how}".rstrip()
+        for (what, how), those in names.items()
+    ]
+
+
+def _plural(what: str) -> str:
+    """`the GC logs of clients` for `the GC log of client`."""
+    return _LOG.sub(r"\1s", what) + "s"
 
 
 def decides(incident: Incident) -> str:

@@ -25,12 +25,13 @@ def test_a_cause_however_it_is_written(command: Command, typed: tuple[str, ...])
         ("crash", "process-crash"),
         ("static", "static-member-expired or static-member-fenced or static-member-restart"),
         ("coop", "cooperative"),
+        ("session.timeout", "session.timeout.ms"),
     ],
 )
 def test_a_part_of_a_name_is_enough_to_be_told_the_whole(command: Command, typed: str, meant: str) -> None:
     done = command("explain", typed)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"rebalance-forensics: nothing is known of {typed!r}; did you mean {meant}?\n"
+    assert done.stderr == f"rebalance-forensics: no explanation for {typed!r}; did you mean {meant}?\n"
 
 
 @pytest.mark.parametrize(

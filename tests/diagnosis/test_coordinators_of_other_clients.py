@@ -99,7 +99,7 @@ def test_a_kafkajs_consumer_that_reached_no_broker_is_not_to_blame(
     )
     left = next(cause for cause in found.root_causes if cause.cause == "member-left")
     assert (left.confidence >= 0.9) == is_blamed
-    assert left.advice[0].action.startswith("Handle that exception") == is_blamed
+    assert left.advice[0].action.startswith("Handle the exception") == is_blamed
 
 
 def test_a_kafkajs_consumer_that_stopped_for_want_of_a_broker_owes_it_to_the_coordinator_that_went_away(

@@ -44,7 +44,7 @@ def test_a_collection_that_outlasted_the_session_is_behind_the_pause() -> None:
     assert incident.root_causes[0].cause == "process-pause"
     assert behind(incident) == ["gc-pause", "heap-full"]
     assert "its JVM stopped all threads for 1 min 04 s (Full GC)" in incident.summary
-    assert incident.root_causes[0].advice[0].action.startswith("Give that process a larger heap")
+    assert incident.root_causes[0].advice[0].action.startswith("Give c-3 a larger heap")
     assert incident.root_causes[0].behind[0].evidence[0].path == "c-3/gc.log"
 
 
@@ -205,7 +205,7 @@ def test_other_threads_times_and_processes_are_beside_the_point(stacks: list[tup
 
 def test_without_thread_dumps_they_are_asked_for() -> None:
     needs = [log.needs for log in slow_member((4, 1)).the_incident().would_decide]
-    assert any("any thread dumps of client c-3 (jcmd PID Thread.print)" in need for need in needs)
+    assert any("any thread dumps taken of client c-3 (jcmd PID Thread.print)" in need for need in needs)
 
 
 def test_a_host_that_was_suspended_is_behind_the_pause() -> None:

@@ -118,7 +118,7 @@ def test_without_dumps_the_verdict_is_the_same_and_two_dumps_are_asked_for(tmp_p
     changes = without("threads.txt", "threads-later.txt"), rewritten("app.log", DUMP)
     incident = the_incident(tmp_path, "stuck-call", *changes)
     assert (chain(incident), incident.root_causes[0].confidence) == ([], sure)
-    assert "any thread dumps of client payments-2 (jcmd PID Thread.print)" in needs(incident)
+    assert "any thread dumps taken of client payments-2 (jcmd PID Thread.print)" in needs(incident)
 
 
 def test_full_collections_longer_than_the_session_are_behind_the_pause(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ CAUSE = Cause(
 
 # For a broker that stood still and ran on.
 STOOD_STILL_ADVICE = Advice(
-    action="Find out why the broker stood still: a suspended or migrated virtual machine, a host that slept, a full "
+    action="Find out why {who} stood still: a suspended or migrated virtual machine, a host that slept, a full "
     "garbage collection, a blocked disk.",
     why="All groups that it coordinates wait until it runs again.",
 )
@@ -235,11 +235,11 @@ def restart_brokers_cleanly(without_ms: int | None, *, fenced: bool, again: bool
     if not fenced:
         return (replicate if again else cleanly,)
     find = Advice(
-        action="Find out why this broker lost its session with the controller: a crash, a long pause or the network.",
+        action="Find out why {who} stopped sending heartbeats to the controller: a crash, a long pause or the network.",
         why=f"The controller fenced it after broker.session.timeout.ms (9 s by default). {without}.",
     )
     if_meant = Advice(
-        action="If it was stopped on purpose, use a controlled shutdown (SIGTERM rather than SIGKILL).",
+        action="For a planned stop of {who}, use a controlled shutdown (SIGTERM rather than SIGKILL).",
         why="The broker then hands over its groups before it stops, and nobody waits for its session to expire.",
         cost="It takes longer to stop.",
     )
@@ -250,11 +250,10 @@ def repair_broker(*, disks: bool) -> Advice:
     """A broker that shut itself down."""
     if disks:
         return Advice(
-            action="Free or replace the disk that the first IOException in this broker's log names, then start the "
-            "broker.",
+            action="Free or replace the disk that the first IOException in the log of {who} names, then start it.",
             why="A broker halts when the last of its log directories fails; a full disk is enough.",
         )
     return Advice(
-        action="Fix the error that this broker logged just before it shut down, then start it.",
+        action="Fix the error that {who} logged just before the shutdown, then start it again.",
         why="A broker halts when it can no longer be sure of its own state; it does so again until that is fixed.",
     )

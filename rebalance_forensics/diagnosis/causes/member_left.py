@@ -126,7 +126,7 @@ def after_failure(away: Absence, error: Event, exception: str) -> Advice:
         )
     if is_of_a_connection(error):
         return Advice(
-            action="Look at why the broker was not reachable; raise retry.retries of the KafkaJS client to outlast it.",
+            action="Find out why the broker was unreachable; raise retry.retries of the KafkaJS client to outlast it.",
             why=f"It closed after {exception}: its connection failed, not a record.",
             cost="With more retries the consumer is silent for longer before its application hears of the failure.",
         )
@@ -134,10 +134,10 @@ def after_failure(away: Absence, error: Event, exception: str) -> Advice:
     back = f"and was back{after or ' later'}" if away.back_at is not None else "and was not back when the logs end"
     return Advice(
         action=(
-            "Handle that exception in the topology, or skip the record with an exception handler: "
+            "Handle the exception in the topology, or skip the record with an exception handler: "
             "deserialization.exception.handler (KIP-161) or processing.exception.handler (KIP-1033, 3.9)."
             if away.participant.kind == "instance"
-            else "Handle that exception in the poll loop, or let the process restart at once."
+            else "Handle the exception in the poll loop, or let {who} restart at once."
         ),
         why=f"It closed after {exception} {back}.",
         cost="A skipped record is lost unless it goes to a dead letter topic; each restart costs a rebalance.",

@@ -80,7 +80,7 @@ def _after_outage(
     silence = sessions.silence_ms(timeline, participant, away)
     check = Advice(
         action=(
-            "Check the network between the host and the brokers at that time: links, security groups, conntrack, DNS."
+            "Check the network between {who} and the brokers at that time: links, security groups, conntrack, DNS."
         ),
         why=f"{missed_heartbeats}{logged}.",
     )

@@ -111,7 +111,7 @@ def _look_for_its_end(absence: Absence, died: ProcessDied | None) -> Advice:
     if died is not None and "OutOfMemoryError" in (died.reason or ""):
         used = heap_after(died)
         return Advice(
-            action="Give the process more memory, or find what fills it: -XX:+HeapDumpOnOutOfMemoryError writes a "
+            action="Give {who} more memory, or find what fills it: -XX:+HeapDumpOnOutOfMemoryError writes a "
             "heap dump the next time.",
             why=f"It died of {died.reason}" + (f"; {used} of its heap were in use." if used else "."),
         )
@@ -119,11 +119,11 @@ def _look_for_its_end(absence: Absence, died: ProcessDied | None) -> Advice:
         return Advice(
             action=f"Update or replace the library or JVM that crashed in {died.frame}."
             if died.frame
-            else "Look at the hs_err file that its virtual machine wrote, and at its native libraries.",
+            else "Read the hs_err file that the JVM of {who} wrote, and check its native libraries.",
             why=f"It died of {died.reason}." if died.reason else "Its virtual machine reported a fatal error.",
         )
     return Advice(
-        action="Find out how the process ended: kernel OOM killer, container exit code, hs_err file, liveness probe.",
+        action="Find out how {who} ended: kernel OOM killer, container exit code, hs_err file, liveness probe.",
         why="Its log stops abruptly; no shutdown was logged."
         if absence.participant.has_log
         else "Its own log would show how it ended.",

@@ -95,8 +95,8 @@ def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
 def _not_by_a_collection(path: str, advice: Advice) -> Advice:
     return replace(
         advice,
-        action="Look at CPU throttling (cgroup nr_throttled), VM steal and whatever suspends the process or its host "
-        "(SIGSTOP, a snapshot, a live migration).",
+        action="Check {who} for CPU throttling (cgroup nr_throttled), VM steal and anything that suspends the process "
+        "or its host (SIGSTOP, a snapshot, a live migration).",
         why=f"Its GC log ({path}) shows no stop that long, so no collection paused it. {advice.why}",
     )
 
@@ -108,7 +108,7 @@ def _after_pause(
     session = sessions.session_in_words(timeline, participant)
     return (
         Advice(
-            action="Look at GC logs, CPU throttling (cgroup nr_throttled) and VM steal of the process at that time.",
+            action="Check the GC log, CPU throttling (cgroup nr_throttled) and VM steal of {who} at that time.",
             why=f"{missed_heartbeats}; the session timeout is {session}.",
         ),
         Advice(

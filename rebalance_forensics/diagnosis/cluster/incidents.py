@@ -44,6 +44,7 @@ from rebalance_forensics.diagnosis.model import (
     SignRow,
     WouldDecide,
 )
+from rebalance_forensics.diagnosis.wording.culprits import about, names_of
 from rebalance_forensics.diagnosis.wording.durations import seconds, some
 from rebalance_forensics.diagnosis.wording.proof import interleaved
 from rebalance_forensics.records import SECOND_MS, is_timed
@@ -393,7 +394,7 @@ def _first_seen_together(fault: SharedFault, own: Sequence[Incident]) -> RootCau
         narrative="",
         evidence=evidence,
         evidence_total=len(evidence),
-        advice=(STOOD_STILL_ADVICE,) if fault.kind == "broker" else (),
+        advice=about((STOOD_STILL_ADVICE,), fault.culprits) if fault.kind == "broker" else (),
     )
 
 
@@ -426,8 +427,11 @@ def _advice(fault: SharedFault, causes: Sequence[RootCause]) -> tuple[Advice, ..
     """That of the surest: every group has the same from one broker. A broker that stood still was not restarted."""
     shown = [cause for cause in causes if cause.behind]
     if not shown and fault.outages and all(outage.how == "froze" for outage in fault.outages):
-        return (STOOD_STILL_ADVICE,)
-    return max(shown or causes, key=lambda cause: (cause.confidence, len(cause.advice))).advice
+        return about((STOOD_STILL_ADVICE,), fault.culprits)
+    surest = max(shown or causes, key=lambda cause: (cause.confidence, len(cause.advice)))
+    theirs, shared = names_of(surest.culprits), names_of(fault.culprits)
+    # A group's own advice names its members; what all groups share is at fault here.
+    return tuple([replace(a, action=a.action.replace(theirs, shared)) if theirs else a for a in surest.advice])
 
 
 def _chain(fault: SharedFault, causes: Sequence[RootCause]) -> tuple[ChainLink, ...]:

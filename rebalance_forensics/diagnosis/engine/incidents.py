@@ -32,7 +32,7 @@ from rebalance_forensics.diagnosis.episodes.runs import ONE_PLAN
 from rebalance_forensics.diagnosis.model import RANKS, Advice, ChainLink, Culprit, Incident, RootCause, Severity
 from rebalance_forensics.diagnosis.reference.known_bugs import known_bugs_of
 from rebalance_forensics.diagnosis.what_if.alternatives import alternatives
-from rebalance_forensics.diagnosis.wording.culprits import ids_in_evidence, the_group
+from rebalance_forensics.diagnosis.wording.culprits import about, ids_in_evidence, the_group
 from rebalance_forensics.diagnosis.wording.event_text import what_happened
 from rebalance_forensics.diagnosis.wording.proof import interleaved, select_evidence
 from rebalance_forensics.events.connect import WorkerAssigned
@@ -82,7 +82,7 @@ def _behind(findings: Sequence[Weighed]) -> tuple[Behind, ...]:
 
 
 def _advice(findings: Sequence[Weighed]) -> tuple[Advice, ...]:
-    """Each piece of advice once; of pieces that differ in numbers only, that of the longest occurrence."""
+    """Each piece of advice once, with the culprits' names; of those that differ in numbers the longest occurrence's."""
     kept: dict[str, Advice] = {}
     hypotheses = [w.hypothesis for w in findings]
     for hypothesis in (
@@ -90,7 +90,7 @@ def _advice(findings: Sequence[Weighed]) -> tuple[Advice, ...]:
     ):
         for advice in hypothesis.advice:
             kept.setdefault(_without_numbers(advice.action), advice)
-    return tuple(kept.values())
+    return about(kept.values(), list(dict.fromkeys(c for h in hypotheses for c in h.culprits)))
 
 
 @lru_cache(maxsize=1 << 10)

@@ -66,7 +66,7 @@ _STOPS_AND_STARTS = frozenset(
 )
 _CLOSE = (
     Advice(
-        action="See that the process closes its consumer on SIGTERM, within the grace period of its container.",
+        action="Close the consumer of {who} on SIGTERM, within the grace period of its container.",
         why="It was stopped on request, and no LeaveGroup followed.",
     ),
 )

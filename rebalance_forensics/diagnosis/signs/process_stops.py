@@ -98,7 +98,7 @@ def stuck_in_a_call(timeline: Timeline, subject: Subject) -> Answer:
     slow = [a for a in subject.absences if is_java_member(timeline, a.participant)]
     return seen(
         (e for a in slow for e in slow_calls(timeline, a)),
-        (host_place(timeline, a, "any thread dumps of {} (jcmd PID Thread.print)") for a in slow),
+        (host_place(timeline, a, "any thread dumps taken of {} (jcmd PID Thread.print)") for a in slow),
     )
 
 

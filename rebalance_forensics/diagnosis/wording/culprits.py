@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache, partial
 
-from rebalance_forensics.diagnosis.model import Culprit, CulpritKind
+from msgspec.structs import replace
+
+from rebalance_forensics.diagnosis.model import Advice, Culprit, CulpritKind
 from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -52,6 +54,12 @@ def names_of(culprits: Sequence[Culprit]) -> str:
     """`orders-1, orders-2`; of many the first, and how many more there are."""
     names = [culprit.name for culprit in culprits]
     return some(names, MOST_NAMES if len(names) > MOST_NAMES + 1 else len(names))
+
+
+def about(advice: Iterable[Advice], culprits: Sequence[Culprit]) -> tuple[Advice, ...]:
+    """Advice with the culprits' names for `{who}`: only together do they say whom it concerns."""
+    who = names_of(culprits) or "the process"
+    return tuple([replace(a, action=a.action.replace("{who}", who)) if "{who}" in a.action else a for a in advice])
 
 
 def _others(participant: Participant, name: str) -> tuple[str, ...]:
