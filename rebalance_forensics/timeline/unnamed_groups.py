@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.answers import error_of, failed_request
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER, group_in, handle_of, streams_client_of
 from rebalance_forensics.timeline.identity.log_writers import log_stem
@@ -24,7 +25,7 @@ from rebalance_forensics.timeline.identity.names import application_of, is_defau
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
 from rebalance_forensics.timeline.identity.printed_answers import is_an_administrators
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped
-from rebalance_forensics.timeline.windows import HEARTBEAT_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS
 
 SpeakerKey = tuple[str | None, str, str | None]
 """Host, log without the numbers of its rotation, client id: lines with the same three belong together."""
@@ -45,6 +46,7 @@ _BY_OTHER_CLIENTS = (ev.ConsumerClosed, ev.NodeDisconnected)
 # GroupAuthorizationException.forGroupId, the one exception that names the group.
 _DENIED_GROUP = re.compile(r"Not authorized to access group: (?P<group>\S+)")
 _NOT_NAMED = "group not named, "
+_NO_CLIENT = ""
 
 
 class UnnamedGroup(Struct, frozen=True):
@@ -203,9 +205,14 @@ class UnnamedClients:
         losses = _losses(by_broker)
         times = [event.at for event in by_broker if event.at is not None]
         heard = (min(times), max(times)) if times else None
-        for client in sorted(self._events.keys() & (known | losses.keys())):
+        left = losses.pop(_NO_CLIENT, None)
+        nameless = self._members_without_a_client(left) if left is not None else {}
+        tied = {client for client, _ in nameless}
+        for client in sorted(self._events.keys() & (known | losses.keys() | tied)):
             for events in self._events[client].values():
-                lost = [_member_lost_then(event, losses.get(client)) for event in events]
+                lost = [
+                    _member_lost_then(event, losses.get(client)) or nameless.get((client, event.at)) for event in events
+                ]
                 if not any(lost) and is_default_client_id(client):
                     continue
                 for event, member in zip(events, lost, strict=True):
@@ -214,6 +221,25 @@ class UnnamedClients:
                     # A poll timeout within the coordinator's log that it does not show is that of another group.
                     elif member is not None or not (heard and event.at and heard[0] <= event.at <= heard[1]):
                         yield replace(event, group=group, member=member)
+
+    def _members_without_a_client(self, left: TimeIndex[Lost]) -> dict[tuple[str | None, EpochMs | None], str]:
+        """By client id and time, the member that left as that client's poll timeout ran out, and nobody else's.
+
+        The ids of KIP-848 are drawn by lot, and the coordinator prints no client id beside them.
+        """
+        found: dict[tuple[str | None, EpochMs | None], str] = {}
+        timeouts = [e for logs in self._events.values() for events in logs.values() for e in events if _timed_out(e)]
+        for event in timeouts:
+            at = event.at or 0
+            members = {member for _, member in left.between(at - ROUND_TRIP_MS, at + ROUND_TRIP_MS)}
+            rivals = {e.speaker.client_id for e in timeouts if abs((e.at or 0) - at) <= 2 * ROUND_TRIP_MS}
+            if len(members) == len(rivals) == 1:
+                found[event.speaker.client_id, event.at] = min(members)
+        return found
+
+
+def _timed_out(event: Event) -> bool:
+    return isinstance(event, ev.PollTimeoutExpired) and event.at is not None
 
 
 def _losses(events: Iterable[Event]) -> Losses:
@@ -224,8 +250,8 @@ def _losses(events: Iterable[Event]) -> Losses:
         if lost and event.at is not None:
             for member in member_ids_in(event):
                 client = getattr(event, "client_id", None) or name_in_member_id(member)
-                if client:
-                    found[client].append((event.at, member))
+                if client or isinstance(event, ev.MemberLeft):
+                    found[client or _NO_CLIENT].append((event.at, member))
     return {client: TimeIndex(lost, itemgetter(0)) for client, lost in found.items()}
 
 

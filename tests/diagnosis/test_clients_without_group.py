@@ -121,6 +121,24 @@ def test_the_coordinator_that_lost_the_client_at_that_moment_names_its_group(tmp
     assert causes(report) == ["slow-processing"]
 
 
+KIP_848 = (
+    "[2026-11-20 10:{time}] INFO [GroupCoordinator id=2 topic=__consumer_offsets partition=0] [GroupId payments] "
+    "Member YQmpCjEuRwuR+A8JuwlMMw {text} the consumer group{rest}. (o.a.k.coordinator.group.GroupMetadataManager)"
+)
+
+
+@pytest.mark.parametrize(("others", "names"), [((), ["orders-2"]), (("orders-1",), ["YQmpCjEuRwuR+A8JuwlMMw"])])
+def test_a_member_whose_id_was_drawn_by_lot_is_the_one_client_whose_poll_timeout_ran_out_as_it_left(
+    tmp_path: Path, others: tuple[str, ...], names: list[str]
+) -> None:
+    joined = KIP_848.format(time="10:00,100", text="joins", rest=" using the consumer protocol")
+    left = KIP_848.format(time="15:30,680", text="left", rest="")
+    logs = {name: MAXPOLL.format(name=name) for name in ("orders-2", *others)}
+    report = report_on(tmp_path, server=f"{joined}\n{left}", **logs)
+    slow = [i.root_causes[0] for i in report.incidents if i.group == "payments" and i.root_causes[0].culprits]
+    assert [culprit.name for culprit in slow[-1].culprits] == names
+
+
 def test_a_default_client_id_alone_ties_nobody_to_a_group(tmp_path: Path) -> None:
     member = "rdkafka-0000c1b2-1111-4c22-9d3a-aabbccddeeff"
     left = f"Member {member} in group payments has left, removing it from the group"
