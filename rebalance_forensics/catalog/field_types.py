@@ -70,7 +70,9 @@ _PARTITION = re.compile(r"(?:[A-Za-z0-9_-]{22}:)?(.+-\d+)(?:@-?\d+)?")
 _PYTHON_PARTITION = re.compile(r"TopicPartition\(topic='([^']*)', partition=(\d+)\)")
 _GO_LIST = re.compile(r"(?:[^\s,\[\]]+\[[\d ]*\](?:, ?|\Z))+")
 _RUBY_PARTITIONS = re.compile(r"`([^`\n]+)`: ([\d, ]*)")
-_WRAPPED_PARTITION = re.compile(r"(?<![\w.-])([\w.-]+)(?: ?\[\[?|/)(\d+)(?=\]|: offset)")
+_WRAPPED_PARTITION = re.compile(
+    r"(?:TopicPartition\{topic=|(?<![\w.-]))([\w.-]+)(?: ?\[\[?|/|,partition=)(\d+)(?=\]|: offset|,offset)"
+)
 _TOPIC_OR_PARTITION = re.compile(r"(?P<topic>[\w.-]+):|partition=(?P<number>\d+) begin_offset=\S+")
 _MEMBER = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=(?:\w*Assignment)\(partitions=\[([^\[\]]*)\][^()]*\)")
 _BARE = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=\[([^\[\]]*)\]")
@@ -226,6 +228,8 @@ def listed_partitions(text: str) -> tuple[str, ...]:
 
 def wrapped_partitions(text: str) -> tuple[str, ...]:
     """The partitions as librdkafka's wrappers print them: `orders[0]@unset` (Go), `orders [[0]]` (.NET), `orders/0: …`.
+
+    Python's `TopicPartition{topic=orders,partition=0,offset=…}`, of which the first may have lost its beginning.
 
     ValueError for a text with something else in it.
     """

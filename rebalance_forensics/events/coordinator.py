@@ -128,7 +128,7 @@ class ReplicasInsufficient(Event, frozen=True, kw_only=True):
 
 
 class TopicChanged(Event, frozen=True, kw_only=True):
-    """A broker created, extended or deleted a topic or its partitions."""
+    """A topic or partitions of it were created or deleted: a broker did it, or librdkafka saw it in its metadata."""
 
     topic: str
     change: Literal["created", "partitions-added", "deleted"]

@@ -42,7 +42,7 @@ _BY_STREAMS = (
     ev.ThreadFenced,
 )  # fmt: skip
 # Lines that librdkafka and its like write for consumers; Java's clients write them for those without a group too.
-_BY_OTHER_CLIENTS = (ev.ConsumerClosed, ev.NodeDisconnected)
+_BY_OTHER_CLIENTS = (ev.ConsumerClosed, ev.NodeDisconnected, ev.TopicChanged)
 # GroupAuthorizationException.forGroupId, the one exception that names the group.
 _DENIED_GROUP = re.compile(r"Not authorized to access group: (?P<group>\S+)")
 _NOT_NAMED = "group not named, "

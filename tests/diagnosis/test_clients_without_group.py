@@ -282,3 +282,19 @@ def test_a_group_whose_members_are_heard_is_not_mentioned_beside_them(tmp_path: 
     quiet = report_on(tmp_path, app=HEARTBEAT, other=REJOINS)
     sentences = next(gap.what for gap in quiet.gaps if "Too little to judge" in gap.what)
     assert "1 line mentions it" in sentences
+
+
+def test_a_topic_that_grew_in_librdkafkas_metadata_is_what_its_group_rebalanced_for(tmp_path: Path) -> None:
+    head = "%{}|17951697{}|{}|c1#consumer-1| [thrd:main]: {}"
+    group, changed = 'Group "payments"', "Metadata for subscribed topic(s) has changed"
+    steady = f"{group} initiating rebalance (EAGER) in state up (join-state steady) with 4 assigned partition(s): "
+    said = (
+        head.format(
+            7, "03.200", "JOIN", 'b1:9092/1: Joining group "payments" with 1 subscribed topic(s) and member id ""'
+        ),
+        head.format(5, "30.678", "PARTCNT", "Topic orders partition count changed from 4 to 6"),
+        head.format(7, "30.700", "REBALANCE", steady + changed),
+    )
+    cause = report_on(tmp_path, app="\n".join(said)).incidents[-1].root_causes[0]
+    assert cause.cause == "topic-metadata-change"
+    assert [culprit.name for culprit in cause.culprits] == ["orders"]
