@@ -45,6 +45,11 @@ def elapsed(begin: EpochMs | None, end: EpochMs | None) -> int | None:
     return end - begin
 
 
+def input_name(path: str) -> str:
+    """What people call an input: `stdin` for the path `-`."""
+    return "stdin" if path == "-" else path
+
+
 class Origin(Struct, frozen=True, kw_only=True, order=True, gc=False):
     """Where a record starts: the file as the report names it, and the place in it.
 

@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.episodes.members.departures import FIRST_EPOC
 from rebalance_forensics.diagnosis.model import Gap, GapKind, Incident
 from rebalance_forensics.diagnosis.wording.durations import capitalized, counted, lasting, seconds, some
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.records import LEFT_OUT, SECOND_MS, EpochMs, elapsed, is_timed
+from rebalance_forensics.records import LEFT_OUT, SECOND_MS, EpochMs, elapsed, input_name, is_timed
 from rebalance_forensics.timeline.clocks.file_clocks import Doubt
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -243,7 +243,7 @@ def _names(participants: Sequence[Participant], incidents: Sequence[Incident]) -
 def _named(participant: Participant) -> str:
     """A participant in the words needed to fetch its log: client id, host, and the file at hand."""
     host = min((participant.hosts or participant.endpoints) - LOOPBACK, default=None)
-    at_hand = min(participant.files) if participant.has_log and participant.files else ""
+    at_hand = input_name(min(participant.files)) if participant.has_log and participant.files else ""
     unnamed = participant.client_ids and participant.name not in participant.client_ids and not at_hand
     names = [participant.name, *([min(participant.client_ids)] if unnamed else [])]
     where = f" on {host}" if host and host not in names else ""

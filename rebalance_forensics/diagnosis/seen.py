@@ -14,6 +14,7 @@ from msgspec import Struct
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.sign import Absent, Answer, LookedIn, Need, Present, Sign, Subject, Unobservable
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.records import input_name
 from rebalance_forensics.timeline.clients import would_log
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -112,7 +113,7 @@ def host_place(timeline: Timeline, absence: Absence, words: str, logs: tuple[Cov
 @lru_cache(maxsize=1 << 11)
 def _log_of(participant: Participant) -> str:
     """The member's log in words; cached because sign after sign asks for it."""
-    at_hand = min(participant.files) if participant.has_log and participant.files else ""
+    at_hand = input_name(min(participant.files)) if participant.has_log and participant.files else ""
     # A client that gives no name goes by its file.
     if at_hand == participant.name:
         return f"{at_hand} at INFO"

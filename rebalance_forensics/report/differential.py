@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Blame, Headline, Incident, RootCause, RuledOut, SignRow, WouldDecide
 from rebalance_forensics.diagnosis.wording.durations import listed, some
-from rebalance_forensics.records import SECOND_MS, EpochMs, is_timed
+from rebalance_forensics.records import SECOND_MS, EpochMs, input_name, is_timed
 from rebalance_forensics.report.times import day, time_to_second, utc
 from rebalance_forensics.report.urgency_order import is_unexplained
 from rebalance_forensics.report.wording import count, place, share, sureness
@@ -159,7 +159,7 @@ def proof_of(other: RuledOut | SignRow, incident: Incident) -> str:
         return ""
     begin = min(log.started_at for log in other.looked_in)
     end = max(log.ended_at for log in other.looked_in)
-    paths = list(dict.fromkeys(log.path for log in other.looked_in))
+    paths = list(dict.fromkeys(input_name(log.path) for log in other.looked_in))
     return f"looked in {some(paths, PLACES_SHOWN)}{_spanned(begin, end, incident.started_at)}"
 
 

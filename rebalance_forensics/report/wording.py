@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import RANKS, Blame, Culprit, Headline, Impact, Saving, WhatIf
 from rebalance_forensics.diagnosis.wording.durations import capitalized, some
-from rebalance_forensics.records import SECOND_MS, EpochMs, is_dated, is_timed
+from rebalance_forensics.records import SECOND_MS, EpochMs, input_name, is_dated, is_timed
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.report.times import day, duration, time_to_second, utc
 from rebalance_forensics.timeline.model import Evidence, Generation, GroupOutline
@@ -56,7 +56,7 @@ def _named(subject: Headline | GroupOutline) -> str:
 
 def place(line: Evidence) -> str:
     """`broker-1.log:4711`."""
-    return f"{'stdin' if line.path == '-' else line.path}:{line.line}"
+    return f"{input_name(line.path)}:{line.line}"
 
 
 def count(number: int, noun: str, plural: str | None = None) -> str:

@@ -233,6 +233,21 @@ def test_a_cluster_without_a_name_gets_none() -> None:
     assert anonymized(replace(crash_report(), groups=(history,))).groups[0].cluster == "default"
 
 
+@pytest.mark.parametrize("path", ["-", "a"])
+def test_a_log_with_the_shortest_of_names_is_renamed_in_no_other_word(path: str) -> None:
+    report = crash_report()
+    summary = f"payments-2 was evicted (looked in {path}); see {path}:12."
+    told = replace(
+        report,
+        inputs=(replace(report.inputs[0], path=path),),
+        incidents=(replace(report.incidents[0], summary=summary),),
+    )
+    renamed = anonymized(told)
+    file = renamed.inputs[0].path
+    assert renamed.incidents[0].summary == f"client-2 was evicted (looked in {file}); see {file}:12."
+    assert (file == path) == (path == "-")
+
+
 def in_log_lines(*lines: str, names: Sequence[tuple[str, str]] = ()) -> list[str]:
     """Anonymize lines of a log, and say how they read then."""
     marks = tuple(

@@ -66,7 +66,7 @@ def _others(participant: Participant, name: str) -> tuple[str, ...]:
     names = participant.lasting_names()
     if len(participant.member_ids) <= MOST_IDS:
         names |= participant.member_ids
-    return tuple(sorted(names - {name, ""}))
+    return tuple(sorted(names - {name, "", "-"}))
 
 
 def ids_in_evidence(timeline: Timeline, lines: Iterable[Event]) -> dict[str, list[str]]:

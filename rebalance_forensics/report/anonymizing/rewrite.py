@@ -83,7 +83,9 @@ def _text(text: str, field: str, names: Pseudonyms, paths: dict[str, str]) -> st
 
 def _sentence(text: str, paths: dict[str, str], names: Pseudonyms, *, ours: bool) -> str:
     for path, pseudonym in paths.items() if ours else ():
-        text = text.replace(path, pseudonym)
+        # Only where it stands by itself: a log may be called `a`, or `-`, which is a part of many a name.
+        if path in text:
+            text = re.sub(rf"(?<![\w./-]){re.escape(path)}(?![\w-])", pseudonym, text)
     return scrubbed(text, names, ours=ours)
 
 
@@ -92,6 +94,8 @@ def _setting(setting: str, names: Pseudonyms) -> str:
 
 
 def _path(path: str, names: Pseudonyms) -> str:
+    if path == "-":
+        return path
     *directories, name = path.split("/")
     ending = cast("re.Match[str]", ENDINGS.search(name)).group(1)
     stem = name[: len(name) - len(ending)]

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.records import input_name
 from rebalance_forensics.timeline.identity.log_writers import instance_of
 from rebalance_forensics.timeline.identity.names import (
     is_bare_member_id,
@@ -184,7 +185,7 @@ class ParticipantDrafts:
     ) -> ParticipantDraft:
         participant = self._by_key.get(key)
         if participant is None:
-            participant = ParticipantDraft(kind=kind, name=name)
+            participant = ParticipantDraft(kind=kind, name=input_name(name))
             self._by_key[key] = participant
             self._place_of[participant] = len(self.everybody)
             self.everybody.append(participant)
