@@ -1,4 +1,8 @@
-"""Logs and tables in a server that speaks as Google's store does."""
+"""Logs in a server that speaks as Google's store does.
+
+Tables cannot be tried in it: fake-gcs-server has no puts of the XML API (its issue 331), by which delta-rs and the lease
+write.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +46,12 @@ def lake(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 
 
 @pytest.mark.long
-def test_logs_and_tables_in_a_bucket_of_googles(lake: str, run: Run, tmp_path: Path) -> None:
+def test_logs_in_a_bucket_of_googles(lake: str, run: Run, tmp_path: Path) -> None:
     run(SINCE, UNTIL)
-    given = ["--engine", "local", "--input", f"{lake}/kafka", "--output", f"{lake}/tables"]
+    output = tmp_path / "of-a-bucket"
+    given = ["--engine", "local", "--input", f"{lake}/kafka", "--output", str(output)]
     for _ in range(2):
         assert main([*given, "--since", SINCE, "--until", UNTIL]) == 0
-    there, here = rows(f"{lake}/tables"), rows(tmp_path / "tables")
+    assert sorted(row["scanned"] for row in rows(output, ["runs"])["runs"]) == [0, 3]
+    there, here = rows(output), rows(tmp_path / "tables")
     assert all(there[name] == here[name] for name in set(TABLES) - {"inputs"})
