@@ -1,6 +1,6 @@
 """What a run of the job costs: by bytes, from a directory and from an S3 server, when nothing is new, by executors.
 
-    python -m benchmarks.job [--mib 256] [--only disk s3 growth files executors hourly]
+    python -m benchmarks.job [--mib 256] [--only disk s3 growth files executors groups hourly]
 
 Prints rows of a table. Needs versitygw on the PATH (or in ~/go/bin) for the part about S3.
 """
@@ -12,21 +12,25 @@ import contextlib
 import io
 import json
 import os
+import re
 import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 from deltalake import DeltaTable
 
+from benchmarks.cluster_logs import write_broker, write_coordinator
 from benchmarks.generate import generate
 from benchmarks.growth_logs import HOUR, evicted
-from benchmarks.measuring import ROOT
+from benchmarks.measuring import ROOT, family, python_kib, table
 from rebalance_forensics.job import main as job
 
 PORT = 17171
@@ -54,15 +58,19 @@ def run(what: str, source: str, output: str, *more: str) -> None:
 
 def submitted(what: str, source: str, output: str, master: str) -> None:
     """One run on executors of their own; their CPU time is not ours to see."""
+    seconds, told = _timed(_submission(source, output, master))
+    _row(what, f"{seconds:.1f} s", "-", "-", told, "-")
+
+
+def _submission(source: str, output: str, master: str, conf: Sequence[str] = (), more: Sequence[str] = ()) -> list[str]:
     found = find_spec("pyspark")
     assert found is not None
     assert found.origin is not None
     home = Path(found.origin).parent
     os.environ |= {"SPARK_HOME": str(home), "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable}
-    command = [str(home / "bin" / "spark-submit"), "--master", master, "--conf", "spark.ui.enabled=false"]
-    job = [str(ROOT / "deploy" / "run_job.py"), *INTERVAL, "--input", source, "--output", output]
-    seconds, told = _timed([*command, *job])
-    _row(what, f"{seconds:.1f} s", "-", "-", told, "-")
+    settings = [part for each in ("spark.ui.enabled=false", *conf) for part in ("--conf", each)]
+    command = [str(home / "bin" / "spark-submit"), "--master", master, *settings]
+    return [*command, str(ROOT / "deploy" / "run_job.py"), *INTERVAL, *more, "--input", source, "--output", output]
 
 
 def _timed(command: Sequence[str]) -> tuple[float, dict[str, int]]:
@@ -137,6 +145,60 @@ def on_executors(logs: Path, tables: Path) -> None:
         submitted(f"{executors} executor(s), one core each", str(logs), str(tables / master), master)
 
 
+def of_many_groups(_: Path, tables: Path) -> None:
+    """Most events name no group, and all groups have incidents: stages, memory, rows shuffled for each event."""
+    did = ("groups", "events", "incidents", "scan", "deal", "investigate", "explain", "write findings")
+    took = ("driver's Python", "a worker", "rows shuffled an event", "shuffled", "load")
+    print(table((*did, *took), []), end="", flush=True)
+    for groups, write in ((1_651, partial(write_broker, mib=64)), (20_000, partial(write_coordinator, others=50_000))):
+        place = tables / str(groups)
+        log, spark = place / "logs" / "broker-1" / "server.log", place / "spark"
+        log.parent.mkdir(parents=True)
+        spark.mkdir()
+        write(log, groups=groups)
+        conf = ("spark.eventLog.enabled=true", "spark.eventLog.compress=false", f"spark.eventLog.dir=file://{spark}")
+        more = ("--metrics", str(place / "metrics"))
+        command = _submission(str(log.parents[1]), str(place / "tables"), "local-cluster[2,1,1024]", conf, more)
+        memory: Counter[bool] = Counter()
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
+            while run.poll() is None:
+                for process in family(run.pid):
+                    memory[is_driver(process)] = max(memory[is_driver(process)], python_kib(process) >> 10)
+                time.sleep(0.5)
+            assert run.stdout is not None
+            told = json.loads(run.stdout.read().splitlines()[-1])
+        seconds = dict(re.findall(r'stage_seconds\{stage="(.*?)"\} (\S+)', (place / "metrics").read_text()))
+        rows, size, tasks = _shuffled(spark)
+        cells = [f"{groups:,}", f"{told['events']:,}", f"{told['incidents']:,}", f"{float(seconds['scan']):.1f} s"]
+        cells += [f"{each:.1f} s" for each in (*tasks, *(float(seconds[s]) for s in ("explain", "write findings")))]
+        cells += [f"{memory[True]} MiB", f"{memory[False]} MiB", f"{rows / told['events']:.2f}", f"{size / 1e6:.1f} MB"]
+        print("|", " | ".join([*cells, f"{os.getloadavg()[0]:.0f}"]), "|", flush=True)
+
+
+def is_driver(process: int) -> bool:
+    """Whether a process runs the job itself, and not a task of it."""
+    try:
+        return "run_job.py" in Path(f"/proc/{process}/cmdline").read_text()
+    except OSError:
+        return False
+
+
+def _shuffled(spark: Path) -> tuple[int, int, list[float]]:
+    # Rows and bytes that went through the shuffle, and how long the stage before it and the one behind it took.
+    written, size, read = Counter[int](), 0, Counter[int]()
+    spans: dict[int, list[int]] = defaultdict(list)
+    for path in spark.rglob("events_*"):
+        for event in map(json.loads, path.open()):
+            if event["Event"] == "SparkListenerTaskEnd" and (metrics := event.get("Task Metrics")):
+                stage, info = event["Stage ID"], event["Task Info"]
+                written[stage] += metrics["Shuffle Write Metrics"]["Shuffle Records Written"]
+                size += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
+                read[stage] += metrics["Shuffle Read Metrics"]["Total Records Read"]
+                spans[stage] += [info["Launch Time"], info["Finish Time"]]
+    stages = [next(stage for stage, rows in of.items() if rows) for of in (written, read)]
+    return written.total(), size, [(max(spans[stage]) - min(spans[stage])) / 1000 for stage in stages]
+
+
 def hourly(_: Path, tables: Path, hours: int = 1_000) -> None:
     """A log that gets eight lines an hour, and a run for each hour, all in this process.
 
@@ -178,6 +240,7 @@ PARTS: dict[str, Callable[[Path, Path], None]] = {
     "growth": grown,
     "files": many_files,
     "executors": on_executors,
+    "groups": of_many_groups,
     "hourly": hourly,
 }
 

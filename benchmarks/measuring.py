@@ -70,20 +70,22 @@ class _Watch:
 
     def watch(self) -> None:
         while not self.done.wait(0.1):
-            self.peak_kib = max(self.peak_kib, sum(map(_python_kib, _family(self.process))))
+            self.peak_kib = max(self.peak_kib, sum(map(python_kib, family(self.process))))
 
 
-def _family(process: int) -> Iterator[int]:
+def family(process: int) -> Iterator[int]:
+    """A process and all its descendants."""
     yield process
     try:
         children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
     except OSError:
         return
     for child in children:
-        yield from _family(int(child))
+        yield from family(int(child))
 
 
-def _python_kib(process: int) -> int:
+def python_kib(process: int) -> int:
+    """The memory of a Python process, 0 of any other; what several share counts once."""
     # Forked workers share most of what they loaded: their resident sizes, added up, count it once for each.
     try:
         name = Path(f"/proc/{process}/comm").read_text()

@@ -28,7 +28,7 @@ from rebalance_forensics.job.steps.engines import EXPLAIN, SCAN, WRITE, JobEngin
 from rebalance_forensics.job.steps.findings import Incidents, Kept, add_rows
 from rebalance_forensics.job.steps.investigation import GroupSize, Investigation
 from rebalance_forensics.job.steps.log_spans import heard_on, newly_heard
-from rebalance_forensics.job.steps.partitioning import Days, Deal
+from rebalance_forensics.job.steps.partitioning import Days, Deal, Shards, dealt_by_rows
 from rebalance_forensics.job.tenure import TablesTaken, Tenure, committing, holding
 from rebalance_forensics.pipeline.inputs.file_listing import lies_within, refuse_missing_inputs
 from rebalance_forensics.pipeline.inputs.stores import Store, checked_store, first_line, writing
@@ -37,7 +37,6 @@ from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.schemas import TaskMessages, object_of
 from rebalance_forensics.pipeline.stats import Failure, SplitLines, SplitStats
 from rebalance_forensics.pipeline.tables.schemas import EVENTS, MADE_OF_EVENTS, PENDING, RUNS, Cells
-from rebalance_forensics.pipeline.workload import shard_keys
 from rebalance_forensics.process.timings import so_far, stage
 from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.report.urgency_order import severities_from
@@ -230,25 +229,22 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> TaskMessages:
         run.draft.replace(table, edition.partitions(table, days.written, scope))
     for table in MADE_OF_EVENTS:
         run.draft.replace(table, edition.partitions(table, days.investigated, scope))
-    known = {
-        path: edition.files(table)[path].rows or 0
-        for table in (EVENTS, PENDING)
-        for files in edition.partitions(table, days.read, scope).values()
-        for path in files
-    }
-    sources = [*scanned.files, *known]
-    if not sources or not days.written:
+    files, events = dict(scanned.files), Counter(scanned.dates)
+    for table in (EVENTS, PENDING):
+        for (day, _), paths in edition.partitions(table, days.read, scope).items():
+            for path in paths:
+                files[path] = edition.files(table)[path].rows or 0
+                events[day] += files[path]
+    if not files or not days.written:
         return []
-    shards = shard_keys(max(run.engine.workers, (scanned.events + sum(known.values())) // EVENTS_A_SHARD))
-    number = min(run.engine.workers * 4, len(sources))
-    portions = tuple(tuple(sources[hand::number]) for hand in range(number))
+    shards = Shards.of(days, events, max(run.engine.workers, events.total() // EVENTS_A_SHARD))
     deal = Deal(
-        store=store, portions=portions, days=days, shards=shards,
+        store=store, portions=dealt_by_rows(files, run.engine.workers * 4), days=days, shards=shards,
         forgotten=scanned.replaced, file_ids=scanned.file_ids, lines_of_splits=_cut(scanned.stats),
     )  # fmt: skip
     what = Investigation(
         days=days, heard=heard_on(days, scanned.ledger.entries), store=store, work=run.work, run=run.id,
-        first_shard=shards[0], lanes=run.options.reports_from is not None,
+        shards=shards, lanes=run.options.reports_from is not None,
     )  # fmt: skip
     # The next run finds by this that the files which follow may be nobody's.
     store.write(f"{run.work}/begun", b"")

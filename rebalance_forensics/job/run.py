@@ -52,9 +52,10 @@ class Scanned:
     stats: list[SplitStats]
     """With those of the parts that were read by earlier runs."""
     spans: Spans
-    files: list[str]
-    """Waiting files of events."""
-    events: int
+    files: Mapping[str, int]
+    """Waiting files of events, and how many each has."""
+    dates: Mapping[int, int]
+    """How many events each date has in them."""
     ledger: Ledger
     replaced: Mapping[str, int]
     """By file id, the place from which on what is known of a file no longer counts."""
@@ -64,6 +65,11 @@ class Scanned:
     bytes: int
     errors: list[str]
     losses: Losses = field(default_factory=Losses)
+
+    @property
+    def events(self) -> int:
+        """How many events were found."""
+        return sum(self.files.values())
 
 
 @dataclass(slots=True, kw_only=True)

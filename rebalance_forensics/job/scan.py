@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -41,8 +41,8 @@ class Harvest:
 
     stats: list[SplitStats] = field(default_factory=list)
     spans: Spans = field(default_factory=dict)
-    files: list[str] = field(default_factory=list)
-    events: int = 0
+    files: dict[str, int] = field(default_factory=dict)
+    dates: Counter[int] = field(default_factory=Counter)
     undated: int = 0
     """Events that no line dates: of logs that print no times."""
 
@@ -51,8 +51,8 @@ class Harvest:
         stats = [object_of(SplitStats, text) for what, text in messages if what == "counts"]
         self.stats += stats
         for share in (json.loads(text) for what, text in messages if what == "scan"):
-            self.files.append(share["file"])
-            self.events += share["events"]
+            self.files[share["file"]] = sum(share["dates"].values())
+            self.dates.update({int(day): events for day, events in share["dates"].items()})
             self.undated += share["undated"]
             for path, days in share["spans"].items():
                 for day, span in days.items():
@@ -114,7 +114,7 @@ def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
     refuse_foreign(run, len(listing.files), errors, ledger)
     return Scanned(
         stats=stats, spans={path: spans for path, spans in harvest.spans.items() if path in found.fresh},
-        files=harvest.files, events=harvest.events, ledger=ledger, replaced=replaced, file_ids=ids,
+        files=harvest.files, dates=harvest.dates, ledger=ledger, replaced=replaced, file_ids=ids,
         listed=len(listing.files) + len(listing.errors), bytes=sum(split.bytes for split in harvest.stats),
         errors=errors, losses=losses,
     )  # fmt: skip
@@ -167,12 +167,12 @@ def scan_tables(run: Run) -> Scanned:
     entries = read_ledger(run.edition, run.options.scope)
     harvest = Harvest()
     scanned = Scanned(
-        stats=[], spans=harvest.spans, files=harvest.files, events=0, ledger=Ledger(known=list(entries)), replaced={},
-        file_ids={}, listed=0, bytes=0, errors=[],
+        stats=[], spans=harvest.spans, files=harvest.files, dates=harvest.dates, ledger=Ledger(known=list(entries)),
+        replaced={}, file_ids={}, listed=0, bytes=0, errors=[],
     )  # fmt: skip
     for name in dict.fromkeys(run.options.inputs):
         _scan(run, LogTable(name=name, columns=run.options.columns), entries, scanned, harvest)
-    scanned.events, scanned.bytes = harvest.events, sum(stats.bytes for stats in harvest.stats)
+    scanned.bytes = sum(stats.bytes for stats in harvest.stats)
     scanned.losses.days = {day for day, _ in run.lost.of(*MADE_OF_EVENTS) - run.lost.of(EVENTS, PENDING)}
     scanned.ledger.removed.extend(scanned.ledger.replaced.values())
     refuse_foreign(run, scanned.listed, scanned.errors, scanned.ledger)

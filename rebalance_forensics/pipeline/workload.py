@@ -25,8 +25,13 @@ def shard_keys(shards: int) -> tuple[int, ...]:
 
 
 def shard_of(cluster: str, group: str, keys: tuple[int, ...]) -> int:
-    """The shard of a group: the same in every process, unlike `hash`."""
-    return keys[crc32(f"{cluster}\0{group}".encode(errors="replace")) % len(keys)]
+    """The shard of a group."""
+    return keys[hash_of(cluster, group) % len(keys)]
+
+
+def hash_of(cluster: str, group: str) -> int:
+    """32 bits of a group: the same in every process, unlike `hash`."""
+    return crc32(f"{cluster}\0{group}".encode(errors="replace"))
 
 
 def _spark_hash(number: int) -> int:

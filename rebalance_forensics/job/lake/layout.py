@@ -103,19 +103,25 @@ def undamaged(uri: str, path: str) -> Iterator[None]:
         ) from error
 
 
-def batches_of(store: Store, path: str, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-    """The rows of one Parquet file of our own, some at a time; InputError where it was damaged since."""
+def batches_of(
+    store: Store, path: str, columns: Sequence[str] | None = None, *, part: int = 0, parts: int = 1
+) -> Iterator[pa.RecordBatch]:
+    """The rows of one Parquet file of our own, or of each `parts`-th group of them from `part` on, some at a time.
+
+    InputError where it was damaged since.
+    """
     import pyarrow.parquet as pq  # noqa: PLC0415 - only where tables are read
 
     with undamaged(store.uri, path), store.open(path) as stream:
         file = pq.ParquetFile(stream, page_checksum_verification=True)
-        missing = file.metadata.num_rows
+        groups = range(part, file.metadata.num_row_groups, parts)
+        of_groups = missing = sum(file.metadata.row_group(number).num_rows for number in groups)
         present = columns and [name for name in columns if name in file.schema_arrow.names]
-        for batch in file.iter_batches(batch_size=4096, columns=present):
+        for batch in file.iter_batches(batch_size=4096, row_groups=list(groups), columns=present):
             # Parquet does not check that text is text.
             batch.validate(full=True)
             missing -= batch.num_rows
             yield batch
         if missing:
             # The header of a page has no checksum, and one that was changed may hide the page.
-            raise ValueError(f"{missing} of its {file.metadata.num_rows} rows are missing")
+            raise ValueError(f"{missing} of its {of_groups} rows are missing")

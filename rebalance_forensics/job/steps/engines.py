@@ -123,9 +123,9 @@ class OnSpark:
     def investigate(self, deal: Deal, what: Investigation) -> TaskMessages:
         """Deal all events and investigate every group."""
         dealt = tasks(self.session, len(deal.portions), partial(deal_task, deal), DEALT)
-        ordered = in_shards(dealt, len(deal.shards), DEALT_ORDER)
+        ordered = in_shards(dealt, len(deal.shards.keys), DEALT_ORDER)
         found = ordered.mapInArrow(lambda batches: investigate_shards(batches, what), spark_schema(MESSAGES))
-        number = len(deal.portions) + len(deal.shards)
+        number = len(deal.portions) + len(deal.shards.keys)
         with watching(self.session, number, lambda done: self.show(EXPLAIN, done, number, "tasks")):
             return messages_in(found.toArrow().to_batches())
 

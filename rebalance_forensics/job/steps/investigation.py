@@ -20,7 +20,7 @@ from rebalance_forensics.job.lake.intervals import date_text
 from rebalance_forensics.job.lake.row_files import PartWriter
 from rebalance_forensics.job.steps.findings import CaseFile, CaseOfDate
 from rebalance_forensics.job.steps.log_spans import Heard
-from rebalance_forensics.job.steps.partitioning import Days
+from rebalance_forensics.job.steps.partitioning import Days, Shards
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.schemas import Kind, Row, cells_of, event_of, message_batch, payload_of
 from rebalance_forensics.pipeline.stats import Failure
@@ -74,7 +74,7 @@ class Investigation:
     store: Store
     work: str
     run: str
-    first_shard: int
+    shards: Shards
     lanes: bool
     """True if pages show swim lanes: they hold nearly every line once more."""
 
@@ -162,7 +162,7 @@ def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -
         known, size, near = list(islice(together, most if kind == Kind.EVENT else None)), 0, kind != Kind.EVENT
         for some in chain([known], ([row] for row in together)):
             size, near = size + len(some), near or _is_near(some, day, what.days)
-            if kind == Kind.EVENT or shard == what.first_shard:
+            if kind == Kind.EVENT or shard == what.shards.of_date(day)[0]:
                 _write_events(writer, some, what.days)
         if day not in what.days.investigated or not near:
             continue

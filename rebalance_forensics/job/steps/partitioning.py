@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from heapq import heapreplace
+from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +18,7 @@ from rebalance_forensics.job.steps.scan_step import SCANNED
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.schemas import Kind
 from rebalance_forensics.pipeline.stats import LinesBefore, SplitLines
-from rebalance_forensics.pipeline.workload import shard_of
+from rebalance_forensics.pipeline.workload import hash_of, shard_keys
 from rebalance_forensics.records import DAY_MS
 
 DEALT = pa.schema(
@@ -24,6 +26,8 @@ DEALT = pa.schema(
 )
 DEALT_ORDER = ("shard", "day", "kind", "cluster", "group", "ts", "path", "byte_offset")
 """A total order: two events of one line differ in nothing that matters."""
+# A task takes as long to start as it takes to deal so many events.
+_EVENTS_A_TASK = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,14 +56,81 @@ class Days:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shards:
+    """Which shards investigate which date: as many, side by side, as it has a share of all events."""
+
+    # Were the groups of all dates dealt to all shards, each event without a group would be copied to all of them.
+
+    keys: tuple[int, ...]
+    places: Mapping[int, tuple[int, int]]
+    """By date, its events and those of all dates before it."""
+    events: int
+
+    @classmethod
+    def of(cls, days: Days, events: Mapping[int, int], number: int) -> Shards:
+        """So many shards for dates that have so many events each."""
+        seen = [
+            1 + sum(events.get(day, 0) for day in range(days.window(written)[0] // (DAY_MS * 1000), written + 1))
+            for written in days.written
+        ]
+        before = accumulate(seen, initial=0)
+        places = dict(zip(days.written, zip(seen, before, strict=False), strict=True))
+        return cls(keys=shard_keys(number), places=places, events=sum(seen))
+
+    def of_date(self, day: int) -> Sequence[int]:
+        """All shards of a date."""
+        seen, before = self.places[day]
+        return self.keys[self._place(before) : self._place(before + seen - 1) + 1]
+
+    def of_group(self, cluster: str, group: str, day: int) -> int:
+        """The shard of a group on a date."""
+        seen, before = self.places[day]
+        # The last bits of a checksum are spread more evenly than the first.
+        even = int.from_bytes(hash_of(cluster, group).to_bytes(4, "little"), "big")
+        return self.keys[self._place(before + (seen * even >> 32))]
+
+    def _place(self, event: int) -> int:
+        return event * len(self.keys) // self.events
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What a dealing task reads of a file: each of so many parts takes turns."""
+
+    path: str
+    part: int
+    parts: int
+
+
+def dealt_by_rows(files: Mapping[str, int], tasks: int) -> tuple[tuple[Share, ...], ...]:
+    """Files with so many rows each, dealt to tasks: a long one in parts, the heaviest first to the task with least."""
+    total = sum(files.values())
+    number = max(min(tasks, -(-total // _EVENTS_A_TASK)), 1)
+    most = max(-(-total // number), 1)
+    weighed = [
+        (rows / parts, Share(path=path, part=part, parts=parts))
+        for path, rows in files.items()
+        for parts in [max(-(-rows // most), 1)]
+        for part in range(parts)
+    ]
+    loads = [(0.0, task) for task in range(min(number, len(weighed)))]
+    portions: list[list[Share]] = [[] for _ in loads]
+    for rows, share in sorted(weighed, key=lambda each: (-each[0], each[1].path, each[1].part)):
+        load, least = loads[0]
+        portions[least].append(share)
+        heapreplace(loads, (load + rows, least))
+    return tuple(map(tuple, portions))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Deal:
     """Everything a dealing task needs."""
 
     store: Store
-    portions: tuple[tuple[str, ...], ...]
-    """Files of events: just scanned, or of the tables."""
+    portions: tuple[tuple[Share, ...], ...]
+    """Of files of events: just scanned, or of the tables."""
     days: Days
-    shards: tuple[int, ...]
+    shards: Shards
     forgotten: Mapping[str, int]
     """By file id, from which place on a file was scanned anew: what is known of it from there on no longer counts."""
     file_ids: Mapping[str, str]
@@ -72,12 +143,12 @@ def deal_task(deal: Deal, task: int) -> Iterator[pa.RecordBatch]:
     """The events of some files, each once for every date that needs it."""
     before = LinesBefore(deal.lines_of_splits)
     windows = np.array([deal.days.window(day) for day in deal.days.written], np.int64).reshape(-1, 2).T
-    for path in deal.portions[task]:
-        known = partition_of(path)
+    for share in deal.portions[task]:
+        known = partition_of(share.path)
         read = (
             partial(_of_table, cluster=known[2], forgotten=deal.forgotten) if known else partial(_fresh, before, deal)
         )
-        for batch in batches_of(deal.store, path):
+        for batch in batches_of(deal.store, share.path, part=share.part, parts=share.parts):
             events = read(batch).sort_by("ts")
             for kind, wanted in ((Kind.EVENT, pc.is_valid), (Kind.SHARED, pc.is_null)):
                 of_kind = events.filter(wanted(events["group"]))
@@ -115,20 +186,15 @@ def _fresh(before: LinesBefore, deal: Deal, batch: pa.RecordBatch) -> pa.Table:
 
 
 def _for_day(seen: pa.Table, day: int, kind: Kind, deal: Deal) -> Iterator[pa.RecordBatch]:
-    # What an investigation of this date sees; events without a group go to every shard.
+    # What an investigation of this date sees; events without a group go to every shard of it.
     if kind == Kind.EVENT:
-        yield from _dealt(seen, day, kind, _shards(seen, day, deal.shards))
+        pairs = list(zip(seen["cluster"].to_pylist(), seen["group"].to_pylist(), strict=True))
+        known = {pair: deal.shards.of_group(*pair, day) for pair in set(pairs)}
+        yield from _dealt(seen, day, kind, [known[pair] for pair in pairs])
         return
-    for shard in deal.shards if day in deal.days.investigated else deal.shards[:1]:
+    shards = deal.shards.of_date(day)
+    for shard in shards if day in deal.days.investigated else shards[:1]:
         yield from _dealt(seen, day, kind, [shard] * seen.num_rows)
-
-
-def _shards(grouped: pa.Table, day: int, keys: tuple[int, ...]) -> list[int]:
-    # A hot group's dates are different shards' work.
-    known: Mapping[tuple[str, str], int]
-    pairs = list(zip(grouped["cluster"].to_pylist(), grouped["group"].to_pylist(), strict=True))
-    known = {(cluster, group): shard_of(cluster, f"{group}\0{day}", keys) for cluster, group in set(pairs)}
-    return [known[pair] for pair in pairs]
 
 
 def _dealt(events: pa.Table, day: int, kind: Kind, shards: list[int]) -> Iterator[pa.RecordBatch]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -191,7 +192,8 @@ def keep_events(
     """Events into a waiting file, all else to the driver."""
     spans: Spans = {}
     last: dict[str, int] = {}
-    events = undated = 0
+    dates: Counter[int] = Counter()
+    undated = 0
     messages: list[tuple[str, str]] = []
     # Spark may try a task twice, even at the same time; the driver hears of the file of one that was finished.
     path = f"{work}/scanned/{uuid4().hex}.parquet"
@@ -201,15 +203,15 @@ def keep_events(
             messages.extend(("counts", str(text)) for text in counts)
             found = dated_by_lines_before(batch.filter(pc.is_in(batch["kind"], EVENT_KINDS)), last)
             dated = found.filter(pc.is_valid(found["ts"]))
-            events += dated.num_rows
             undated += found.num_rows - dated.num_rows
             times = dated["ts"].cast(pa.int64()).to_pylist()
             for of_path, micros in zip(dated["path"].to_pylist(), times, strict=True):
                 at = micros // 1000
+                dates[at // DAY_MS] += 1
                 widen(spans, of_path, str(at // DAY_MS), at, at)
             cells = [*(dated[name] for name in _COLUMNS), file_ids(dated)]
             writer.write_batch(pa.RecordBatch.from_arrays(cells, schema=SCANNED))
-    messages.append(("scan", json.dumps({"file": path, "spans": spans, "events": events, "undated": undated})))
+    messages.append(("scan", json.dumps({"file": path, "spans": spans, "dates": dates, "undated": undated})))
     yield message_batch(messages)
 
 
