@@ -1,7 +1,7 @@
 """Logs in a server that speaks as Google's store does.
 
-Tables cannot be tried in it: fake-gcs-server has no puts of the XML API (its issue 331), by which delta-rs and the lease
-write.
+Tables cannot be tried in it: fake-gcs-server lacks the puts of the XML API (its issue 331) by which delta-rs and the
+lease write.
 """
 
 from __future__ import annotations
