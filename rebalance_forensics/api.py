@@ -20,12 +20,15 @@ from rebalance_forensics.pipeline.options import AnalyzeOptions, Engine, parse_i
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import Analysis, analyze_with_events
 from rebalance_forensics.records import is_dated
+from rebalance_forensics.report.conclusions import conclusion
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.output_files import write_whole
 from rebalance_forensics.report.schema import Columns
 from rebalance_forensics.report.terminal import render
+from rebalance_forensics.report.urgency_order import faults
+from rebalance_forensics.report.wording import count
 from rebalance_forensics.timeline.model import Generation, GroupHistory, Pause, UnreadSpan
 
 if TYPE_CHECKING:
@@ -83,7 +86,7 @@ def analyze(
         raise DefectError(sentence(f"the analysis of {', '.join(names)} broke off", error)) from error
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AnalyzedLogs:
     """A report and its tables, each made when it is first looked at."""
 
@@ -126,6 +129,12 @@ class AnalyzedLogs:
     def to_html(self, path: str | PathLike[str]) -> None:
         """Write the report as `analyze --html` does."""
         write_whole(Path(path), to_html(self.report))
+
+    def __repr__(self) -> str:
+        """What it holds, in a line, for a prompt that shows the value."""
+        found = faults(self.report)
+        shown = f"{count(len(found), 'fault')}, first: {found[0].summary}" if found else conclusion(self.report)
+        return f"<AnalyzedLogs: {shown} print() shows the report>"
 
     def __str__(self) -> str:
         """The report as a terminal shows it."""

@@ -418,7 +418,7 @@ def markdown(fleet: Fleet, safe: Callable[[str], str]) -> Iterator[str]:
     """The sections as Markdown, for a meeting's page; `safe` keeps names from being markup."""
     yield from ("# Rebalances of the fleet", "", f"{safe(fleet.headline)} {fleet.period}.", "")
     if fleet.changes:
-        yield from ("## Since the week before", "", *(f"- {safe(change)}" for change in fleet.changes), "")
+        yield from ("## Changed since the week before", "", *(f"- {safe(change)}" for change in fleet.changes), "")
     for section in fleet.sections:
         yield from (f"## {section.title}", "", section.about if section.rows else section.empty, "")
         if section.rows:

@@ -24,6 +24,7 @@ def test_a_notebook_gets_frames(logs: Path) -> None:
 def test_a_report_can_be_printed_and_written(logs: Path, tmp_path: Path) -> None:
     found = rf.analyze(str(logs), engine="local", tz="Europe/Berlin")
     assert "payments" in str(found)
+    assert repr(found).startswith("<AnalyzedLogs: 1 fault, first: ")
     assert '"zone": "Europe/Berlin"' in found.to_json()
     found.to_html(tmp_path / "report.html")
     assert (tmp_path / "report.html").stat().st_size > 1000

@@ -10,6 +10,8 @@ from rebalance_forensics.report.html.page import rendered
 
 HEIGHT = 90
 DAY_WIDTH = 14
+FIRST = 10
+"""Changes before the fold; the tables stand below them."""
 
 
 class Bar(Struct, frozen=True, kw_only=True):
@@ -33,6 +35,7 @@ def fleet_page(fleet: Fleet, tool_version: str) -> str:
         width=DAY_WIDTH * len(fleet.days),
         height=HEIGHT,
         most=_most(fleet),
+        FIRST=FIRST,
         SHOWN=SHOWN,
         tool_version=tool_version,
     )

@@ -23,7 +23,7 @@ def _blocks(fleet: Fleet) -> Iterator[RenderableType]:
     yield text_block(fleet.headline, "bold")
     yield text_block(fleet.period)
     if fleet.changes:
-        yield heading("Since the week before")
+        yield heading("Changed since the week before")
         yield listed(fleet.changes[:SHOWN])
         yield from _left_out(len(fleet.changes))
     for section in fleet.sections:
