@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
@@ -114,11 +115,26 @@ def _of_confluent(release: Release) -> tuple[Release, Release] | None:
 
 
 def latest_release(timeline: Timeline) -> dict[Participant, Release]:
-    """Participant -> the latest release reported where it runs."""
-    found: dict[Participant, Release] = {}
+    """Participant -> the release that its process reported last.
+
+    Where several processes write to one file, that is the one behind the client's own configuration; else the latest.
+    """
+    found: dict[Participant, set[Release]] = defaultdict(set)
     for event in timeline.versions:
-        participants = timeline.participants.at_place(event)
-        spread = release_range(event.version) if participants else None
-        if spread is not None:
-            found |= {participant: max(spread[1][:2], found.get(participant, ())) for participant in participants}
-    return found
+        if (spread := release_range(event.version)) is not None:
+            for participant in timeline.participants.at_place(event):
+                found[participant].add(spread[1][:2])
+    several = {who: _configured_release(timeline, who) for who, known in found.items() if len(known) > 1}
+    return {who: several.get(who) or max(known) for who, known in found.items()}
+
+
+def _configured_release(timeline: Timeline, participant: Participant) -> Release | None:
+    # AppInfoParser writes the release as the client is created, right behind its configuration (KafkaConsumer).
+    reported = [(e, spread[1][:2]) for e in timeline.of(ev.VersionReported) if (spread := release_range(e.version))]
+    here = [(e, release) for e, release in reported if participant in timeline.participants.at_place(e)]
+    for dump in reversed(timeline.of(ev.SettingsReported)):
+        if dict(dump.settings).get("client.id") in participant.client_ids:
+            behind = ((e, r) for e, r in here if e.speaker.file == dump.speaker.file and e.origin > dump.origin)
+            if (next_report := min(behind, key=lambda each: each[0].origin, default=None)) is not None:
+                return next_report[1]
+    return None

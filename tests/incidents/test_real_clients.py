@@ -11,13 +11,18 @@ import shutil
 import tarfile
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lab.clients.judge import SURE, judged
-from tests.outer_loggers import OUTER
+from rebalance_forensics.pipeline.options import AnalyzeOptions
+from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.run import analyze
+from tests.outer_loggers import OUTER, lines_of
 
 RECORDINGS = Path(__file__).parent / "clients"
 
@@ -78,6 +83,43 @@ def test_another_logger_around_a_clients_lines_makes_no_other_cause_sure(
     plain, around = (clients_causes(folder, truth) for folder in (unpacked / recording, tmp_path))
     sure = {cause for cause, confidence in around.items() if confidence >= SURE and cause != "unexplained"}
     assert sure <= {*plain}, around
+
+
+TWO_LIBRARIES = [
+    pytest.param(
+        "slow-processing", "java-1.1", "java-2.8", id="a release without a line for a poll timeout beside one"
+    ),
+    *(
+        pytest.param(fault, *pair, marks=pytest.mark.long, id=" ".join((fault, *pair)))
+        for fault in ("coordinator-failover", "process-crash", "slow-processing")
+        for pair in pairwise(sorted(t["client"] for t in truths("info-3.9.1") if t["cause"] == fault))
+        if pair != ("java-1.1", "java-2.8") or fault != "slow-processing"
+    ),
+]
+
+
+@pytest.mark.parametrize(("fault", "one", "other"), TWO_LIBRARIES)
+def test_two_client_libraries_in_one_file_make_no_other_cause_sure(
+    unpacked: Path, tmp_path: Path, fault: str, one: str, other: str
+) -> None:
+    logs = unpacked / "info-3.9.1" / fault
+    for node in ("node-1", "node-2"):
+        texts = [(logs / client / node / "app.log").read_text(encoding="utf-8") for client in (one, other)]
+        lines = sorted((line for text in texts for line in lines_of(text)), key=attrgetter("at"))
+        (tmp_path / node).mkdir()
+        (tmp_path / node / "app.log").write_text("".join(f"{line.whole}\n" for line in lines), encoding="utf-8")
+    apart = sure_causes(logs / one) | sure_causes(logs / other)
+    assert sure_causes(tmp_path) <= apart
+
+
+def sure_causes(folder: Path) -> set[str]:
+    """The first causes that the logs of both nodes make sure, without what is no fault."""
+    try:
+        report = analyze([str(folder / "node-1"), str(folder / "node-2")], AnalyzeOptions(engine="local"))
+    except InputError:  # no line that anybody reads
+        return set()
+    first = (incident.root_causes[0] for incident in report.incidents if incident.severity != "info")
+    return {cause.cause for cause in first if cause.confidence >= SURE}
 
 
 def clients_causes(folder: Path, truth: dict[str, Any]) -> dict[str, float]:
