@@ -25,7 +25,7 @@ from rebalance_forensics.timeline.identity.names import application_of, is_defau
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
 from rebalance_forensics.timeline.identity.printed_answers import is_an_administrators
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped
-from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS, TICK_MS
 
 SpeakerKey = tuple[str | None, str, str | None]
 """Host, log without the numbers of its rotation, client id: lines with the same three belong together."""
@@ -148,13 +148,26 @@ def _client_of(event: Event) -> _Client | None:
 
 
 def _nameless_lines_joined(by_client: Mapping[_Client, list[Event]]) -> dict[_Client, list[Event]]:
-    """The lines by client; those without a client id go to the only client that writes to the same log."""
+    """The lines by client; those without a client id go to the one in the same log that can have written them.
+
+    That is the only one that writes to it, or the only one that logs the same at that moment, as a program does that
+    prints what its client returned.
+    """
     by_log = grouped((client for client in by_client if client.name), lambda client: (client.host, client.log))
     found: dict[_Client, list[Event]] = defaultdict(list)
     for client, events in by_client.items():
         others = by_log.get((client.host, client.log), []) if not client.name else []
-        found[others[0] if len(others) == 1 else client] += events
+        for event in events:
+            fitting = others if len(others) == 1 else [each for each in others if _logs_it_too(event, by_client[each])]
+            found[fitting[0] if len(fitting) == 1 else client].append(event)
     return found
+
+
+def _logs_it_too(event: Event, others: Iterable[Event]) -> bool:
+    at = event.at
+    return at is not None and any(
+        type(each) is type(event) and each.at is not None and abs(each.at - at) <= TICK_MS for each in others
+    )
 
 
 def _labels(clients: Iterable[_Client]) -> dict[_Client, str]:

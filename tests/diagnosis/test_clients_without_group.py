@@ -298,3 +298,14 @@ def test_a_topic_that_grew_in_librdkafkas_metadata_is_what_its_group_rebalanced_
     cause = report_on(tmp_path, app="\n".join(said)).incidents[-1].root_causes[0]
     assert cause.cause == "topic-metadata-change"
     assert [culprit.name for culprit in cause.culprits] == ["orders"]
+
+
+def test_an_error_that_a_program_prints_is_of_the_client_that_logged_the_same_at_that_moment(tmp_path: Path) -> None:
+    first = MAXPOLL.format(name="orders")
+    second = MAXPOLL.format(name="returns").replace("1795169730", "1795169990")
+    printed = (
+        "2026-11-20 10:15:30,679 ERROR shop: Consumer error: KafkaError{code=_MAX_POLL_EXCEEDED,val=-147,"
+        'str="Application maximum poll interval (180000ms) exceeded by 88ms"}'
+    )
+    report = report_on(tmp_path, app=f"{first}\n{printed}\n{second}")
+    assert sorted(i.root_causes[0].culprits[0].name for i in report.incidents) == ["orders", "returns"]
