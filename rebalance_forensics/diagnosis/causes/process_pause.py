@@ -65,6 +65,7 @@ CAUSE = Cause(
         speaks_against(connections.disconnects, DECISIVE),
         speaks_against(returns.returned_unexplained, WEAK),
         speaks_against(heartbeats.awake_while_away, STRONG),
+        speaks_against(heartbeats.its_file_went_on, STRONG + WEAK),
         speaks_against(connections.heard_until_lost, DECISIVE),
         speaks_against(connections.gave_up_unasked, DECISIVE),
         speaks_against(returns.old_id_still_in, STRONG),

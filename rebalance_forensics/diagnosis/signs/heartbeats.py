@@ -27,6 +27,7 @@ from rebalance_forensics.diagnosis.sign import (
 )
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import clients, timeouts, windows
+from rebalance_forensics.timeline.clocks.file_clocks import place_of
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -100,7 +101,7 @@ def log_continues(timeline: Timeline, absence: Absence) -> Answer:
 
 
 def _continues(timeline: Timeline, absence: Absence) -> Answer:
-    if absence.start is not None or absence.stop is not None:
+    if absence.start is not None or absence.stop is not None or _started_in_its_file(timeline, absence):
         return Unobservable()
     participant, end = absence.participant, timeline.coverage.ends(absence.participant)
     alive = heartbeat_loss.lines_after(timeline, absence)
@@ -127,6 +128,15 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
     return Absent(
         looked(timeline.coverage.of(participant), absence.at - timeouts.session_timeout_ms(timeline), absence.at)
     )
+
+
+def _started_in_its_file(timeline: Timeline, absence: Absence) -> bool:
+    """True if a client started in a log that several share, while this one was away, and no line shows which it was."""
+    files = set(map(place_of, timeline.events_from(absence.participant, Event)))
+    started = timeline.own.of_type(ev.ClientStarted).between(
+        absence.at, (absence.back_at or absence.at) + windows.TICK_MS
+    )
+    return any(place_of(e) in files and timeline.participants.of_speaker(e) is None for e in started)
 
 
 own_log_continues = of_each(
@@ -240,6 +250,19 @@ def awake_while_away(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     alive = joined.between(absence.at - session, absence.at - 1)
     alive = alive or own_lines.between(absence.at - 6 * session // 10, absence.at - session // 4)
     return alive[: heartbeat_loss.OWN_LINES]
+
+
+@of_first("another member logged to the same file while it was silent: if one process wrote it, that was running")
+def its_file_went_on(timeline: Timeline, absence: Absence) -> Sequence[Event]:
+    """Readers of one process, or several processes whose output was put together: which of them no line shows."""
+    files = set(map(place_of, timeline.events_from(absence.participant, Event)))
+    # No broker allows a session shorter than that by default (group.min.session.timeout.ms). A process that wakes up is
+    # told by its next heartbeat that it has to join anew.
+    woke_up = max(absence.at - windows.TICK_MS, (absence.back_at or 0) - windows.HEARTBEAT_MS)
+    near = timeline.own.between(absence.at - windows.NEXT_HEARTBEAT_MS, woke_up)
+    others = (e for e in near if e.speaker.role != "broker" and place_of(e) in files)
+    speakers = ((e, timeline.participants.of_speaker(e)) for e in others)
+    return [e for e, speaker in speakers if speaker not in (None, absence.participant)][: heartbeat_loss.OWN_LINES]
 
 
 @sign("it gave up its coordinator when it woke up", "it kept its coordinator, as a member that only fails to poll does")
