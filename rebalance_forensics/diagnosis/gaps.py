@@ -13,6 +13,7 @@ from rebalance_forensics.diagnosis.episodes.members.departures import FIRST_EPOC
 from rebalance_forensics.diagnosis.model import Gap, GapKind, Incident
 from rebalance_forensics.diagnosis.wording.durations import capitalized, counted, lasting, seconds, some
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.dialects import last_known_release
 from rebalance_forensics.records import LEFT_OUT, SECOND_MS, EpochMs, elapsed, input_name, is_timed
 from rebalance_forensics.timeline.clocks.file_clocks import Doubt
 from rebalance_forensics.timeline.facts import Departure
@@ -20,6 +21,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.own_process import ended_with
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.orchestration import application_names
+from rebalance_forensics.timeline.releases import release_range
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.unnamed_groups import in_words, is_named
 from rebalance_forensics.timeline.windows import QUIET_MS
@@ -38,6 +40,7 @@ def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...
         _ends_early(timeline, incidents),
         _doubtful_times(timeline),
         _cut_lines(timeline),
+        _unknown_words(timeline),
         _untied_reports(timeline, incidents),
         _untied_lines_of_hosts(timeline, incidents),
     )
@@ -259,6 +262,21 @@ _WHY_IN_DOUBT: dict[Doubt, str] = {
     "start-times": "do not match the start times printed in its lines (Kafka startTimeMs), in any time zone",
     "facts": "are further from the coordinator's than any time zone, though both log the same generations",
 }
+
+
+def _unknown_words(timeline: Timeline) -> Iterator[Gap]:
+    """Releases of Kafka that came out after the words were collected that are known here."""
+    known, words = last_known_release(), ".".join(map(str, last_known_release()))
+    reported = {e.version: spread for e in timeline.versions if (spread := release_range(e.version)) is not None}
+    newer = sorted(version for version, (low, _) in reported.items() if low[: len(known)] > known)
+    if newer:
+        yield _throughout(
+            timeline,
+            f"Kafka {some(newer, MOST_NAMES)} {'is' if len(newer) == 1 else 'are'} newer than {words}, the last "
+            "release whose messages are known.",
+            "Messages that still read as in a known release are read as those of the nearest; what it words anew is "
+            "not recognized, so a cause may be less sure than the logs allow.",
+        )
 
 
 def _doubtful_times(timeline: Timeline) -> Iterator[Gap]:

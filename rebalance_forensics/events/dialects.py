@@ -109,6 +109,13 @@ def logged_since(client: str, fact: str) -> Release:
     return max(ends, default=())
 
 
+@cache
+def last_known_release() -> Release:
+    """Kafka's last release whose words are known here."""
+    eras = (*dialects().clients, *dialects().brokers)
+    return max(tuple(map(int, era.until.split("."))) for era in eras if era.until is not None)
+
+
 def never_happens(client: str, fact: str) -> bool:
     """The client has no such step, so no log of it can show one."""
     return any(s.level == NO_SUCH_STEP for s in unlogged(client, fact))
