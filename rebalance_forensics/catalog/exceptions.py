@@ -37,6 +37,11 @@ _STATED = re.compile(
     re.MULTILINE,
 )
 _MOST_STATED = 10
+# Its exceptions for answers have no stack (ApiException), and a logger may be set to print none.
+_ALONE_BELOW = re.compile(
+    r"\n(?:Caused by: )?(org\.apache\.kafka\.(?:common\.errors|clients\.consumer)\.[A-Z]\w{1,60}Exception"
+    r"(?:: [^\n]*)?)\Z"
+)
 # Kafka's packages, spelled out or shortened (`k.s.ReplicaManager`), and how its classes begin what they say.
 # Its tools are applications: what the console consumer prints, its client has thrown at it.
 _KAFKAS = re.compile(
@@ -89,10 +94,12 @@ def _thrown_in(message: str) -> re.Match[str] | None:
 def thrown_below(message: str, *, announced: bool = False) -> Iterator[str]:
     """The lines below the first in which exceptions say what went wrong, class first: those of a stack trace.
 
-    Kafka's own answers have no stack (ApiException): below a line that has `announced` them they are known without.
+    Below a line that has `announced` them they are known without, and so is one of Kafka's that stands there alone.
     """
     begin = message.find("\n")
-    if begin >= 0 and (announced or _STACK.search(message, begin)):
+    if begin >= 0 and (answer := _ALONE_BELOW.match(message, begin)) is not None:
+        yield answer[1]
+    elif begin >= 0 and (announced or _STACK.search(message, begin)):
         yield from (stated[1] or stated[2] for stated in islice(_STATED.finditer(message, begin), _MOST_STATED))
 
 

@@ -118,6 +118,7 @@ def test_a_trace_that_somebody_cut_behind_the_assignor_still_shows_that_it_threw
             "org.apache.kafka.common.errors.UnknownMemberIdException: The coordinator is not aware of this member.",
             "java.lang.IllegalStateException: no\n\tat com.acme.Loop.run(Loop.java:7)\nCaused by: {}",
         ),
+        ("org.apache.kafka.common.errors.NotCoordinatorException: This is not the correct coordinator.", "{}"),
     ],
 )
 def test_what_a_client_threw_says_below_the_words_of_its_application_what_it_says_alone(

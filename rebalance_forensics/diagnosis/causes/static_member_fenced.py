@@ -22,6 +22,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.identity.printed_answers import is_printed
 
 WAS_FENCED = clue("fenced", STRONG + WEAK, "a member was fenced: another one had registered with its group.instance.id")
 BOTH_SEEN = clue("both-members-seen", STRONG, "the logs show the second member with the same group.instance.id")
@@ -183,7 +184,7 @@ def fences(timeline: Timeline) -> list[Fence]:
         for e in timeline.of(*FENCING)
         if _is_fence(e) and not _was_closing(timeline, e) and not _was_evicted(timeline, e)
     ]
-    for event in [e for e in lines if not isinstance(e, _ONCE_MORE)] or lines:
+    for event in [e for e in lines if not isinstance(e, _ONCE_MORE) and not is_printed(e)] or lines:
         instance = _instance(event)
         if instance is not None:
             users = [a for a in timeline.participants.everybody if instance in a.instance_ids]

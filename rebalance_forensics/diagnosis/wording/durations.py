@@ -31,7 +31,8 @@ def times(number: int) -> str:
 def how_often(events: Sequence[Event]) -> str:
     """`once`, `5 times within 12.3 s`: how often it happened, where several lines may show the same occurrence.
 
-    A broker, the client and its application each log it in a line of their own kind; no kind shows it twice.
+    A broker, the client and its application, which names no client, each log it in a line of their own kind; no kind
+    shows it twice.
     """
     number = occurrences(events)
     return times(number) + (span(events) if number > 1 else "")
@@ -39,7 +40,7 @@ def how_often(events: Sequence[Event]) -> str:
 
 def occurrences(events: Sequence[Event]) -> int:
     """How often that is, as a number."""
-    return max(Counter(map(type, events)).values(), default=0)
+    return max(Counter((type(event), event.speaker.client_id is None) for event in events).values(), default=0)
 
 
 def seconds(ms: int) -> str:
