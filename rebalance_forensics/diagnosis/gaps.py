@@ -140,7 +140,7 @@ def _missing_logs(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator
         yield _throughout(
             timeline,
             f"No log of {_names(without, incidents) if without else 'any client'} ({group}).",
-            "Nothing but a member's own log shows why it left, was rejected or rejoined, and whether it crashed, was "
+            "Only a member's own log shows why it left, was rejected or rejoined, and whether it crashed, was "
             "paused or was cut off (org.apache.kafka.clients.consumer at INFO). Most non-Java clients log none of "
             "this by default.",
         )

@@ -58,7 +58,7 @@ def test_the_advice_names_the_group_that_was_denied() -> None:
     story.client("c-2", "01:10:00.500", "A group authorization error occurred in the heartbeat thread", level="ERROR")
     cause = story.the_incident().root_causes[0]
     assert cause.narrative == "c-2 is not authorized to access group payments."
-    assert cause.advice[0].action == "Grant its principal READ on group payments."
+    assert cause.advice[0].action == "Grant the principal of c-2 READ on group payments."
     assert cause.advice[0].why == "READ implies DESCRIBE. The broker denied it once."
 
 
@@ -74,7 +74,7 @@ def test_the_group_and_a_topic_that_were_denied_are_both_named() -> None:
 def test_where_only_topics_were_denied_the_advice_names_them_and_no_right_on_the_group() -> None:
     story = Story().formed("c-1", "c-2").started("c-3", "01:10:00.000")
     story.client("c-3", "01:10:00.500", DENIED, level="ERROR", logger="org.apache.kafka.clients.Metadata")
-    assert story.the_incident().root_causes[0].advice[0].action == "Grant its principal READ on topic orders."
+    assert story.the_incident().root_causes[0].advice[0].action == "Grant the principal of c-3 READ on topic orders."
 
 
 AUTHORIZER = (

@@ -149,8 +149,9 @@ def _each(values: Iterable[str | None]) -> list[str]:
 
 def grant_access(denied: str, events: Sequence[Event], number: int) -> Advice:
     """A client without the permissions that it needs; `denied` names what on, where lines do."""
+    whom = some(_each(getattr(e, "principal", None) for e in events)) or "the principal of {who}"
     return Advice(
-        action=f"Grant its principal READ on {denied or 'the group and on the topics'}.",
+        action=f"Grant {whom} READ on {denied or 'the group and on the topics'}.",
         why=f"READ implies DESCRIBE. The broker denied it {times(number)}{span(events) if number > 1 else ''}.",
         cost="Make sure that the client is meant to read them.",
     )

@@ -131,7 +131,7 @@ def after_failure(away: Absence, error: Event, exception: str) -> Advice:
             cost="With more retries the consumer is silent for longer before its application hears of the failure.",
         )
     after = "" if away.back_at is None else lasting(elapsed(away.at, max(away.back_at, away.at)), " after {}")
-    back = f"and was back{after or ' later'}" if away.back_at is not None else "and was not back when the logs end"
+    back = f"and was back{after or ' later'}" if away.back_at is not None else "and was not back by the end of the logs"
     return Advice(
         action=(
             "Handle the exception in the topology, or skip the record with an exception handler: "

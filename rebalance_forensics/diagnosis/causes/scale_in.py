@@ -90,8 +90,8 @@ def removals_in_words(timeline: Timeline, absences: Sequence[Absence], *, silent
         reasons = {d.why for a in absences for d in a.departures}
         closed = "closed its consumer" if number == 1 else "closed their consumers"
         how = closed if reasons == {"closed"} else "left the group"
-        return f"{who} {how} and {was} not back when the logs end; only {its} would show why."
-    return f"{who} shut down cleanly and {was} not back when the logs end."
+        return f"{who} {how} and {was} not back by the end of the logs; only {its} would show why."
+    return f"{who} shut down cleanly and {was} not back by the end of the logs."
 
 
 def _everybody_counted(timeline: Timeline) -> str:

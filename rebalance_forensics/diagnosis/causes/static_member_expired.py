@@ -59,7 +59,11 @@ def after_static_expiry(timeline: Timeline, away: Absence) -> tuple[Advice, ...]
     session = session_timeout_ms(timeline)
     down_at = away.stop.at if away.stop is not None else away.at - session
     down = timeline.measured(away.back_at - down_at) if away.back_at is not None else None
-    late = "It was not back when the logs end" if away.back_at is None else "It was back only after its session expired"
+    late = (
+        "It was not back by the end of the logs"
+        if away.back_at is None
+        else "It was back only after its session expired"
+    )
     late = f"It was down for {seconds(down)}" if down is not None else late
     wait = f"for {seconds(rounded_up(down))}" if down is not None else "longer"
     enough = f"to about {rounded_up(down)}" if down is not None else "above the duration of a restart"

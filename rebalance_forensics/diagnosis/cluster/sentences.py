@@ -181,7 +181,7 @@ def _cost(groups: Sequence[DisturbedGroup]) -> str:
         costs.append(f"{_share(len(stops), groups)} stopped reading altogether for up to {seconds(max(stops))}")
     text = listed(costs)
     led = sorted({partition for group in groups for partition in group.led})
-    without = f" Nobody could fetch {some(led)} meanwhile, which it led." if led else ""
+    without = f" Meanwhile nobody could fetch {some(led)}, which it led." if led else ""
     return f"{capitalized(text)}.{without}"
 
 
@@ -217,13 +217,13 @@ def _across(fault: SharedFault, groups: Sequence[DisturbedGroup], histories: Seq
     readers = {group: partitions for group, partitions in by_group.items() if partitions}
     if led := sorted(set().union(*readers.values())):
         spared = len(readers.keys() - set(names))
-        also = f", {spared} of which no line shows otherwise disturbed" if spared else ""
+        also = f" ({spared} of them show no other disturbance)" if spared else ""
         # A consumer is given no record above the high watermark, which waits for every replica in sync (KIP-497).
         sentences.append(
             f"It led {some(led)}, read by {counted(len(readers), 'group')}{also}: nobody could fetch "
             f"{'them' if led[1:] else 'it'} until it was back or the controller had elected another leader. Members "
-            "went on fetching other partitions; those that it follows get no new records while it counts as in sync "
-            "(replica.lag.time.max.ms)."
+            "went on fetching other partitions; those with a replica on it gain no readable records until it drops out "
+            "of the ISR (replica.lag.time.max.ms)."
         )
     return sentences
 
