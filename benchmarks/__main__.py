@@ -45,7 +45,17 @@ def main() -> None:
     parser.add_argument(
         "--only",
         nargs="*",
-        default=["start", "scan", "scan-much", "compressed", "group-lines", "clusters", "growth", "directions"],
+        default=[
+            "start",
+            "scan",
+            "scan-much",
+            "compressed",
+            "group-lines",
+            "clusters",
+            "clusters-spark",
+            "growth",
+            "directions",
+        ],
     )
     arguments = parser.parse_args()
     arguments.directory.mkdir(parents=True, exist_ok=True)
@@ -67,6 +77,7 @@ def measures(arguments: argparse.Namespace) -> dict[str, Callable[[], str]]:
         "compressed": lambda: scanning.measure_compressed(arguments.directory, share=0.001, **sizes),
         "group-lines": lambda: group_lines.measure(arguments.directory, runs=arguments.runs),
         "clusters": lambda: group_lines.measure_clusters(arguments.directory, runs=arguments.runs),
+        "clusters-spark": lambda: scanning.measure_clusters(arguments.directory, runs=arguments.runs),
         "growth": lambda: growing.measure(arguments.directory, events=arguments.events),
         "directions": lambda: growing.measure_directions(arguments.directory, size=arguments.size),
     }

@@ -10,6 +10,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -76,10 +77,11 @@ class _Watch:
 def family(process: int) -> Iterator[int]:
     """A process and all its descendants."""
     yield process
-    try:
-        children = Path(f"/proc/{process}/task/{process}/children").read_text().split()
-    except OSError:
-        return
+    children = []
+    # A JVM starts processes from any of its threads.
+    with suppress(OSError):
+        for thread in Path(f"/proc/{process}/task").iterdir():
+            children += (thread / "children").read_text().split()
     for child in children:
         yield from family(int(child))
 

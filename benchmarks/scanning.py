@@ -8,10 +8,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from benchmarks.cluster_logs import write_broker
 from benchmarks.generate import generate
 from benchmarks.measuring import ROOT, Work, command, ours, table, timed_in_turn
 
 FILES = 4
+ENGINES = ("analyze --engine spark", "analyze --engine local")
 GREP = "grep -c -F GroupCoordinator"
 GUNZIP = "gzip -dc"
 INFLATE = "our own decompressor alone"
@@ -34,8 +36,9 @@ def inputs(directory: Path, mib: int, share: float) -> list[Path]:
 
 def contenders() -> Iterator[tuple[str, Contender]]:
     """Who is measured, each as a function of the files."""
-    yield "analyze --engine spark", lambda files: _analyze(files, "spark")
-    yield "analyze --engine local", lambda files: _analyze(files, "local")
+    on_spark, locally = ENGINES
+    yield on_spark, lambda files: _analyze(files, "spark")
+    yield locally, lambda files: _analyze(files, "local")
     yield "analyze --engine spark, without Hyperscan", lambda files: _analyze(files, "spark", without="hyperscan")
     # Where nobody hears it (/dev/null), grep ends at the first match.
     searched = ("-c", "-F", "GroupCoordinator")
@@ -68,14 +71,28 @@ def plain_spark(files: Sequence[Path]) -> float:
 
 def measure(directory: Path, *, mib: int, runs: int, share: float) -> str:
     """One table: total of one file, of four, and the marginal rate between them."""
-    files = inputs(directory, mib, share)
+    title = f"### {share:.1%} relevant lines, files of {mib} MiB\n\n"
+    return title + _beside_plain_spark(inputs(directory, mib, share), dict(contenders()), runs)
+
+
+def measure_clusters(directory: Path, *, runs: int) -> str:
+    """The same of a broker's log of which a fifth matches, most of it about no group."""
+    files = [directory / f"cluster-{number}.log" for number in range(FILES)]
+    for number, file in enumerate(files):
+        if not file.exists():
+            write_broker(file, 32, seed=number)
+    few = {name: runner for name, runner in contenders() if name in (*ENGINES, GREP)}
+    return "### A broker's log through Spark, files of 32 MiB\n\n" + _beside_plain_spark(files, few, runs)
+
+
+def _beside_plain_spark(files: list[Path], runners: dict[str, Contender], runs: int) -> str:
     more = sum(file.stat().st_size for file in files[1:]) / 1e6
-    table_of, rates = _compared(dict(contenders()), files, more, GREP, runs)
+    table_of, rates = _compared(runners, files, more, GREP, runs)
     plain = more / max(plain_spark(files) - plain_spark(files[:1]), 1e-9)
     table_of.append(
         ["spark read.text + contains (14 words)", "", "", f"{plain:.0f}", f"{plain / rates[GREP]:.3f}", "", ""]
     )
-    return f"### {share:.1%} relevant lines, files of {mib} MiB\n\n" + table(_head("grep"), table_of)
+    return table(_head("grep"), table_of)
 
 
 def measure_compressed(directory: Path, *, mib: int, runs: int, share: float) -> str:

@@ -7,12 +7,16 @@ import os
 import pty
 import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from rebalance_forensics.diagnosis.case import GroupCase, investigate
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.job import main
 from rebalance_forensics.job.steps import investigation
+from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from tests.job.conftest import Run, rows
 from tests.job.test_growing_logs import busy
 
@@ -79,10 +83,21 @@ def test_progress_is_shown_by_stage_on_a_terminal_and_nowhere_else(
     assert "events a second" in shown
 
 
+@pytest.mark.parametrize("foreseen", [True, False])
 def test_a_group_that_cannot_fit_a_task_is_named_and_the_others_are_explained(
-    run: Run, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    *, foreseen: bool, run: Run, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(investigation, "spare_memory", lambda: 20 * investigation.BYTES_AN_EVENT)
+    def limited(
+        cluster: str, group: str, events: Sequence[Event], shared: UngroupedEvents, *, lanes: bool
+    ) -> GroupCase:
+        if group == "clicks":
+            raise MemoryError
+        return investigate(cluster, group, events, shared, lanes=lanes)
+
+    if foreseen:
+        monkeypatch.setattr(investigation, "spare_memory", lambda: 20 * investigation.BYTES_AN_EVENT)
+    else:
+        monkeypatch.setattr(investigation, "investigate", limited)
     live = logs / "broker-1" / "server.log"
     live.write_bytes(busy(3).replace(b"payments", b"clicks"))
     outcome = run(SINCE, UNTIL)

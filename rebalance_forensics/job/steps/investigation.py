@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -169,7 +170,7 @@ def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -
         if kind == Kind.EVENT:
             largest = max(largest, GroupSize(size, str(known[0].group), day))
         if size > len(known):
-            yield message_batch([("error", _does_not_fit(known[0], size)), ("again", str(day))])
+            yield message_batch(_does_not_fit(known[0], size))
             continue
         if kind == Kind.SHARED:
             try:
@@ -185,14 +186,14 @@ def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -
         yield message_batch([("size", payload_of(largest))])
 
 
-def _does_not_fit(first: Dealt, events: int) -> str:
+def _does_not_fit(first: Dealt, events: int) -> list[tuple[str, str]]:
     # Without this, the kernel kills the worker, Spark tries the task three times more, and the run ends without tables.
-    day = date_text(first.day)
-    return (
-        f"group {first.group} ({first.cluster}) has {events:,} events around {day}, which take "
-        f"{events * BYTES_AN_EVENT >> 20:,} MiB at least, more than its task can have. They are in the tables "
+    sentence = (
+        f"group {first.group} ({first.cluster}) has {events:,} events around {date_text(first.day)}, which take more "
+        f"memory than its task can have, {events * BYTES_AN_EVENT >> 20:,} MiB at least. They are in the tables "
         "unexplained, which each run tries again: give tasks more memory, or shorten --lookback"
     )
+    return [("error", sentence), ("again", str(first.day))]
 
 
 def _is_near(known: Sequence[Dealt], day: int, days: Days) -> bool:
@@ -244,9 +245,15 @@ def _investigated(
             written = _written(case, first, dates, what, writer)
             if written.incidents:
                 done.append(("case", payload_of(cases.add(written))))
+    except MemoryError:
+        # The limit of the process itself, spark.executor.pyspark.memory: what the group took can be had again.
+        spoiled = _does_not_fit(first, len(known))
     except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
         return [_failure(first, error)]
-    return done
+    else:
+        return done
+    gc.collect()
+    return spoiled
 
 
 def _written(case: GroupCase, first: Dealt, dates: _Dates, what: Investigation, writer: PartWriter) -> CaseOfDate:
