@@ -102,52 +102,27 @@ def housekeeper_delta(text: str) -> int:
 
 _FRAME = re.compile(r"\n[ \t]{1,8}at ([^\s()]{1,400}\([^()\n]{0,200}\))")
 _OF_JAVA = ("java.", "javax.", "jdk.", "sun.", "com.sun.", "kotlin.", "kotlinx.", "scala.", "groovy.", "clojure.")
-_OF_LIBRARIES = (
-    *("org.apache.", "kafka.", "org.springframework.", "io.netty.", "io.grpc.", "com.google.", "okhttp3.", "okio."),
-    *("retrofit2.", "feign.", "reactor.", "rx.", "io.reactivex.", "akka.", "io.vertx.", "io.quarkus.", "io.smallrye."),
-    *("io.micronaut.", "io.micrometer.", "io.opentelemetry.", "org.eclipse.", "org.glassfish.", "org.jboss."),
-    *("io.undertow.", "org.xnio.", "com.zaxxer.", "org.postgresql.", "com.mysql.", "org.mariadb.", "oracle."),
-    *(
-        "com.microsoft.",
-        "org.h2.",
-        "org.hibernate.",
-        "org.jooq.",
-        "com.mongodb.",
-        "com.datastax.",
-        "redis.",
-        "io.lettuce.",
-    ),
-    *("org.redisson.", "org.elasticsearch.", "co.elastic.", "org.opensearch.", "software.amazon.", "com.amazonaws."),
-    *(
-        "com.azure.",
-        "com.fasterxml.",
-        "org.slf4j.",
-        "ch.qos.",
-        "org.rocksdb.",
-        "io.confluent.",
-        "com.netflix.",
-        "cats.",
-    ),
-    *("zio.", "fs2.", "net.bytebuddy.", "org.aspectj.", "io.github.resilience4j.", "datadog.", "com.newrelic."),
+_OF_LIBRARIES = tuple(
+    """
+    org.apache. kafka. org.springframework. io.netty. io.grpc. com.google. okhttp3. okio. retrofit2. feign. reactor.
+    rx. io.reactivex. akka. io.vertx. io.quarkus. io.smallrye. io.micronaut. io.micrometer. io.opentelemetry.
+    org.eclipse. org.glassfish. org.jboss. io.undertow. org.xnio. com.zaxxer. org.postgresql. com.mysql. org.mariadb.
+    oracle. com.microsoft. org.h2. org.hibernate. org.jooq. com.mongodb. com.datastax. redis. io.lettuce. org.redisson.
+    org.elasticsearch. co.elastic. org.opensearch. software.amazon. com.amazonaws. com.azure. com.fasterxml. org.slf4j.
+    ch.qos. org.rocksdb. io.confluent. com.netflix. cats. zio. fs2. net.bytebuddy. org.aspectj. io.github.resilience4j.
+    datadog. com.newrelic.
+    """.split()  # noqa: SIM905 - names read best as words
 )
 _CONSUMER = "org.apache.kafka.clients.consumer."
 # Frames of the loops that call poll() and hand over what it returns.
 _LOOPS = (
-    *(
-        _CONSUMER,
-        "org.apache.kafka.streams.processor.internals.StreamThread.",
-        "org.apache.kafka.connect.runtime.Worker",
-    ),
-    *("org.springframework.kafka.listener.", "org.apache.camel.component.kafka.", "io.micronaut.configuration.kafka."),
-    *(
-        "io.smallrye.reactive.messaging.kafka.",
-        "akka.kafka.",
-        "org.apache.pekko.kafka.",
-        "reactor.kafka.",
-        "fs2.kafka.",
-    ),
-    *("zio.kafka.", "org.apache.flink.connector.kafka.", "org.apache.flink.streaming.connectors.kafka."),
-    "io.confluent.parallelconsumer.",
+    _CONSUMER,
+    *"""
+    org.apache.kafka.streams.processor.internals.StreamThread. org.apache.kafka.connect.runtime.Worker
+    org.springframework.kafka.listener. org.apache.camel.component.kafka. io.micronaut.configuration.kafka.
+    io.smallrye.reactive.messaging.kafka. akka.kafka. org.apache.pekko.kafka. reactor.kafka. fs2.kafka. zio.kafka.
+    org.apache.flink.connector.kafka. org.apache.flink.streaming.connectors.kafka. io.confluent.parallelconsumer.
+    """.split(),  # noqa: SIM905
 )
 # The heartbeat thread, and the one that KIP-848's consumer leaves its requests to.
 _BESIDE_THE_LOOP = ("$HeartbeatThread.run", "ConsumerNetworkThread.run")

@@ -36,11 +36,7 @@ _NEVER = "0001-01-01"
 def is_state(value: object) -> bool:
     """True for an event or a pod of Kubernetes, an event or a container of Docker."""
     return isinstance(value, Mapping) and (
-        _event_in(value, 1) is not None
-        or _is_pod(value)
-        or _is_container(value)
-        or _is_docker_event(value)
-        or _is_autoscaler(value)
+        _event_in(value, 1) is not None or any(is_kind(value) for is_kind, _ in _KINDS_OF_OBJECTS)
     )
 
 
@@ -54,15 +50,8 @@ def objects(line: Line) -> Sequence[Line] | None:
     event = _event_in(fields, _DEEPEST)
     if event is not None:
         return tuple(_of_event(line, event))
-    for is_kind, lines_of in (
-        (_is_pod, _of_pod),
-        (_is_container, _of_container),
-        (_is_docker_event, _of_docker_event),
-        (_is_autoscaler, _of_autoscaler),
-    ):
-        if is_kind(fields):
-            return tuple(lines_of(line, fields))
-    return None
+    lines_of = next((lines_of for is_kind, lines_of in _KINDS_OF_OBJECTS if is_kind(fields)), None)
+    return tuple(lines_of(line, fields)) if lines_of is not None else None
 
 
 def _event_in(value: Mapping[str, object], deep: int) -> Fields | None:
@@ -259,6 +248,13 @@ def _of_autoscaler(line: Line, autoscaler: Fields) -> Iterator[Line]:
         line, text=text, fields=None, at=instant(first_text(autoscaler, ("status.lastScaleTime",))), host=None
     )
 
+
+_KINDS_OF_OBJECTS = (
+    (_is_pod, _of_pod),
+    (_is_container, _of_container),
+    (_is_docker_event, _of_docker_event),
+    (_is_autoscaler, _of_autoscaler),
+)
 
 # `docker events`: time, "container", what happened, the container's id, its attributes in parentheses. Podman prints
 # the time as Go does, and how a container ended only as JSON.
