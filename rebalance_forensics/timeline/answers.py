@@ -29,10 +29,24 @@ _REQUESTS = {
     "in heartbeat response": "Heartbeat",
     "in commit": "OffsetCommit",
 }
+# For which answer a client gave up its coordinator, by name or exception, or in the words of Java, librdkafka, kafka-go
+# and Sarama.
+_GIVEN_UP_FOR = {
+    "NOT_COORDINATOR": "(?i:not[ _]?coordinator|not the correct coordinator|not coordinated by this broker)",
+    "REQUEST_TIMED_OUT": "error response REQUEST_TIMED_OUT",
+    "REBALANCE_IN_PROGRESS": "RebalanceInProgress",
+    "ILLEGAL_GENERATION": "IllegalGeneration",
+    "UNKNOWN_MEMBER_ID": "UnknownMemberId",
+    "FENCED_INSTANCE_ID": "FencedInstanceId",
+}
+_OF_A_LOSS = re.compile("|".join(f"(?P<{name}>{words})" for name, words in _GIVEN_UP_FOR.items()))
 
 
 def error_of(event: Event) -> str | None:
     """The name in Errors of what a line reports; of an exception only where nobody but members is thrown it."""
+    if isinstance(event, ev.CoordinatorLost):
+        answer = _OF_A_LOSS.search(event.cause or "")
+        return answer.lastgroup if answer is not None else None
     if isinstance(event, ev.ExceptionLogged):
         thrown = _OF_A_MEMBER.search(f"{event.exception} {event.detail}")
         return _THROWN_AT_MEMBERS[thrown[0]] if thrown is not None else None

@@ -6,7 +6,6 @@ wrote each; `attributed` picks, once the speakers are identified, the lines with
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
@@ -16,6 +15,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event, in_common
+from rebalance_forensics.timeline.answers import error_of
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of, read_clocks
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.event_index import distinct, time_of
@@ -28,14 +28,8 @@ from rebalance_forensics.timeline.process_logs import ProcessLog
 from rebalance_forensics.timeline.time_index import grouped, lists_by_key, sets_by_key
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_MS, TICK_MS
 
-# Answers that only the group's own coordinator gives to a member: name of the exception -> name in Errors.
-_ANSWERS = {
-    "RebalanceInProgress": "REBALANCE_IN_PROGRESS",
-    "IllegalGeneration": "ILLEGAL_GENERATION",
-    "UnknownMemberId": "UNKNOWN_MEMBER_ID",
-    "FencedInstanceId": "FENCED_INSTANCE_ID",
-}
-_ANSWER = re.compile("|".join(_ANSWERS))
+# Answers that only the group's own coordinator gives to a member.
+_TO_A_MEMBER = ("REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID")
 # Kafka's Generation.NO_GENERATION: the generation id of a client that is no member.
 _NO_GENERATION = -1
 
@@ -95,8 +89,8 @@ def _as_meant(event: Event) -> Event:
     """A join of generation -1 as the reset that it is; a coordinator lost for its own answer as that answer."""
     if isinstance(event, ev.JoinSucceeded | ev.SyncSucceeded) and event.generation <= _NO_GENERATION:
         return ev.GenerationReset(**in_common(event), reason=RESET_WHILE_JOINING)
-    if isinstance(event, ev.CoordinatorLost) and (answer := _ANSWER.search(event.cause or "")) is not None:
-        return ev.HeartbeatFailed(**in_common(event), error=_ANSWERS[answer[0]])
+    if isinstance(event, ev.CoordinatorLost) and (error := error_of(event)) in _TO_A_MEMBER:
+        return ev.HeartbeatFailed(**in_common(event), error=error)
     return event
 
 

@@ -17,6 +17,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import
     ShownBy,
     chains_of_moves,
     effects_of_moves,
+    ended_its_session,
     is_planned_handover,
     shutdown_fault,
     was_fenced,
@@ -146,7 +147,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     # A controller fences a broker long after it went silent: only members show since when they could not reach it.
     timed = not fenced or any(e.speaker.role != "broker" for m in chain for e in m.events)
     lost = (e for move in chain for e in move.events if isinstance(e, CoordinatorLost))
-    unanswered = any("session timed out" in (e.cause or "") for e in lost)
+    unanswered = any(map(ended_its_session, lost))
     session_ms = shown_session_ms(timeline) or 0 if unanswered else 0
     without_ms = max(without_coordinator_ms(chain), session_ms) if timed else None
     behind = _behind(timeline, chain)

@@ -15,7 +15,7 @@ from rebalance_forensics.diagnosis.unexplained import config_lags, rebalances
 from rebalance_forensics.diagnosis.unexplained.speakers import Losses, by_speaker, hypothesis_of_client, speaker_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, listed, span, times
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.answers import failed_request
+from rebalance_forensics.timeline.answers import error_of, failed_request
 from rebalance_forensics.timeline.coverage import DETAILED, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -123,7 +123,7 @@ def _is_unreplicated(event: Event) -> bool:
     # A client that waits in vain for an answer logs it in other words and without a partition (OffsetCommitResponse-
     # Handler of ConsumerCoordinator; GroupMetadataManager.storeOffsets passes the error of the append on).
     if isinstance(event, ev.CoordinatorLost):
-        return "error response REQUEST_TIMED_OUT" in (event.cause or "")
+        return error_of(event) == _TIMED_OUT
     return isinstance(event, ev.OffsetCommitFailed) and event.error == _TIMED_OUT and event.partition is not None
 
 

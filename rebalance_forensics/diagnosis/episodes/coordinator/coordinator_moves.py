@@ -30,6 +30,7 @@ from rebalance_forensics.diagnosis.episodes.runs import runs, walks
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import knows_no_partition_yet
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import timeouts, windows
+from rebalance_forensics.timeline.answers import error_of
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -37,6 +38,7 @@ from rebalance_forensics.timeline.identity.participants import Participant, plac
 from rebalance_forensics.timeline.membership.lost_membership import session_is_over
 from rebalance_forensics.timeline.time_index import TimeIndex
 
+_MOVED = "NOT_COORDINATOR"
 _WRITE_ERRORS = ("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE")
 # A few members' lines show a move as well as all of them.
 _MOST_LINES = 8
@@ -53,10 +55,6 @@ _OF_MEMBERS = (
     *(ev.MemberTransitioned, ev.HeartbeatFailed, ev.OffsetCommitFailed),
 )
 _JOINING = (ev.JoinFailed, ev.OffsetCommitFailed)
-# Errors.NOT_COORDINATOR by name, its exceptions, and the texts of Java, librdkafka, kafka-go and Sarama.
-_NOT_COORDINATOR = re.compile(
-    r"not[ _]?coordinator|not the correct coordinator|not coordinated by this broker", re.IGNORECASE
-)
 # The address of the coordinator is reached, and no process listens there: errno ECONNREFUSED in any client's words.
 _REFUSED = re.compile(r"connection refused|ECONNREFUSED", re.IGNORECASE)
 # Without any of these lines there is no move, unless two brokers log for the group one after the other.
@@ -361,7 +359,7 @@ def _answered(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
     """Moves shown by a broker that answers a running client with NOT_COORDINATOR."""
     # A client that is cut off gets no answer, so one member's line is enough to tell a move from a broken connection. A
     # client that may not have joined yet proves nothing (_was_member).
-    asked = [e for e in timeline.of(*_ANSWERED) if e.at is not None and e.at > settled and _is_answer(e)]
+    asked = [e for e in timeline.of(*_ANSWERED) if e.at is not None and e.at > settled and error_of(e) == _MOVED]
     refused = [e for e in asked if not _still_starting(timeline, e) and not _is_denied(timeline, e)]
     for run in runs(refused, time_of, windows.PROCESS_START_MS):
         named = [e.coordinator for e in run if isinstance(e, ev.CoordinatorLost)] + [_found_before(timeline, run[0])]
@@ -383,7 +381,7 @@ def _refused_again(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
             yield from _repeated_refusals(timeline, refused.pop(speaker, []))
         elif event.at is None or event.at <= settled or _still_starting(timeline, event):
             continue
-        elif _is_answer(event) or _is_between(event):
+        elif error_of(event) == _MOVED or _is_between(event):
             refused[speaker].append(event)
     for events in refused.values():
         yield from _repeated_refusals(timeline, events)
@@ -438,13 +436,6 @@ def _next_found(timeline: Timeline, lost: ev.CoordinatorLost) -> int | None:
     found = timeline.events_from(timeline.participants.of_speaker(lost), ev.CoordinatorFound).first(time_of(lost))
     soon = found is not None and time_of(found) - time_of(lost) <= windows.ONE_REBALANCE_MS
     return found.coordinator if found is not None and soon else lost.coordinator
-
-
-def _is_answer(event: Event) -> bool:
-    """True for NOT_COORDINATOR in the wording of any client."""
-    if isinstance(event, ev.CoordinatorLost):
-        return event.cause is not None and _NOT_COORDINATOR.search(event.cause) is not None
-    return getattr(event, "error", None) == "NOT_COORDINATOR"
 
 
 def _is_between(event: Event) -> bool:
