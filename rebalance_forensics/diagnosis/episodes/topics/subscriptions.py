@@ -265,11 +265,8 @@ def _follows_up(timeline: Timeline, request: Request) -> bool:
 
 def _difference(request: Request) -> list[str]:
     """Topics in only one of the two lists that the client logged."""
-    for event in request.events:
-        if isinstance(event, ev.JoinRequested) and event.before is not None and event.after is not None:
-            return sorted(set(_names(event.before)) ^ set(_names(event.after)))
-    found = re.search(r"changed from (.*?) at the beginning of the rebalance to (.*)", request.reason or "", re.DOTALL)
-    return sorted(set(_names(found[1])) ^ set(_names(found[2]))) if found else []
+    changes = filter(None, map(_change, request.events))
+    return next((sorted(set(_names(before)) ^ set(_names(after))) for before, after in changes), [])
 
 
 def _names(text: str) -> list[str]:
@@ -369,12 +366,14 @@ def _reason(event: Event) -> str:
 
 def _snapshots(event: Event) -> tuple[dict[str, str], dict[str, str]]:
     """Each topic's partitions before and now; empty for any other event."""
-    before, after = (event.before, event.after) if isinstance(event, ev.JoinRequested) else (None, None)
-    if before is None or after is None:
-        text = _reason(event)
-        found = re.search(r"changed from (.*?) at the beginning of the rebalance to (.*)", text, re.DOTALL)
-        found = found or re.search(r"changed from (.*?) to (.*)", text, re.DOTALL)
-        if found is None:
-            return {}, {}
-        before, after = found[1], found[2]
+    before, after = _change(event) or ("", "")
     return dict(_TOPICS.findall(before)), dict(_TOPICS.findall(after))
+
+
+def _change(event: Event) -> tuple[str, str] | None:
+    """What a member saw before and now, by its own line or the reason that its coordinator prints."""
+    if isinstance(event, ev.JoinRequested) and event.before is not None and event.after is not None:
+        return event.before, event.after
+    said = _reason(event).partition("changed from ")[2].replace(" at the beginning of the rebalance", "")
+    before, to, after = said.partition(" to ")
+    return (before, after) if to else None
