@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, Union, cast, get_args, get_origin, get_t
 from msgspec import NODEFAULT
 
 from rebalance_forensics.events import EVENT_TYPES
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import own_names
 
 Scalar = str | int | float | bool | None
 FieldValue = Scalar | tuple["FieldValue", ...]
@@ -18,7 +18,6 @@ FieldValue = Scalar | tuple["FieldValue", ...]
 Constant = Scalar | tuple[Scalar | tuple[Scalar | tuple[Scalar, ...], ...], ...]
 """What a template sets without a hole."""
 
-BASE_FIELDS = frozenset(Event.__struct_fields__)
 SPEAKER_FIELDS = frozenset({"broker", "client_id", "instance_id", "thread", "task", "offsets_partition"})
 """What a hole may tell about the speaker when the event has no field of that name."""
 
@@ -31,14 +30,14 @@ class FieldError(ValueError):
 def declared(event: str) -> dict[str, object]:
     """The event's own fields and their annotations, without those every event has."""
     cls = EVENT_TYPES[event]
-    fields = frozenset(cls.__struct_fields__) - BASE_FIELDS  # what is said of the type itself is a ClassVar
-    return {name: hint for name, hint in get_type_hints(cls).items() if name in fields}
+    # What is said of the type itself is a ClassVar.
+    return {name: hint for name, hint in get_type_hints(cls).items() if name in own_names(cls)}
 
 
 @cache
 def required(event: str) -> frozenset[str]:
     """The event's own fields that have no default."""
-    return frozenset(EVENT_TYPES[event].__struct_fields__) - BASE_FIELDS - defaults(event).keys()
+    return frozenset(own_names(EVENT_TYPES[event])) - defaults(event).keys()
 
 
 @cache
@@ -56,7 +55,7 @@ def defaults(event: str) -> dict[str, FieldValue]:
     kind = EVENT_TYPES[event]
     having = kind.__struct_fields__[len(kind.__struct_fields__) - len(kind.__struct_defaults__) :]
     known = zip(having, kind.__struct_defaults__, strict=True)
-    return {name: default for name, default in known if name not in BASE_FIELDS and default is not NODEFAULT}
+    return {name: default for name, default in known if name in own_names(kind) and default is not NODEFAULT}
 
 
 class Hint(NamedTuple):

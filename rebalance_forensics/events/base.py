@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -17,6 +18,8 @@ Assignment = tuple[tuple[str, tuple[str, ...]], ...]
 """member (or worker, or process) -> what it was given, sorted by member."""
 
 Role = Literal["broker", "consumer", "streams", "connect", "schema-registry", "share", "other", "unknown"]
+CLIENT_ROLES = frozenset({"consumer", "streams", "connect", "schema-registry", "share"})
+"""Of the roles those that work with Kafka's own client."""
 
 
 class Speaker(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -72,3 +75,15 @@ class Event(Struct, frozen=True, kw_only=True, gc=False):
 def in_common(event: Event) -> dict[str, Any]:
     """What an event has in common with every other; another type may hold the rest of the line."""
     return {name: getattr(event, name) for name in Event.__struct_fields__}
+
+
+def own_fields(event: Event) -> dict[str, Any]:
+    """What an event has beyond that."""
+    kind: Any = type(event)
+    return {name: getattr(event, name) for name in own_names(kind)}
+
+
+@cache
+def own_names(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a class; mypy does not hash type[Event]
+    """The fields of a type of event beyond those that all have."""
+    return tuple(name for name in kind.__struct_fields__ if name not in Event.__struct_fields__)

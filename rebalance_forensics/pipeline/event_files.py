@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, own_fields
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.pipeline.schemas import Row, event_of, rows_of
 from rebalance_forensics.report.times import iso
@@ -72,15 +71,3 @@ def _document(row: Row) -> dict[str, Any]:
         "speaker": {name: value for name, value in msgspec.to_builtins(event.speaker).items() if name != "file"},
         "text": event.text,
     }
-
-
-def own_fields(event: Event) -> dict[str, Any]:
-    """The fields of this event beyond those that all have."""
-    kind: Any = type(event)
-    return {name: getattr(event, name) for name in _own_names(kind)}
-
-
-@cache
-def _own_names(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a class; mypy does not hash type[Event]
-    common = frozenset(Event.__struct_fields__)
-    return tuple(name for name in kind.__struct_fields__ if name not in common)

@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, own_fields
 from rebalance_forensics.events.connect import WorkChanged
 from rebalance_forensics.events.membership import AuthorizationFailed
-from rebalance_forensics.pipeline.event_files import events_of, own_fields
+from rebalance_forensics.pipeline.event_files import events_of
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.sources.records.record_reader import parse_line
 

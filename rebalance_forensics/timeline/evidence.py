@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.identity.names import with_short_ids
 from rebalance_forensics.timeline.model import Evidence
 
 LONGEST_TEXT = 2_000
@@ -44,8 +46,6 @@ def shortened(text: str, limit: int) -> str:
 
 # Java's package of a logger, as Kafka's layout closes a line with it; its class is known without.
 _PACKAGE = re.compile(r" \((?:[a-z][\w-]*\.){2,}(?=[A-Z]\w*\$?\)\s*\Z)")
-# The random part of a member id: eight digits tell the members of a group apart.
-_RANDOM_ID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 
 
 # What Kafka's LogContext puts before a message: `[Consumer clientId=a, groupId=b] `, `[GroupCoordinator 1]: `.
@@ -56,11 +56,11 @@ _HEAD = 48
 
 def abridged(text: str, limit: int) -> str:
     """Fit a line of a log into `limit` characters: what names it is shortened before what it says."""
-    for pattern, short in ((_PACKAGE, " (…"), (_RANDOM_ID, r"\1…")):
+    for shortened in (partial(_PACKAGE.sub, " (…"), with_short_ids):
         if len(text) <= limit:
             return text
         line, ending, rest = text.partition("\n")
-        text = pattern.sub(short, line) + ending + rest
+        text = shortened(line) + ending + rest
     return without_middle(text, limit)
 
 

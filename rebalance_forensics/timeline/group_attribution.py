@@ -8,7 +8,7 @@ from collections.abc import Collection, Container, Sequence
 from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import CLIENT_ROLES, Event
 from rebalance_forensics.events.dialects import words_of
 from rebalance_forensics.timeline.identity.names import application_of, librdkafka_handle, streams_client
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
@@ -32,7 +32,6 @@ _Client = tuple[str, str | None]
 _OF_A_PROCESS = frozenset({
     ev.NodeDisconnected, ev.ClusterReported, ev.GrouplessClientReported, ev.StartTimeReported, ev.VersionReported,
 })  # fmt: skip
-_WITH_KAFKAS_OWN_CLIENT = frozenset({"consumer", "streams", "connect", "schema-registry", "share"})
 
 
 def is_of_a_process(event: Event) -> bool:
@@ -43,7 +42,7 @@ def is_of_a_process(event: Event) -> bool:
         type(event) in _OF_A_PROCESS
         and event.group is None
         and event.at is not None
-        and speaker.role in _WITH_KAFKAS_OWN_CLIENT
+        and speaker.role in CLIENT_ROLES
         and speaker.instance_id is None
         and streams_client_of(event) is None
     )
@@ -142,7 +141,12 @@ def streams_client_of(event: Event) -> str | None:
     thread = speaker.thread or (event.thread if isinstance(event, ev.ThreadFailed) else None)
     if (known := streams_client(thread or "") or streams_client(speaker.client_id or "")) is not None:
         return known
-    found = _STREAM_CLIENT.search(event.text) if speaker.role == "streams" and _CLIENT_MARK in event.text else None
+    return streams_client_in(event.text) if speaker.role == "streams" else None
+
+
+def streams_client_in(text: str) -> str | None:
+    """The Streams client that a text names."""
+    found = _STREAM_CLIENT.search(text) if _CLIENT_MARK in text else None
     return found[1] if found else None
 
 

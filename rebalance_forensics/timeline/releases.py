@@ -11,14 +11,13 @@ from typing import Literal
 from msgspec import Struct, field
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import CLIENT_ROLES, Event
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.time_index import TimeIndex
 
 Release = tuple[int, ...]
 Side = Literal["broker", "client"]
-CLIENT_ROLES = frozenset({"consumer", "streams", "connect", "schema-registry", "share"})
 LAST_PATCH = 999
 _VERSION = re.compile(r"(\d+(?:\.\d+){1,3})(.*)", re.DOTALL)
 _CONFLUENT = ("-ccs", "-ce")

@@ -9,14 +9,12 @@ from typing import NamedTuple
 from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import BrokerStopped
+from rebalance_forensics.timeline.identity.names import with_short_ids
 
 LONGEST_STEP = 240
 # What Java prints for a cause that is not there.
 EMPTY = ("", "null")
 SHOWN = 3
-UUID = re.compile(r"\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
-# Found sooner: it begins with a character that few texts have.
-_INSIDE_UUID = re.compile(r"-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-")
 _FLAGS = {"replacing": "in place of a dying one", "fatal": "fatal"}
 _NUMBERED = ("generation", "epoch")
 _SAID = ("reason", "client_reason", "error", "cause", "exception", "detail")
@@ -31,7 +29,7 @@ def what_happened(event: Event) -> str:
     text = f"{_who(event)}: {words}"
     if found:
         text = f"{text}, {found[0] if len(found) == 1 else ', '.join([*dict.fromkeys(found)][:SHOWN])}"
-    return (UUID.sub(r"\1…", text) if _INSIDE_UUID.search(text) else text)[:LONGEST_STEP]
+    return with_short_ids(text)[:LONGEST_STEP]
 
 
 def _is_fencing(event: Event) -> bool:

@@ -11,8 +11,8 @@ from rebalance_forensics.report.html.budget import LINE_CHARACTERS
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.rebalance_patterns import Clock, Sentence
 from rebalance_forensics.report.times import iso
+from rebalance_forensics.timeline.identity.names import with_short_ids
 
-RANDOM_ID = re.compile(r"\b([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![0-9a-f])")
 STREAM_THREAD = re.compile(r"(…-StreamThread-\d+)-consumer(?![-\w])")
 
 
@@ -24,7 +24,7 @@ def called(name: str, short: Mapping[str, str]) -> str:
 def brief(text: str, group: str | None = None) -> str:
     """Write `shop-1b4e28ba…-StreamThread-1-consumer` for a name with a UUID in it; eight digits tell them apart."""
     # Among members of one group, whose names begin with it, `1b4e28ba…-StreamThread-1`.
-    short = RANDOM_ID.sub(r"\1…", text)
+    short = with_short_ids(text)
     if group is None or short == text:
         return short
     return STREAM_THREAD.sub(

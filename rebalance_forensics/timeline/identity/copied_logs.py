@@ -14,7 +14,7 @@ from itertools import combinations, permutations
 
 from msgspec.structs import replace
 
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, own_fields
 from rebalance_forensics.events.process import StartTimeReported
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
@@ -22,7 +22,6 @@ from rebalance_forensics.timeline.identity.names import is_default_client_id
 from rebalance_forensics.timeline.identity.participants import own_member_id
 from rebalance_forensics.timeline.time_index import lists_by_key, sets_by_key
 
-_COMMON_FIELDS = frozenset(Event.__struct_fields__)
 # The share of the shorter file's lines that the other one has as well; a collector may drop some.
 _MOST_IN_TENTHS = 8
 # Two processes do not write so many lines with the same text in the same millisecond.
@@ -75,8 +74,8 @@ def _files(events: Iterable[Event]) -> dict[Place, dict[_Line, Event]]:
 
 def _line(event: Event) -> _Line:
     """The content and time of a line, without what its collector wrote around it."""
-    own = (getattr(event, name) for name in type(event).__struct_fields__ if name not in _COMMON_FIELDS)
-    return event.at, type(event), event.group, event.speaker.client_id, event.speaker.broker, *own
+    speaker = event.speaker
+    return event.at, type(event), event.group, speaker.client_id, speaker.broker, *own_fields(event).values()
 
 
 def _in_common(files: Mapping[Place, Mapping[_Line, Event]]) -> Mapping[frozenset[Place], Sequence[_Line]]:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event, Role
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
-from rebalance_forensics.timeline.group_attribution import streams_client_of
+from rebalance_forensics.timeline.group_attribution import streams_client_in, streams_client_of
 from rebalance_forensics.timeline.identity.names import erlang_process, librdkafka_handle
 from rebalance_forensics.timeline.identity.participants import own_member_id
 from rebalance_forensics.timeline.process_logs import ProcessLog
@@ -187,7 +187,6 @@ def log_stem(path: str) -> str:
 
 # The thread of a worker's herder has the worker's client id in its name (DistributedHerder).
 _HERDER = re.compile(r"DistributedHerder-(.+)-\d+")
-_STREAM_CLIENT = re.compile(r"stream-client \[([^\]\s]+)\]")
 
 
 # `kubectl logs -l app=shop` writes several Streams instances into one file without a prefix. Every line of a stream
@@ -222,8 +221,7 @@ def instance_of(event: Event) -> str | None:
         case ev.StreamsStateChanged(client=str(client)):
             return client
         case ev.ThreadAdded() | ev.ThreadFailed() | ev.ProcessStopping():
-            found = _STREAM_CLIENT.search(event.text)
-            return found[1] if found else streams_client_of(event)
+            return streams_client_in(event.text) or streams_client_of(event)
     return streams_client_of(event)
 
 

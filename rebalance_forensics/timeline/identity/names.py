@@ -26,6 +26,9 @@ _COUNTED_IN_JVM = re.compile(rf"consumer-(?:.+-)?(?P<number>\d+)-{_UUID}")
 _ERLANG_PROCESS = re.compile(r"<\d+\.\d+\.\d+>")
 _HANDLE = re.compile(r".*#(?P<kind>consumer|producer)-\d+")
 """What librdkafka calls a client within its process: `rdkafka#consumer-1`."""
+_RANDOM_ID = re.compile(r"\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])")
+# Found sooner: it begins with a character that few texts have.
+_INSIDE_AN_ID = re.compile(r"-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-")
 _BARE_ID = re.compile(rf"[A-Za-z0-9_+/-]{{22}}|{_UUID}")
 
 
@@ -38,6 +41,11 @@ def name_in_member_id(member_id: str) -> str | None:
         return member_id
     found = _CLASSIC_MEMBER.fullmatch(member_id) or _CUT_MEMBER.fullmatch(member_id)
     return found["name"] if found else None
+
+
+def with_short_ids(text: str) -> str:
+    """Write `shop-1b4e28ba…` for a name with a random id in it: eight digits tell the members of a group apart."""
+    return _RANDOM_ID.sub(r"\1…", text) if _INSIDE_AN_ID.search(text) else text
 
 
 def erlang_process(name: str) -> str | None:
