@@ -100,11 +100,11 @@ def wanted_logs(incident: Incident) -> tuple[WantedLogs, ...]:
     )
 
 
-def _at_one_time(one: WouldDecide, other: WouldDecide) -> bool:
+def _at_one_time(first: WouldDecide, other: WouldDecide) -> bool:
     """Whether they decide between the same causes over times that, to the second, are one."""
-    ends = ((one.started_at, other.started_at), (one.ended_at, other.ended_at))
+    ends = ((first.started_at, other.started_at), (first.ended_at, other.ended_at))
     near = all((a is None) == (b is None) and abs((a or 0) - (b or 0)) < SECOND_MS for a, b in ends)
-    return near and one.between == other.between
+    return near and first.between == other.between
 
 
 _OF_A_MEMBER = re.compile(r" of (?:client|worker|instance) ([^ ]+)")

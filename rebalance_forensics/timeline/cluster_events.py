@@ -490,10 +490,10 @@ def _cluster_ids(own: Iterable[Event]) -> dict[str, str]:
 
 def _count_by_turns(counted: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> bool:
     # True where one counts on while the other stands elsewhere, for longer than clocks and a rebalance explain.
-    for one, two in ((counted, other), (other, counted)):
-        for at, generation in two:
-            before = [number for when, number in one if when < at - ONE_REBALANCE_MS]
-            after = [number for when, number in one if when > at + ONE_REBALANCE_MS]
+    for first, second in ((counted, other), (other, counted)):
+        for at, generation in second:
+            before = [number for when, number in first if when < at - ONE_REBALANCE_MS]
+            after = [number for when, number in first if when > at + ONE_REBALANCE_MS]
             if before and after and not max(before) <= generation <= min(after):
                 return True
     return False

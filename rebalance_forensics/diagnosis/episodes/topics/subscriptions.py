@@ -374,6 +374,6 @@ def _change(event: Event) -> tuple[str, str] | None:
     """What a member saw before and now, by its own line or the reason that its coordinator prints."""
     if isinstance(event, ev.JoinRequested) and event.before is not None and event.after is not None:
         return event.before, event.after
-    said = _reason(event).partition("changed from ")[2].replace(" at the beginning of the rebalance", "")
-    before, to, after = said.partition(" to ")
+    change = _reason(event).partition("changed from ")[2].replace(" at the beginning of the rebalance", "")
+    before, to, after = change.partition(" to ")
     return (before, after) if to else None
