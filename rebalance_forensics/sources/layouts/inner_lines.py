@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 
 from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.layouts.client_facts import FACTS_BEHIND
 from rebalance_forensics.sources.layouts.header_remainder import brings_a_header
+from rebalance_forensics.sources.layouts.logfmt import unquoted
 
 # Names in brackets, a level in any language with the logger behind it, one word with marks behind: no sentence, which
 # would quote the line.
@@ -37,7 +37,7 @@ def line_inside(message: str, parse: Parse) -> Parsed | None:
     if (record := _record(behind, parse)) is not None:
         return record
     if (field := _FIELD.search(message)) is not None:
-        text, logger = _unquoted(field["value"]), _LOGGER.search(message)
+        text, logger = unquoted(field["value"]), _LOGGER.search(message)
         return _record(text, parse) or _bare(text, logger and logger["name"])
     bare, *facts = FACTS_BEHIND.split(message, maxsplit=1)
     if facts:
@@ -55,11 +55,4 @@ def _bare(message: str, logger: str | None = None) -> Parsed:
 
 
 def _without_quotes(text: str) -> str:
-    return _unquoted(text[1:-1]) if text[:1] in ("'", '"') and text[1:].endswith(text[0]) else text
-
-
-def _unquoted(text: str) -> str:
-    try:
-        return str(json.loads(f'"{text}"', strict=False))
-    except ValueError:
-        return text.replace('\\"', '"')
+    return unquoted(text[1:-1]) if text[:1] in ("'", '"') and text[1:].endswith(text[0]) else text

@@ -28,7 +28,8 @@ def _first(pairs: dict[str, str], keys: tuple[str, ...]) -> str | None:
     return next((pairs[key] for key in keys if key in pairs), None)
 
 
-def _unquoted(text: str) -> str:
+def unquoted(text: str) -> str:
+    """What stood between quotes before its escapes were written, of JSON or of a program that escapes less."""
     try:
         return str(json.loads(f'"{text}"', strict=False))
     except ValueError:
@@ -38,7 +39,7 @@ def _unquoted(text: str) -> str:
 def pairs_of(text: str, begin: int = 0) -> dict[str, str]:
     """The values of a line by their keys, without their quotes."""
     return {
-        pair["key"]: pair["bare"] if pair["quoted"] is None else _unquoted(pair["quoted"])
+        pair["key"]: pair["bare"] if pair["quoted"] is None else unquoted(pair["quoted"])
         for pair in _PAIR.finditer(text, begin)
     }
 
