@@ -39,6 +39,8 @@ _GIVEN_UP_FOR = {
     "UNKNOWN_MEMBER_ID": "UnknownMemberId",
     "FENCED_INSTANCE_ID": "FencedInstanceId",
 }
+# GroupAuthorizationException, and since 0.9 TopicAuthorizationException.
+_DENIED = re.compile(r"Not authorized to access (?:group: (?P<group>\S+)|topics: \[(?P<topics>[^\]\n]{1,1000})\])")
 _OF_A_LOSS = re.compile("|".join(f"(?P<{name}>{words})" for name, words in _GIVEN_UP_FOR.items()))
 
 
@@ -58,3 +60,14 @@ def failed_request(event: Event) -> tuple[str, str] | None:
     """The request in the exception that a Java client throws, and the coordinator's error in words."""
     found = _OF_A_REQUEST.search(event.detail or "") if isinstance(event, ev.ExceptionLogged) else None
     return (_REQUESTS[found["request"]], found["error"].rstrip(". ")) if found is not None else None
+
+
+def denied_resource(event: Event) -> tuple[str, tuple[str, ...]]:
+    """What a client was denied, a group or topics, and their names, as far as the line tells."""
+    if isinstance(event, ev.AuthorizationFailed):
+        return event.resource, event.names
+    found = _DENIED.search(event.detail or "") if isinstance(event, ev.ExceptionLogged) else None
+    if found is None:
+        return "unknown", ()
+    topics = found["topics"]
+    return ("group", (found["group"],)) if topics is None else ("topic", tuple(map(str.strip, topics.split(","))))

@@ -7,7 +7,6 @@ client id.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter, itemgetter
@@ -18,7 +17,7 @@ from msgspec.structs import replace
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.timeline.answers import error_of, failed_request
+from rebalance_forensics.timeline.answers import denied_resource, error_of, failed_request
 from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER, group_in, handle_of, streams_client_of
 from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.names import application_of, is_default_client_id, name_in_member_id
@@ -44,7 +43,6 @@ _BY_STREAMS = (
 # Lines that librdkafka and its like write for consumers; Java's clients write them for those without a group too.
 _BY_OTHER_CLIENTS = (ev.ConsumerClosed, ev.NodeDisconnected, ev.TopicChanged)
 # GroupAuthorizationException.forGroupId, the one exception that names the group.
-_DENIED_GROUP = re.compile(r"Not authorized to access group: (?P<group>\S+)")
 _NOT_NAMED = "group not named, "
 _NO_CLIENT = ""
 
@@ -100,8 +98,7 @@ def unnamed_groups(shared: Iterable[Event]) -> list[UnnamedGroup]:
 
 
 def _denied_groups(events: Iterable[Event]) -> set[str]:
-    details = (event.detail or "" for event in events if isinstance(event, ev.ExceptionLogged))
-    return {named["group"] for named in map(_DENIED_GROUP.match, details) if named is not None}
+    return {name for resource, names in map(denied_resource, events) if resource == "group" for name in names}
 
 
 def _was_thrown_at_a_member(event: Event) -> bool:

@@ -15,6 +15,7 @@ from functools import cached_property
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event, Speaker
+from rebalance_forensics.timeline.answers import denied_resource
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.identity.names import librdkafka_handle, streams_client
 from rebalance_forensics.timeline.identity.own_process import BACKGROUND, HEARTBEATS
@@ -35,8 +36,6 @@ _TROUBLED = (
     ev.AuthorizationFailed, ev.InstanceFenced, ev.GenerationReset, ev.CoordinatorLost, ev.PollTimeoutExpired,
     ev.PartitionsLost, ev.OwnershipGivenUp, ev.LeaveSent, ev.Unsubscribed, ev.ConsumerClosed,
 )  # fmt: skip
-# TopicAuthorizationException names them in brackets, since 0.9.
-_TOPICS = re.compile(r"Not authorized to access topics: \[([^\]\n]{1,1000})\]")
 # What only administrators ask of a group: its description, its offsets, its lag.
 _OF_AN_ADMINISTRATOR = re.compile(
     r"\badmin(?:istrator)?(?::| client| request)|AdminClient|\b(?:lag|remove (?:the )?members?)\b"
@@ -103,8 +102,9 @@ class _Client:
 
     def may_have_got(self, event: Event, *, others_heard: bool) -> bool:
         """False where its lines show that it was well, and nothing ties the answer to it."""
-        if (topics := _topics_in(event)) and self._topics:
-            return not self._topics.isdisjoint(topics)
+        resource, names = denied_resource(event)
+        if resource == "topic" and names and self._topics:
+            return not self._topics.isdisjoint(names)
         if event.at is None or self._is_by_its_thread(event) or self._is_by_its_logger(event):
             return True
         before = self._states.last(event.at)
@@ -150,10 +150,3 @@ class _Client:
         """What it subscribed to; empty where it takes topics by a pattern, or no line shows it."""
         subscribed = [e for e in self._lines if isinstance(e, ev.Subscribed)]
         return set() if any(not e.topics for e in subscribed) else {t for e in subscribed for t in e.topics}
-
-
-def _topics_in(event: Event) -> set[str]:
-    if isinstance(event, ev.AuthorizationFailed):
-        return set(event.names) if event.resource == "topic" else set()
-    named = _TOPICS.search(event.detail or "") if isinstance(event, ev.ExceptionLogged) else None
-    return {topic.strip() for topic in named[1].split(",")} if named is not None else set()
