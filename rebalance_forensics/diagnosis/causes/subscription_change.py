@@ -93,8 +93,8 @@ def _about(
 def _from_to(timeline: Timeline, participant: Participant, lines: Sequence[Event]) -> str:
     """` from orders to orders, returns`, where a line names both, or the process subscribed twice."""
     for event in lines:
-        if isinstance(event, ev.JoinRequested) and event.before is not None and event.after is not None:
-            return f" from {_topics(event.before)} to {_topics(event.after)}"
+        if (change := subscriptions.change_in(event)) is not None:
+            return f" from {_topics(change[0])} to {_topics(change[1])}"
     at = time_of(lines[0])
     for who, event in subscriptions.resubscriptions(timeline):
         if who is participant and abs(time_of(event) - at) < AT_ONCE_MS:

@@ -265,7 +265,7 @@ def _follows_up(timeline: Timeline, request: Request) -> bool:
 
 def _difference(request: Request) -> list[str]:
     """Topics in only one of the two lists that the client logged."""
-    changes = filter(None, map(_change, request.events))
+    changes = filter(None, map(change_in, request.events))
     return next((sorted(set(_names(before)) ^ set(_names(after))) for before, after in changes), [])
 
 
@@ -366,11 +366,11 @@ def _reason(event: Event) -> str:
 
 def _snapshots(event: Event) -> tuple[dict[str, str], dict[str, str]]:
     """Each topic's partitions before and now; empty for any other event."""
-    before, after = _change(event) or ("", "")
+    before, after = change_in(event) or ("", "")
     return dict(_TOPICS.findall(before)), dict(_TOPICS.findall(after))
 
 
-def _change(event: Event) -> tuple[str, str] | None:
+def change_in(event: Event) -> tuple[str, str] | None:
     """What a member saw before and now, by its own line or the reason that its coordinator prints."""
     if isinstance(event, ev.JoinRequested) and event.before is not None and event.after is not None:
         return event.before, event.after
