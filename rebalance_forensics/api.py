@@ -21,6 +21,7 @@ from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.run import Analysis, analyze_with_events
 from rebalance_forensics.records import is_dated
 from rebalance_forensics.report.conclusions import conclusion
+from rebalance_forensics.report.exports.csv_tables import UNREAD
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import Report
@@ -29,7 +30,7 @@ from rebalance_forensics.report.schema import Columns
 from rebalance_forensics.report.terminal import render
 from rebalance_forensics.report.urgency_order import faults
 from rebalance_forensics.report.wording import count
-from rebalance_forensics.timeline.model import Generation, GroupHistory, Pause, UnreadSpan
+from rebalance_forensics.timeline.model import Generation, GroupHistory, Pause
 
 if TYPE_CHECKING:
     from rebalance_forensics.job.written_tables import WrittenTables
@@ -115,7 +116,7 @@ class AnalyzedLogs:
     @cached_property
     def unread(self) -> pd.DataFrame:
         """One row a stretch in which nobody could read a partition."""
-        return _table(_UNREAD, ((group, span) for group in self.report.groups for span in group.unread))
+        return _table(UNREAD, ((group, span) for group in self.report.groups for span in group.unread))
 
     @cached_property
     def incidents(self) -> pd.DataFrame:
@@ -156,11 +157,6 @@ _GENERATIONS = Columns(
 _PAUSES = Columns(
     (GroupHistory, "cluster, group"),
     (Pause, "client_id, member_id, started_at as from, ended_at as to, lasted_ms as ms, partitions, kind"),
-)
-_UNREAD = Columns(
-    (GroupHistory, "cluster, group"),
-    (UnreadSpan, "partition, client_id, started_at as from, ended_at as to, lasted_ms as ms"),
-    (UnreadSpan, "why, certain, from_earliest, to_latest, incident"),
 )
 _INCIDENTS = Columns(
     (Incident, "id, cluster, scope, group_name as group, started_at, ended_at, severity"),

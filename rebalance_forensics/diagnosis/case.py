@@ -88,7 +88,7 @@ def investigate(
             generations=tuple(generations),
             unread=tuple(_with_incidents(history.unread, found)),
             reading=tips(timeline),
-            offsets_partition=known_partition(group, timeline.own, timeline.settings),
+            offsets_partition=known_partition(timeline),
             outages=tuple([o.outlined() for o in broker_outages(timeline)]) if incidents else (),
             losses=_losses(timeline) if incidents else (),
             leaders=leaders_of(timeline),

@@ -24,6 +24,7 @@ LOST = (
     "unavailable. isDisconnected: true. Rediscovery will be attempted."
 )
 NETWORK = "org.apache.kafka.clients.NetworkClient"
+KAFKA_CONFIG = "kafka.server.KafkaConfig"
 CONTROLLER = "org.apache.kafka.controller.ReplicationControlManager"
 FOUND = "Discovered group coordinator broker-3:9092 (id: 2147483644 rack: null)"
 
@@ -102,8 +103,11 @@ def test_where_another_group_shows_that_the_number_of_partitions_was_changed_non
 
 
 def test_the_brokers_settings_tell_the_number_of_partitions() -> None:
-    assert known_partition("payments", (), {"offsets.topic.num.partitions": "8"}) == offsets_partition("payments", 8)
-    assert known_partition("payments", (), {}) is None
+    story = Story(seen="clients").formed("c-1")
+    assert known_partition(story.timeline()) is None
+    story.seen = "both"
+    story.broker("00:59:00.000", "KafkaConfig values: \n\toffsets.topic.num.partitions = 8", logger=KAFKA_CONFIG)
+    assert known_partition(story.timeline()) == offsets_partition("payments", 8)
 
 
 def test_two_losses_of_a_coordinator_on_two_occasions_have_nothing_to_do_with_each_other() -> None:

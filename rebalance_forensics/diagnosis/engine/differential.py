@@ -131,7 +131,7 @@ def sign_table(verdict: Weighed, rivals: Sequence[Rival], losers: Iterable[Weigh
                 rows.append((row, answer, weighs))
             elif cause in weighs:
                 continue
-            weighs[cause] = row.present if kind is Present else row.absent if kind is Absent else 0
+            weighs[cause] = worth(row, answer)
     return tuple([_sign_row(row, answer, tuple(weighs.items())) for row, answer, weighs in rows])
 
 

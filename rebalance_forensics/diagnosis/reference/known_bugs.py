@@ -130,9 +130,8 @@ class Witness:
         if word == "$group":
             return frozenset({self.timeline.group})
         if word == "$offsets_partition":
-            timeline = self.timeline
-            known = known_partition(timeline.group, timeline.own, timeline.settings)
-            return frozenset({known if known is not None else offsets_partition(timeline.group)})
+            known = known_partition(self.timeline)
+            return frozenset({known if known is not None else offsets_partition(self.timeline.group)})
         topics = {t for e in self.between(("Subscribed",), 0, self.last) for t in getattr(e, "topics", ())}
         owned = self.between(("PartitionsAssigned", "AssignmentNotified"), 0, self.last)
         return frozenset(topics | {p.rpartition("-")[0] for e in owned for p in getattr(e, "partitions", ())})

@@ -12,6 +12,7 @@ from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.causes.unexplained import REJOINED
 from rebalance_forensics.diagnosis.engine.drafts import Draft, found_between
 from rebalance_forensics.diagnosis.episodes.members.absences import lacks_reason
+from rebalance_forensics.diagnosis.episodes.members.departures import waits_for_newcomers
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Severity
 from rebalance_forensics.diagnosis.sign import Present
@@ -176,8 +177,7 @@ def _share_in_words(rebalance: Iterable[Event]) -> str:
 def _is_birth(timeline: Timeline, rebalance: Rebalance) -> bool:
     """The first rebalance needs no cause where the group formed; in logs that begin later it does."""
     if timeline.coverage.is_excerpt:
-        begun = any(isinstance(e, ev.RebalanceStarted) and e.generation == 0 for e in rebalance.events)
-        return begun or rebalance.generation == 1
+        return waits_for_newcomers(rebalance) or rebalance.generation == 1
     if any(isinstance(e, ev.RebalanceStarted) and e.generation for e in rebalance.events):
         return False
     return rebalance is timeline.rebalances[0] and (rebalance.generation is None or rebalance.generation <= 1)

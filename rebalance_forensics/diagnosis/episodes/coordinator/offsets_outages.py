@@ -64,7 +64,7 @@ def outages(timeline: Timeline) -> Iterator[Outage]:
         shrunk = _shrunk(timeline, begin, end)
         near = timeline.of(ev.ReplicasInsufficient).between(begin - REQUEST_TIMEOUT_MS, end + REQUEST_TIMEOUT_MS)
         failed = tuple(e for e in near if _of_offsets(e.partition))
-        partition = known_partition(timeline.group, timeline.own, timeline.settings)
+        partition = known_partition(timeline)
         appends = [time_of(e) for e in failed if partition is None or e.partition == f"{OFFSETS}-{partition}"]
         stopped = _stopped_brokers(timeline, begin, end)
         yield Outage(
@@ -126,7 +126,7 @@ def _refused_in_its_partition(timeline: Timeline) -> list[Event]:
     """Writes to the partition that holds the group, refused for long while the group had members."""
     # The group's own writes fail there as well, though a coordinator before 2.1 does not log it, and none logs failed
     # commits or a rebalance that waits for its first members.
-    partition = known_partition(timeline.group, timeline.own, timeline.settings)
+    partition = known_partition(timeline)
     if partition is None:
         return []
     refused = (e for e in timeline.of(ev.ReplicasInsufficient) if e.partition == f"{OFFSETS}-{partition}")
@@ -164,7 +164,7 @@ def _unexplained_restarts(timeline: Timeline) -> list[Event]:
 def _right_behind_an_assignment(timeline: Timeline) -> list[Event]:
     # The coordinator stores what the leader sends at once: a write to the group's partition that is refused then is it,
     # unless the generation ran on: commits of other groups go to the same partition.
-    partition = known_partition(timeline.group, timeline.own, timeline.settings)
+    partition = known_partition(timeline)
     refused = [e for e in timeline.of(ev.ReplicasInsufficient) if e.partition == f"{OFFSETS}-{partition}"]
     received = timeline.of(ev.AssignmentReceived)
     behind = (e for e in refused if any(received.between(time_of(e) - REQUEST_MS, time_of(e))))

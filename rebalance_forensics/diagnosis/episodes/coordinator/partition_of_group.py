@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
 
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.timeouts import number_of
 
 # offsets.topic.num.partitions unless a broker logs another number.
@@ -21,12 +20,13 @@ def offsets_partition(group: str, partitions: int = OFFSETS_PARTITIONS) -> int:
     return (0 if code == _LOWEST_INT else abs(code)) % partitions
 
 
-def known_partition(group: str, events: Iterable[Event], settings: Mapping[str, str]) -> int | None:
+@answered_once
+def known_partition(timeline: Timeline) -> int | None:
     """The partition as the coordinator prints it for the group, or as the brokers' settings determine it."""
-    printed = (e.speaker.offsets_partition for e in events if e.group is not None)
+    printed = (e.speaker.offsets_partition for e in timeline.own if e.group is not None)
     partition_printed = next((partition for partition in printed if partition is not None), None)
-    number = number_of(settings.get("offsets.topic.num.partitions", ""))
-    return offsets_partition(group, number) if partition_printed is None and number else partition_printed
+    number = number_of(timeline.settings.get("offsets.topic.num.partitions", ""))
+    return offsets_partition(timeline.group, number) if partition_printed is None and number else partition_printed
 
 
 def _hash_code(text: str) -> int:
