@@ -191,6 +191,20 @@ def test_a_broker_whose_id_is_0_is_fenced_like_any_other() -> None:
         assert any("Fencing broker" in line.text for line in story.the_incident().root_causes[0].evidence), gone
 
 
+@pytest.mark.parametrize(("controller", "causes"), [(2, []), (3, ["coordinator-failover"])])
+def test_a_controller_that_was_fenced_itself_fences_no_living_broker_as_it_wakes_up(
+    controller: int, causes: list[str]
+) -> None:
+    story = Story(coordinator=1, seen="brokers").formed("c-1", "c-2")
+    story.broker(
+        "01:05:00.000", "[GroupMetadataManager brokerId=2] Removed 0 expired offsets in 1 milliseconds.", 2, GM
+    )
+    for time, by, fenced in (("01:10:00.000", 3, 2), ("01:10:40.000", controller, 1)):
+        fencing = f"[QuorumController id={by}] Fencing broker {fenced} because its session has timed out."
+        story.broker(time, fencing, by, "org.apache.kafka.controller.ReplicationControlManager")
+    assert story.causes() == causes
+
+
 HEARTBEAT = (
     "[BrokerLifecycleManager id=2] Unable to send a heartbeat because the RPC got timed out before it could be sent."
 )

@@ -122,9 +122,29 @@ def broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
     return tuple(sorted(found, key=lambda outage: (outage.started_at, outage.broker)))
 
 
-def _stops_and_starts(timeline: Timeline) -> Iterator[_Sighting]:
+@answered_once
+def stops_and_starts(timeline: Timeline) -> TimeIndex[ev.BrokerStopped | ev.BrokerStarted]:
+    """The stops and starts of brokers, as far as the controllers that log them were in charge.
+
+    A controller that stood still wakes up, takes the brokers for silent, and fences them before it learns that another
+    controller was elected meanwhile and has fenced it.
+    """
+    found: list[ev.BrokerStopped | ev.BrokerStarted] = []
+    fenced: set[int | None] = set()
     for event in timeline.of(ev.BrokerStopped, ev.BrokerStarted):
         assert isinstance(event, ev.BrokerStopped | ev.BrokerStarted)
+        if isinstance(event, ev.BrokerStarted):
+            fenced.discard(affected_broker(event))
+        elif event.timed_out and _broker_at(timeline, event) in fenced:
+            continue
+        elif event.timed_out and event.broker is not None:
+            fenced.add(event.broker)
+        found.append(event)
+    return TimeIndex(found, time_of, ordered=True)
+
+
+def _stops_and_starts(timeline: Timeline) -> Iterator[_Sighting]:
+    for event in stops_and_starts(timeline):
         is_back = isinstance(event, ev.BrokerStarted)
         named = affected_broker(event)
         for broker in dict.fromkeys((*((named,) if named is not None else ()), *event.brokers)):
@@ -310,8 +330,9 @@ def behind_lost_session(timeline: Timeline, broker: int, begin: int, end: int) -
     of_zookeeper = [e for e in own if e.peer == "ZooKeeper"]
     if any(e.why == "expired" for e in of_zookeeper):
         return lost_session(of_zookeeper)
-    stops = timeline.of(ev.BrokerStopped).between(begin - windows.ROUND_TRIP_MS, end)
-    fenced = next((time_of(e) for e in stops if e.timed_out and affected_broker(e) == broker), None)
+    stops = stops_and_starts(timeline).between(begin - windows.ROUND_TRIP_MS, end)
+    timed_out = (e for e in stops if isinstance(e, ev.BrokerStopped) and e.timed_out)
+    fenced = next((time_of(e) for e in timed_out if affected_broker(e) == broker), None)
     failed = [e for e in own if e.peer != "ZooKeeper" and fenced is not None and time_of(e) <= fenced]
     # A heartbeat is given up after half a session, 4.5 s by default, and sent again (BrokerServer, KAFKA-14392).
     lasted = any(fenced - time_of(e) <= windows.NEXT_HEARTBEAT_MS for e in failed) if fenced is not None else False

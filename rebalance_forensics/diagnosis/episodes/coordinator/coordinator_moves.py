@@ -20,6 +20,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
     affected_broker,
     behind_a_living_coordinator,
     broker_of,
+    stops_and_starts,
     unreachable_before,
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
@@ -147,7 +148,7 @@ def _unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
     loads = timeline.of(ev.GroupLoaded)
     last: Event | None = None
     spoken = [e for e in timeline.coordinator_events if e.speaker.broker is not None]
-    for event in sorted([*spoken, *timeline.of(ev.BrokerStarted, ev.BrokerStopped)], key=time_of):
+    for event in sorted([*spoken, *stops_and_starts(timeline)], key=time_of):
         broker = affected_broker(event)
         match event:
             case ev.MemberLoaded():
@@ -241,7 +242,8 @@ def _commit_not_written(timeline: Timeline, lost: Event) -> bool:
 
 def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
     """Restarts of brokers that did not coordinate this group: they show the pace of a rolling restart."""
-    stopped = ((time_of(e), affected_broker(e)) for e in timeline.of(ev.BrokerStopped))
+    stops = (e for e in stops_and_starts(timeline) if isinstance(e, ev.BrokerStopped))
+    stopped = ((time_of(e), affected_broker(e)) for e in stops)
     return [
         CoordinatorMove(at, f"broker-{broker}", (), shown_by="nothing", until=at)
         for at, broker in stopped
@@ -257,11 +259,11 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
         before = _coordinator_before(timeline, at, load)
         if before is None:
             continue
+        span = max(settled, at - windows.ONE_REBALANCE_MS), at + 2 * windows.ROUND_TRIP_MS
+        changes = [*stops_and_starts(timeline).between(*span), *timeline.of(ev.GroupUnloaded).between(*span)]
         ungrouped = [
             e
-            for e in timeline.of(ev.BrokerStopped, ev.BrokerStarted, ev.GroupUnloaded).between(
-                max(settled, at - windows.ONE_REBALANCE_MS), at + 2 * windows.ROUND_TRIP_MS
-            )
+            for e in sorted(changes, key=time_of)
             if e.group == timeline.group or f"broker-{affected_broker(e)}" == before
         ]
         yield CoordinatorMove(
@@ -294,9 +296,10 @@ def _stopped_at(timeline: Timeline, lost: Sequence[Event]) -> int | None:
     """The one broker that stopped around these losses, for lines in which the coordinator's number is cut off."""
     if not lost:
         return None
-    stopped = timeline.of(ev.BrokerStopped).between(
+    near = stops_and_starts(timeline).between(
         time_of(lost[0]) - windows.ONE_REBALANCE_MS, time_of(lost[-1]) + windows.ONE_REBALANCE_MS
     )
+    stopped = (e for e in near if isinstance(e, ev.BrokerStopped))
     brokers = {number for e in stopped if (number := affected_broker(e)) is not None}
     return brokers.pop() if len(brokers) == 1 else None
 

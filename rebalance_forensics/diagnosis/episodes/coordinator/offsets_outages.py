@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import affected_broker
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import affected_broker, stops_and_starts
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
@@ -205,7 +205,7 @@ def _shrunk(timeline: Timeline, begin: int, end: int) -> list[ev.IsrChanged]:
 def _stopped_brokers(timeline: Timeline, begin: int, end: int) -> list[ev.BrokerStopped]:
     """The stops of brokers that had not started again when the outage began."""
     down: dict[int | None, list[ev.BrokerStopped]] = {}
-    for event in timeline.of(ev.BrokerStopped, ev.BrokerStarted).between(0, end):
+    for event in stops_and_starts(timeline).between(0, end):
         number = affected_broker(event)
         if isinstance(event, ev.BrokerStopped):
             down.setdefault(number, []).append(event)
