@@ -133,3 +133,13 @@ def cut_off_and_told_by_a_commit() -> Story:
     story.client("c-3", "01:10:20.100", "(Re-)joining group")
     new = story.reborn("c-3").id_of("c-3")
     return story.client("c-3", "01:10:20.900", NEED_ID.format(new))
+
+
+@pytest.mark.parametrize(("found", "is_sure"), [("01:09:58.400", False), ("01:10:03.200", True)])
+def test_a_member_that_another_broker_names_its_coordinator_at_once_was_not_surely_cut_off(
+    found: str, *, is_sure: bool
+) -> None:
+    """Its coordinator stood still: the member gives it up, and finds it again by the answer of another broker."""
+    told = [("01:09:58.000", CANCELLED.format(age, age)) for age in (6670, 3334)]
+    verdict = back_soon(*told, ("01:09:58.010", LOST), found=found).the_incident().root_causes[0]
+    assert (verdict.cause == "network-partition" and verdict.confidence >= 0.75) is is_sure

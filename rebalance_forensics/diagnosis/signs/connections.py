@@ -134,20 +134,40 @@ def cut_off_alone(timeline: Timeline, subject: Subject) -> Answer:
     # The brokers to which its connections for fetches were lost; a bootstrap address (-1, -2) is none of them.
     nodes = {e.node for e in trouble if isinstance(e, ev.NodeDisconnected) and e.node is not None}
     fetched_from = {node for node in nodes if 0 <= node < ev.FIRST_COORDINATOR_NODE}
+    if _reached_the_others(timeline, subject, trouble):
+        return Unobservable()
     if timeline.has_coordinator_log or len(fetched_from) > 1 or _others_log(timeline, subject):
         return Present()
     return Unobservable((coordinator_log(subject.begin, subject.end),))
 
 
-@shown("it lost one broker only, as when that broker freezes or dies, and no other member's log is at hand")
+@shown("it lost one broker only, as when that broker freezes or dies, and no other member's log tells which it was")
 def one_broker_lost(timeline: Timeline, subject: Subject) -> Sequence[Event]:
     """To a single client a broker that froze looks the same as a lost network."""
     trouble = [e for absence in subject.absences for e in troubled(timeline, absence)]
-    lost = {e.coordinator for e in trouble if isinstance(e, ev.CoordinatorLost) and e.coordinator is not None}
-    lost |= {broker for e in trouble if isinstance(e, ev.NodeDisconnected) and (broker := broker_of(e)) is not None}
-    if len(lost) != 1 or timeline.has_coordinator_log or _others_log(timeline, subject):
+    if len(_lost_brokers(trouble)) != 1:
         return ()
-    return trouble[:2]
+    others_heard = timeline.has_coordinator_log or _others_log(timeline, subject)
+    return () if others_heard and not _reached_the_others(timeline, subject, trouble) else trouble[:2]
+
+
+def _lost_brokers(trouble: Sequence[Event]) -> set[int]:
+    lost = {e.coordinator for e in trouble if isinstance(e, ev.CoordinatorLost) and e.coordinator is not None}
+    return lost | {b for e in trouble if isinstance(e, ev.NodeDisconnected) and (b := broker_of(e)) is not None}
+
+
+def _reached_the_others(timeline: Timeline, subject: Subject, trouble: Sequence[Event]) -> bool:
+    """True where each gave its coordinator up and another broker named it at once: the network was there."""
+    # A member that is cut off looks for its coordinator in vain until the network is back.
+    gave_up = [e for e in trouble if isinstance(e, ev.CoordinatorLost)]
+    if not gave_up or len(_lost_brokers(trouble)) != 1:
+        return False
+    evicted = max(absence.at for absence in subject.absences)
+    found = [timeline.events_from(absence.participant, ev.CoordinatorFound) for absence in subject.absences]
+    return all(
+        time_of(e) < evicted and any(f.any_between(time_of(e), min(time_of(e) + ROUND_TRIP_MS, evicted)) for f in found)
+        for e in gave_up
+    )
 
 
 def _others_log(timeline: Timeline, subject: Subject) -> bool:
