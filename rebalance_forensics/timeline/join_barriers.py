@@ -16,8 +16,8 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import grouped
-from rebalance_forensics.timeline.timeouts import all_have_heard_ms
-from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.timeouts import all_have_heard_ms, heartbeat_interval_ms
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 
 
 class LateJoin(Struct, frozen=True):
@@ -50,7 +50,9 @@ def late_join(timeline: Timeline, rebalance: Rebalance) -> LateJoin | None:
     if last is None:
         return None
     (participant, joined), begin, closed = last, rebalance.started_at, rebalance.stabilized_at
-    if joined - begin <= NEXT_HEARTBEAT_MS or (closed is not None and joined > closed + ROUND_TRIP_MS):
+    # It hears of the rebalance at its next heartbeat: with a longer heartbeat.interval.ms that much later.
+    answered_by = begin + NEXT_HEARTBEAT_MS + max(heartbeat_interval_ms(timeline) - HEARTBEAT_MS, 0)
+    if joined <= answered_by or (closed is not None and joined > closed + ROUND_TRIP_MS):
         return None
     if timeline.of(GroupLoaded).any_between(begin, joined):
         return None

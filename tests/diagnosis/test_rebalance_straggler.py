@@ -67,6 +67,16 @@ def test_a_barrier_that_the_heartbeat_interval_explains_is_no_straggler() -> Non
     assert "rebalance-straggler" not in late(4).causes()
 
 
+def test_members_that_send_rare_heartbeats_read_until_they_hear_of_a_rebalance() -> None:
+    """With 6.7 s between heartbeats (session.timeout.ms=20000) one member joins 7 s after the rebalance began."""
+    for interval, stuck in ((3_000, True), (6_666, False)):
+        story = late(8)
+        for client in ("c-1", "c-2"):
+            story.started(client, "00:59:50.000", heartbeat_interval_ms=interval)
+        unread = story.history().unread
+        assert any(span.why == "stuck" for span in unread) is stuck, interval
+
+
 def test_a_quick_join_has_no_straggler() -> None:
     assert "rebalance-straggler" not in comes(Story().formed("c-1"), "c-2", "01:10:00.000", ["c-1", "c-2"]).causes()
 
