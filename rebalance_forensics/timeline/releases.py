@@ -130,10 +130,10 @@ def latest_release(timeline: Timeline) -> dict[Participant, Release]:
 def _configured_release(timeline: Timeline, participant: Participant) -> Release | None:
     # AppInfoParser writes the release as the client is created, right behind its configuration (KafkaConsumer).
     reported = [(e, spread[1][:2]) for e in timeline.of(ev.VersionReported) if (spread := release_range(e.version))]
-    here = [(e, release) for e, release in reported if participant in timeline.participants.at_place(e)]
+    of_its_place = [(e, release) for e, release in reported if participant in timeline.participants.at_place(e)]
     for dump in reversed(timeline.of(ev.SettingsReported)):
         if dict(dump.settings).get("client.id") in participant.client_ids:
-            behind = ((e, r) for e, r in here if e.speaker.file == dump.speaker.file and e.origin > dump.origin)
+            behind = ((e, r) for e, r in of_its_place if e.speaker.file == dump.speaker.file and e.origin > dump.origin)
             if (next_report := min(behind, key=lambda each: each[0].origin, default=None)) is not None:
                 return next_report[1]
     return None

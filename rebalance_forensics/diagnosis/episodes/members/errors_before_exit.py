@@ -66,7 +66,6 @@ def exception_name(event: Event) -> str:
 
 def is_of_a_connection(event: Event) -> bool:
     """True if the client gave up because it reached no broker; the application's code did not fail."""
-    # KafkaJS stops its consumer when it has retried a request for long enough, whatever the application does.
     by_kafkajs = isinstance(event, ev.ExceptionLogged) and (event.exception or "").startswith("KafkaJS")
     return by_kafkajs and _OF_A_CONNECTION.search(event.text) is not None
 
