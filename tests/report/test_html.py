@@ -150,7 +150,7 @@ def test_the_page_of_a_crash_says_all_there_is_to_say() -> None:
     [
         (True, None, "still going on when the logs end"),
         (False, None, "end not seen"),
-        (False, 9_200, "lasted 9.2 s, <strong>resolved</strong>"),
+        (False, 9_200, 'lasted <span class="whole">9.2 s</span>, <strong>resolved</strong>'),
         (False, 0, "</time>"),
     ],
 )

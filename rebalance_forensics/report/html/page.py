@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import resources
@@ -137,12 +138,16 @@ def _length_or_unknown(ms: int | None) -> str:
     return "unknown" if ms is None else times.duration(ms)
 
 
+_BETWEEN_WORDS = re.compile(r" (?!(?<=\d )(?:ms|s|min|h)\b)")
+
+
 def _unbroken(text: str) -> Markup:
-    # Keep names such as broker-1 on one line of a headline.
-    words = (line_of(word, budget.LINE_CHARACTERS) for word in names.brief(prose(text)).split(" "))
+    # Keep names such as broker-1, and numbers with their units, on one line of a headline.
+    words = (line_of(word, budget.LINE_CHARACTERS) for word in _BETWEEN_WORDS.split(names.brief(prose(text))))
+    whole = Markup('<span class="whole">{}</span>')
+    may_break = {"-", " "}
     return Markup(" ").join(
-        Markup('<span class="whole">{}</span>').format(word) if "-" in word and len(word) < LONGEST_WHOLE else word
-        for word in words
+        whole.format(word) if may_break & {*word} and len(word) < LONGEST_WHOLE else word for word in words
     )
 
 
