@@ -44,7 +44,7 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     advice: tuple[Advice, ...] = ()
     behind: tuple[Link, ...] = ()
     unseen: tuple[Need, ...] = ()
-    """The logs that would show what is behind the last of `behind`."""
+    """The logs that would show what is behind the last of `behind`, or, where that is empty, behind it all."""
     accounts_for: tuple[Fact, ...] = ()
     """Everything it explains or implies."""
 

@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
     UNNAMED,
     behind_lost_session,
     coordinator_silences,
+    log_of_broker,
     outages_between,
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import (
@@ -161,6 +162,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
         implies=facts,
         narrative=f"{moved} {behind[-1].why}" if behind and fault is None and len(names) == 1 else moved,
         behind=behind,
+        unseen=() if behind else tuple(filter(None, (log_of_broker(timeline, m.broker, m.at) for m in chain))),
         advice=(repair_broker(disks=fault == "log directories"),)
         if fault is not None
         else advice_on(behind)

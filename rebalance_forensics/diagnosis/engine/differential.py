@@ -210,12 +210,13 @@ def would_decide(
 
 
 def _would_show_why(timeline: Timeline, verdict: Weighed) -> tuple[WouldDecide, ...]:
-    """The logs of its JVM, host or supervisor that would show what is behind a verdict that is sure."""
+    """The logs of its JVM, host or supervisor, or of the broker, that would show what is behind a sure verdict."""
     if verdict.hypothesis.severity == "info":
         return ()
     answers = [answer for row, answer in verdict.answers if row.present >= STRONG and isinstance(answer, Unobservable)]
     needs = [need for answer in answers for need in answer.needs if need.of_its_host]
-    needs = list(verdict.hypothesis.unseen) if verdict.hypothesis.behind else needs
+    hypothesis = verdict.hypothesis
+    needs = list(hypothesis.unseen) if hypothesis.behind or hypothesis.unseen else needs
     return tuple(_decides(timeline, [need], {verdict.cause}, (verdict.cause,)) for need in needs[:MOST_LOGS])
 
 

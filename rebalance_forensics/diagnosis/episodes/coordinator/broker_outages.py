@@ -25,6 +25,7 @@ from rebalance_forensics.diagnosis.behind import (
 )
 from rebalance_forensics.diagnosis.episodes.members.pods import is_kill
 from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.sign import Need
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline import windows
@@ -375,6 +376,15 @@ def _next_line(timeline: Timeline, broker: int, begin: int, end: int | None = No
     written = (lines.by_broker.get(broker, NOTHING).first(begin) for lines in (timeline.own, timeline.ungrouped))
     times = [time_of(line) for line in written if line is not None and (end is None or time_of(line) <= end)]
     return min(times, default=None)
+
+
+def log_of_broker(timeline: Timeline, name: str, at: int) -> Need | None:
+    """The log of `broker-2`, which shows why it went out at this time; None where it is at hand, or has no number."""
+    number = name.removeprefix("broker-")
+    if not number.isdigit() or _next_line(timeline, int(number), at - windows.QUIET_MS) is not None:
+        return None
+    begin, end = at - windows.ONE_REBALANCE_MS, at + windows.ONE_REBALANCE_MS
+    return Need(what=f"server.log of {name}", who=name, begin=begin, end=end)
 
 
 def affected_broker(event: Event) -> int | None:
