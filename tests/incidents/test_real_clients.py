@@ -86,6 +86,7 @@ def test_another_logger_around_a_clients_lines_makes_no_other_cause_sure(
 
 
 TWO_LIBRARIES = [
+    pytest.param("process-crash", "kafka-python-2.0", "streams-4.1", id="a client without a line for its start"),
     pytest.param(
         "slow-processing", "java-1.1", "java-2.8", id="a release without a line for a poll timeout beside one"
     ),

@@ -113,9 +113,10 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
         if not alive and clients.shared_loop_line(timeline, participant) is not None:
             alive = _heartbeats_refused(timeline, absence)
         end = None
-    if alive:
+    if alive and not isinstance(alive[0], ev.Subscribed):
         return Present(alive)
-    if end is None:
+    # An application subscribes as it starts; a client that logs nothing else of its start shows only that.
+    if alive or end is None:
         return Unobservable((own_log(absence, timeouts.session_timeout_ms(timeline)),))
     if end > absence.at + windows.HEARTBEAT_MS:
         return Present()
