@@ -352,11 +352,16 @@ def names_besides(culprit: Culprit) -> tuple[str, ...]:
 
 def totals_of_inputs(inputs: Sequence[InputSummary]) -> str:
     """How much was read, and of its records how many were recognized, are unknown or are about something else."""
+    # A file that holds the logs of several processes is an input for each of them.
+    files = count(len({log.path for log in inputs}), "file")
+    return f"{files}, {size(sum(log.bytes for log in inputs))}, {lines_of_inputs(inputs)}."
+
+
+def lines_of_inputs(inputs: Sequence[InputSummary]) -> str:
+    """Their lines, and of their records how many were recognized, are unknown or are about something else."""
     lines, records = sum(log.lines for log in inputs), sum(log.records for log in inputs)
     matched, unknown = sum(log.matched for log in inputs), sum(log.unmatched_kafka for log in inputs)
     unparsed = sum(log.unparsed for log in inputs)
-    # A file that holds the logs of several processes is an input for each of them.
-    files = count(len({log.path for log in inputs}), "file")
     # A stack trace is part of its record, and a line of an export may hold several.
     read = count(lines, "line") if records == lines else f"{count(lines, 'line')} with {count(records, 'record')}"
     of_them = [
@@ -365,7 +370,7 @@ def totals_of_inputs(inputs: Sequence[InputSummary]) -> str:
         f"{thousands(max(0, records - matched - unknown))} about other things",
     ]
     rest = f"; {count(unparsed, 'line')} of no known layout" if unparsed else ""
-    return f"{files}, {size(sum(log.bytes for log in inputs))}, {read}: {', '.join(of_them)}{rest}."
+    return f"{read}: {', '.join(of_them)}{rest}"
 
 
 PARTITION = re.compile(r"(.+)-(\d{1,9})")

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.report.terminal.rich_blocks import columns, indented, labelled, printed, text_block
 from rebalance_forensics.report.times import duration, utc
-from rebalance_forensics.report.wording import count, thousands, totals_of_inputs
+from rebalance_forensics.report.wording import count, lines_of_inputs, thousands, totals_of_inputs
 
 WIDE = 110
 AT_LEAST = ">="
@@ -47,7 +47,19 @@ def _versions(inputs: Sequence[InputSummary]) -> str:
 
 
 def _table(inputs: Sequence[InputSummary]) -> Iterator[RenderableType]:
-    titles = ("file", "layout", "component", "kafka", "host", "zone", "lines", "matched", "unknown", "unparsed")
+    titles = (
+        "file",
+        "layout",
+        "component",
+        "kafka",
+        "host",
+        "zone",
+        "lines",
+        "records",
+        "recognized",
+        "unknown",
+        "other",
+    )
     rows = [
         (
             log.path,
@@ -57,13 +69,14 @@ def _table(inputs: Sequence[InputSummary]) -> Iterator[RenderableType]:
             log.host or "-",
             _clock(log),
             thousands(log.lines),
+            thousands(log.records),
             thousands(log.matched),
             thousands(log.unmatched_kafka),
-            thousands(log.unparsed),
+            thousands(max(0, log.records - log.matched - log.unmatched_kafka)),
         )
         for log in inputs
     ]
-    yield columns(titles, rows, numbers=frozenset({6, 7, 8, 9}))
+    yield columns(titles, rows, numbers=frozenset({6, 7, 8, 9, 10}))
 
 
 def _cards(inputs: Sequence[InputSummary]) -> Iterator[RenderableType]:
@@ -78,13 +91,7 @@ def _facts(log: InputSummary) -> Iterator[tuple[str, str]]:
     yield "from", f"{who or 'unknown component'} on {log.host or 'an unknown host'}, zone {_clock(log)}"
     if log.first is not None:
         yield "times", f"{utc(log.first)} to {utc(log.last)} UTC"
-    yield (
-        "lines",
-        (
-            f"{thousands(log.lines)}, {thousands(log.matched)} matched, "
-            f"{thousands(log.unmatched_kafka)} unknown, {thousands(log.unparsed)} unparsed"
-        ),
-    )
+    yield "read", lines_of_inputs([log])
 
 
 def _layout(log: InputSummary) -> str:
