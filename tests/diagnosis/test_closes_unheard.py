@@ -6,7 +6,7 @@ from rebalance_forensics.diagnosis.model import Incident
 from tests.diagnosis.closings import closes, comes
 from tests.diagnosis.test_living_threads import two_threads_each
 from tests.kafka_words import member_id
-from tests.story import Side, Story
+from tests.story import Side, Story, ms
 
 ALL = ["c-1", "c-2", "c-3"]
 DENIED = "Topic authorization failed for topics [orders]"
@@ -71,3 +71,14 @@ def test_a_stream_thread_that_leaves_did_so_by_itself_for_an_instance_that_close
     assert story.causes() == ["member-left"]
     assert story.the_incident().root_causes[0].confidence < 0.6
     assert {"member-left", "scale-in"} <= set(story.the_incident().would_decide[0].between)
+
+
+def test_a_log_that_was_collected_before_its_member_closed_shows_as_little_as_none() -> None:
+    """A consumer that leaves logs its LeaveGroup; a log without that line lacks the error that stood before it."""
+    story = closes(Story().formed(*ALL), "c-3", "01:10:00.000", ["c-1", "c-2"]).goes_on("01:20:00.000")
+    whole = story.the_incident()
+    story.events = [e for e in story.events if "c-3" not in e.speaker.file or (e.at or 0) < ms("01:09:50.000")]
+    cut = story.the_incident()
+    assert [i.root_causes[0].cause for i in (whole, cut)] == ["scale-in", "scale-in"]
+    assert whole.root_causes[0].confidence == 0.9 > cut.root_causes[0].confidence
+    assert any(need.startswith("the log of client c-3") for need in asked_for(cut))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence
-from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_without_client_log
+from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_without_client_log, logs_of_close
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before, is_of_a_connection
 from rebalance_forensics.diagnosis.seen import coordinator_log, looked, own_log, own_place, seen
 from rebalance_forensics.diagnosis.sign import (
@@ -124,7 +124,7 @@ def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
         return Present(tuple(lines))
     heard: list[CoveredLog] = []
     for absence in subject.absences:
-        logs = [log for log in timeline.coverage.of(absence.participant) if log.begin <= absence.at]
+        logs = logs_of_close(timeline, absence)
         if not logs:
             return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
         heard += logs

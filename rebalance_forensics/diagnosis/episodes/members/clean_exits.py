@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_sta
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import TargetAssignmentComputed
 from rebalance_forensics.timeline.clients import logs_leave_group
+from rebalance_forensics.timeline.coverage import CoveredLog
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
@@ -69,7 +70,19 @@ def _is_heard(timeline: Timeline, absence: Absence) -> bool:
     if timeline.coverage.is_excerpt:
         near = timeline.events_from(absence.participant, Event)
         return near.any_between(absence.at - HEARTBEAT_MS, absence.at + HEARTBEAT_MS)
-    return any(log.begin <= absence.at for log in timeline.coverage.of(absence.participant))
+    return bool(logs_of_close(timeline, absence))
+
+
+def logs_of_close(timeline: Timeline, absence: Absence) -> list[CoveredLog]:
+    """The member's own logs that reach to its close, and would show an error before it."""
+    who = absence.participant
+    logs = [log for log in timeline.coverage.of(who) if log.begin <= absence.at]
+    shown = absence.stop is not None or any(
+        timeline.participants.of_speaker(event) is who for event in absence.departure_lines
+    )
+    # A log that lacks the member's own line about its LeaveGroup lacks what stood before that as well: it was collected
+    # too early, or lines of it were lost.
+    return logs if shown or not timeline.is_classic or not logs_leave_group(timeline, who) else []
 
 
 def ended_with_its_process(absence: Absence) -> bool:
