@@ -53,8 +53,8 @@ def test_coverage_counts_them_as_matched(command: Command, own: Path, tmp_path: 
     (tmp_path / "app.log").write_text(f"{SHORT_LOG}{LINE}\n")
     without = command("coverage", tmp_path / "app.log", "--engine", "local")
     done = command("coverage", tmp_path / "app.log", "--engine", "local", "--patterns", directory(own))
-    assert "7, 6 matched" in without.stdout
-    assert "7, 7 matched" in done.stdout
+    assert ": 6 recognized" in without.stdout
+    assert ": 7 recognized" in done.stdout
 
 
 def test_match_and_list_and_explain_know_them(command: Command, own: Path) -> None:
