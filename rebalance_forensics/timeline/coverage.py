@@ -227,6 +227,7 @@ def coverage_of(
         {
             participant: _covered(logs_spoken_in, alone, picked)
             for participant, logs_spoken_in in by_participant.items()
+            if not participant.is_several
         },
         tuple(log for log, _ in lasting),
         (part for log, broker in lasting for part in _while_coordinating(log, broker, terms)),

@@ -53,6 +53,9 @@ def processes_of(participants: Participants, lines: EventIndex, nearby: NearbyLi
         return Processes((), ())
     stops = sorted(stops_of(participants, lines.by_clients), key=lambda s: s.at)
     starts = _starts_of(participants, _with_starts_nearby(participants, lines, nearby))
+    # Which of several members that share a log and a client id started or stopped, no line shows.
+    starts = [start for start in starts if not start.participant.is_several]
+    stops = [stop for stop in stops if not stop.participant.is_several]
     return Processes(numbered("start", starts), numbered("stop", stops))
 
 

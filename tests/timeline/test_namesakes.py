@@ -77,3 +77,20 @@ def test_where_they_run_tells_namesakes_apart() -> None:
         story.line(f"{host}/app.log", "01:00:03.000", words + joined)
     assert [i.name for i in story.history().identities] == ["node-1", "node-2"]
     assert {i.client_id for i in story.history().identities} == {CLIENT}
+
+
+def in_one_log(story: Story, *numbers: int) -> Story:
+    """A collector puts what three processes log into one file; Java gives each of them the same client id."""
+    for number in numbers:
+        joined = f"Successfully joined group with generation Generation{{generationId=1, memberId='{process(number)}'"
+        said = f"[Consumer clientId={CLIENT}, groupId=payments] {joined}, protocol='range'}}"
+        story.line("all/app.log", f"01:00:03.0{number}0", said)
+    return story
+
+
+def test_members_that_write_to_one_log_under_one_client_id_are_several_in_one_participant() -> None:
+    for numbers, is_several in (((1, 2, 3), True), ((1,), False)):
+        story = formed(*numbers)
+        story.seen = "both"
+        (member,) = in_one_log(story, *numbers).timeline().membership.members
+        assert member.is_several is is_several

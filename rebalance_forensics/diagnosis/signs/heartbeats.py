@@ -263,7 +263,9 @@ def its_file_went_on(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     near = timeline.own.between(absence.at - windows.NEXT_HEARTBEAT_MS, woke_up)
     others = (e for e in near if e.speaker.role != "broker" and place_of(e) in files)
     speakers = ((e, timeline.participants.of_speaker(e)) for e in others)
-    return [e for e, speaker in speakers if speaker not in (None, absence.participant)][: heartbeat_loss.OWN_LINES]
+    this = absence.participant
+    written = [e for e, speaker in speakers if speaker is not None and (speaker is not this or this.is_several)]
+    return written[: heartbeat_loss.OWN_LINES]
 
 
 @sign("it gave up its coordinator when it woke up", "it kept its coordinator, as a member that only fails to poll does")

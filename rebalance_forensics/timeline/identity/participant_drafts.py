@@ -54,6 +54,8 @@ class ParticipantDraft(Struct, eq=False):
     pids: set[int] = field(default_factory=set)
     has_log: bool = False
     has_namesakes: bool = False
+    is_several: bool = False
+    has_slot: bool = False
     places: set[str] = field(default_factory=set)
 
     def note(self, **names: str | int | None) -> None:
@@ -244,6 +246,8 @@ class ParticipantDrafts:
         owners = {a for m in member_ids if (a := self._by_member.get(m)) is not None}
         if len(owners) == 1:
             participant = owners.pop()
+            participant.is_several = participant.has_slot
+            participant.has_slot = True
         else:
             participant = self._add(("namesake", member_ids[0]), self._kind_without_log, client_id)
             self._add_owned_client_id(participant, client_id)

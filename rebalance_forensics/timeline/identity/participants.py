@@ -46,6 +46,8 @@ class Participant(Struct, frozen=True, eq=False):
     has_log: bool = False
     has_namesakes: bool = False
     """Others of the group have the same client id: only its place or its member ids name it."""
+    is_several: bool = False
+    """Several members with this client id write to one log, and no name in its lines tells them apart."""
 
     @property
     def has_one_process(self) -> bool:

@@ -285,7 +285,7 @@ def resubscriptions(timeline: Timeline) -> Iterator[tuple[Participant, Event]]:
             participant = timeline.participants.of_speaker(event)
         else:
             continue
-        if participant is None or event.at is None:
+        if participant is None or participant.is_several or event.at is None:
             continue
         key = (participant, event.speaker.client_id)
         now = (tuple(sorted(event.topics)), getattr(event, "topic_pattern", None), event.at)
