@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from tests.diagnosis.closings import closes
@@ -30,3 +31,83 @@ def test_an_exception_of_the_members_own_thread_ended_it() -> None:
 
 def test_an_exception_of_another_consumer_in_the_same_file_is_not_put_down_to_the_one_that_closed() -> None:
     assert "member-left" not in two_consumers_in_one_file("c-2").causes()
+
+
+def closes_after(*lines: tuple[str, str, str], thread: str | None = None) -> Story:
+    """c-3 closes on its thread `main` after its application logged these: time, level, text."""
+    story = Story().formed("c-1", "c-2", "c-3")
+    for time, level, text in lines:
+        story.line("c-3/app.log", time, text, level=level, logger="com.example.Shop")
+    closes(story, "c-3", "01:10:00.000", ["c-1", "c-2"])
+    if thread is not None:
+        story.events = [
+            replace(e, speaker=replace(e.speaker, thread="main" if e.speaker.client_id else thread))
+            for e in story.events
+        ]
+    return story
+
+
+@pytest.mark.parametrize(
+    "thrown",
+    [
+        "org.apache.kafka.common.errors.WakeupException\n\tat com.example.Shop.run(Shop.java:12)",
+        "java.lang.InterruptedException: sleep interrupted\n\tat com.example.Shop.run(Shop.java:12)",
+        "java.lang.RuntimeException: java.lang.InterruptedException: sleep interrupted\n\tat com.example.Shop.run(S:1)",
+        'Traceback (most recent call last):\n  File "shop.py", line 9, in run\nasyncio.exceptions.CancelledError',
+    ],
+)
+def test_a_loop_that_was_told_to_end_did_not_fail(thrown: str) -> None:
+    assert closes_after(("01:09:59.900", "ERROR", f"Polling ends\n{thrown}")).causes() == ["scale-in"]
+
+
+@pytest.mark.parametrize("says", ["System.OperationCanceledException: The operation was canceled.", "context canceled"])
+def test_a_loop_of_another_language_that_was_told_to_end_did_not_fail(says: str) -> None:
+    assert closes_after(("01:09:59.900", "ERROR", f"Polling ends: {says}")).causes() == ["scale-in"]
+    assert closes_after(("01:09:59.900", "ERROR", "Polling ends: no such customer")).causes() == ["member-left"]
+
+
+def test_a_loop_that_was_told_to_end_after_it_failed_did_fail() -> None:
+    wakeup = "Polling ends\norg.apache.kafka.common.errors.WakeupException\n\tat com.example.Shop.run(Shop.java:12)"
+    story = closes_after(("01:09:59.800", "ERROR", THROWN), ("01:09:59.900", "INFO", wakeup))
+    assert story.causes() == ["member-left"]
+    assert "IllegalStateException" in story.the_incident().summary
+
+
+@pytest.mark.parametrize(
+    ("says", "cause"), [("retrying (1/3)", "scale-in"), ("no retrying: retries exhausted", "member-left")]
+)
+def test_an_error_that_is_tried_again_made_nobody_close(says: str, cause: str) -> None:
+    text = THROWN.replace("Record failed", f"Record failed, {says}")
+    assert closes_after(("01:09:57.000", "ERROR", text)).causes() == [cause]
+
+
+def test_an_error_after_which_the_loop_was_given_partitions_made_nobody_close() -> None:
+    story = Story().formed("c-1", "c-2", "c-3")
+    story.line("c-3/app.log", "01:09:45.000", THROWN, level="ERROR", logger="com.example.Shop")
+    story.rebalanced("01:09:50.000", story.words.adding(story.id_of("c-4")), ["c-1", "c-2", "c-3", "c-4"])
+    closes(story, "c-3", "01:10:00.000", ["c-1", "c-2", "c-4"])
+    assert "member-left" not in story.causes()
+
+
+def test_what_a_process_warned_of_before_and_outlived_made_it_not_close() -> None:
+    times = ("01:05:00.000", "01:07:30.000", "01:09:55.000")
+    story = closes_after(*((time, "WARN", THROWN) for time in times))
+    assert story.causes() == ["scale-in"]
+    assert closes_after((times[-1], "WARN", THROWN)).causes() == ["member-left"]
+
+
+@pytest.mark.parametrize(("level", "cause", "at_most"), [("WARN", "scale-in", 1), ("ERROR", "member-left", 0.6)])
+def test_an_error_of_another_thread_than_that_of_the_loop_is_no_sure_reason(
+    level: str, cause: str, at_most: float
+) -> None:
+    story = closes_after(("01:09:59.500", level, THROWN), thread="pool-2-thread-1")
+    assert story.causes() == [cause]
+    assert (story.the_incident().root_causes[0].confidence or 0) <= at_most
+
+
+@pytest.mark.parametrize("thread", ["pool-2-thread-1", "SpringApplicationShutdownHook"])
+def test_a_process_that_was_asked_to_stop_does_not_stop_for_an_error_of_another_thread(thread: str) -> None:
+    asked = "Commencing graceful shutdown. Waiting for active requests to complete"
+    lines = ("01:09:59.500", "ERROR", THROWN), ("01:09:59.700", "INFO", asked)
+    assert closes_after(*lines, thread=thread).causes() == ["scale-in"]
+    assert closes_after(*lines, thread="main").causes() == ["member-left"]

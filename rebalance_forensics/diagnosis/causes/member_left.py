@@ -14,6 +14,7 @@ from rebalance_forensics.diagnosis.episodes.members.clean_exits import (
 )
 from rebalance_forensics.diagnosis.episodes.members.departures import was_last_member
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import (
+    error_beside,
     exception_before,
     exception_name,
     is_of_a_connection,
@@ -35,6 +36,9 @@ NEXT_STEP_UNHEARD = clue(
     "next-step-unheard",
     -WEAK,
     "the coordinator is not heard long enough to show whether others were restarted before or after it",
+)
+ERROR_BESIDE = clue(
+    "error-beside", -WEAK, "another thread logged the error, or it was logged before and the loop went on after it"
 )
 MISSING_FROM_LIST = clue("missing-from-the-next-list", WEAK, "the next list of all members lacks it")
 
@@ -66,6 +70,15 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
                 severity="warning",
                 narrative=f"{left}; only its own log would show whether an error was the reason.",
                 clues={ERROR_UNHEARD: first},
+            )
+        elif beside := error_beside(timeline, away):
+            yield about_absences(
+                timeline,
+                [away],
+                severity="warning",
+                narrative=f"{{who}} closed its consumer; the logs do not show whether {exception_name(beside[0])}, "
+                "which was logged just before, was the reason.",
+                clues={ERROR_BESIDE: Present(tuple(beside[:4]))},
             )
     for away in missing_from_next_list(timeline):
         # The lines between the two lists were left out.

@@ -6,7 +6,11 @@ from collections.abc import Iterable
 
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_without_client_log, logs_of_close
-from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before, is_of_a_connection
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import (
+    error_beside,
+    exception_before,
+    is_of_a_connection,
+)
 from rebalance_forensics.diagnosis.seen import coordinator_log, looked, own_log, own_place, seen
 from rebalance_forensics.diagnosis.sign import (
     NOT_SHOWN,
@@ -130,6 +134,12 @@ def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
         heard += logs
     begin = subject.begin - session_timeout_ms(timeline)
     return Absent(looked(heard, begin, subject.end)) if heard else Unobservable()
+
+
+@shown("an error was logged just before it closed, which it may have outlived", otherwise=NOT_SHOWN)
+def error_beside_close(timeline: Timeline, subject: Subject) -> Iterable[Event]:
+    """Another thread than that of its loop logged an error, or it logged one that it had gone on after before."""
+    return [e for absence in subject.absences for e in error_beside(timeline, absence)[:2]]
 
 
 @shown("the error is a lost connection, and who closed does not show what was wrong with it", otherwise=NOT_SHOWN)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis import behind
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import authors_of
+from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import authors_of, loop_threads
 from rebalance_forensics.diagnosis.episodes.members.pods import is_kill, reports_of
 from rebalance_forensics.diagnosis.seen import host_place, seen
 from rebalance_forensics.diagnosis.sign import Answer, Need, Present, Subject, shown, sign
@@ -120,7 +120,7 @@ def errors_of_its_loop(timeline: Timeline, absence: Absence) -> tuple[ev.Excepti
     """What its polling thread logged as errors since it may have polled last."""
     limit, participant = _poll_limit_ms(timeline, absence), absence.participant
     # An application may log through other threads as well; without names of threads nothing tells these apart.
-    threads = {e.speaker.thread for e in timeline.events_from(participant, ev.PartitionsAssigned)} - {None}
+    threads = loop_threads(timeline, participant)
     near = timeline.of(ev.ExceptionLogged).between(absence.at - limit, absence.at + ROUND_TRIP_MS)
     return tuple(e for e in near if e.speaker.thread in threads and participant in authors_of(timeline, e))
 

@@ -14,12 +14,37 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.log_names import may_have_written
 from rebalance_forensics.timeline.identity.names import streams_thread
+from rebalance_forensics.timeline.identity.own_process import BACKGROUND
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS
 
 # A consumer rethrows an exception of its rebalance listener from poll() (ConsumerCoordinator, since 2.4).
 _THROWN = (ev.ExceptionLogged, ev.ThreadFailed, ev.ListenerFailed)
 _FAILING = (*_THROWN, ev.WorkChanged)
+# What a loop throws that was told to end, and who throws it: no failure, however it is logged.
+ENDED_AS_ASKED = {
+    "WakeupException": "KafkaConsumer.poll() after wakeup(), which another thread may call",
+    "InterruptException": "KafkaConsumer.poll() on a thread that was interrupted",
+    "InterruptedException": "Thread.sleep(), BlockingQueue.take() and the like after Thread.interrupt()",
+    "ClosedByInterruptException": "a channel of java.nio after Thread.interrupt()",
+    "CancellationException": "Future.get() after Future.cancel(); coroutines of Kotlin after Job.cancel()",
+    "JobCancellationException": "coroutines of Kotlin after Job.cancel()",
+    "CancelledError": "asyncio after Task.cancel()",
+    "ConsumerStoppedError": "getone() and getmany() of aiokafka after stop()",
+    "KeyboardInterrupt": "Python at SIGINT",
+    "OperationCanceledException": "Consume(CancellationToken) of Confluent.Kafka after Cancel()",
+    "context canceled": "the error of a context of Go after cancel()",
+}
+_ENDS_AS_ASKED = re.compile(rf"(?<!\w)(?:{'|'.join(ENDED_AS_ASKED)})(?!\w)")
+# Spring Boot's layout prints the last 15 characters of a thread's name.
+_OF_A_HOOK = re.compile(r"shutdown-?hook", re.IGNORECASE)
+# What an application says of an error that it outlives.
+_GOES_ON = re.compile(
+    r"\A(?!.*\b(?:exhausted|giving up|gave up|no more|not? retry\w*|without retry\w*)\b)"
+    r".*\b(?:retrying|will (?:be )?retr(?:y|ied)|(?:will )?try(?:ing)? again|skipp(?:ing|ed)|ignor(?:ing|ed))\b",
+    re.IGNORECASE,
+)
 # KafkaJS' consumer stops when it has tried a request in vain for long enough, whatever the application does.
 _OF_A_CONNECTION = re.compile(
     r"Not connected|ECONN\w+|Connection (?:error|timeout|closed)|Closed connection|Failed to connect"
@@ -29,14 +54,26 @@ _OF_A_CONNECTION = re.compile(
 
 
 def exception_before(timeline: Timeline, absence: Absence) -> list[Event]:
-    """The errors in the member's own log just before it closed, nearest first."""
+    """The errors in the member's own log that made it close, nearest first."""
+    return [e for e, is_sure in _errors_before(timeline, absence) if is_sure]
+
+
+def error_beside(timeline: Timeline, absence: Absence) -> list[Event]:
+    """The errors before its close that need not have caused it, nearest first.
+
+    Another thread than that of its loop logged them, or it had logged the same before and gone on.
+    """
+    return [e for e, is_sure in _errors_before(timeline, absence) if not is_sure]
+
+
+def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, bool]]:
+    """The errors that may have made it close, nearest first, and whether they did for sure."""
     if not timeline.shows_any(_FAILING):
         return []
     begin = absence.stop.at if absence.stop is not None else absence.at
     # What fails once the process was asked to stop (SIGTERM, "Kafka Connect stopping") did not make it stop.
-    asked = absence.stop is not None and any(
-        isinstance(e, ev.ProcessStopping | ev.WorkerStopped) for e in absence.stop.events
-    )
+    stopped = absence.stop.events if absence.stop is not None else ()
+    asked = [e for e in stopped if isinstance(e, ev.ProcessStopping | ev.WorkerStopped)]
     since, until = begin - PROCESS_START_MS, begin if asked else absence.at + HEARTBEAT_MS
     found = thrown_by(timeline, absence.participant, since, until) + _failures_of_its_task(
         timeline, absence, since, until
@@ -48,7 +85,71 @@ def exception_before(timeline: Timeline, absence: Absence) -> list[Event]:
     # An exception names the stream thread that it ended, or its thread logged it.
     named = ((e, streams_thread(getattr(e, "thread", None) or e.speaker.thread or "")) for e in found)
     found = [e for e, thread in named if not threads or thread is None or thread in threads]
-    return sorted(found, key=lambda e: abs(time_of(e) - begin))
+    judged = ((e, _made_it_close(timeline, absence, e)) for e in found if not _ends_as_asked(e))
+    # A process that was asked to stop, and failed at something else before, stops because it was asked.
+    errors = [(e, sure) for e, sure in judged if sure or (sure is not None and not asked)]
+    return sorted(((e, bool(sure)) for e, sure in errors), key=lambda found: abs(time_of(found[0]) - begin))
+
+
+def _ends_as_asked(event: Event) -> bool:
+    """True for what a loop throws that was told to end, whatever it is wrapped in, and for a shutdown hook's errors."""
+    if _OF_A_HOOK.search(event.speaker.thread or ""):
+        return True
+    exception, detail = getattr(event, "exception", None), getattr(event, "detail", None) or ""
+    if exception is None:
+        return _ENDS_AS_ASKED.search(event.text) is not None
+    names = (exception, detail.partition(":")[0])
+    return any(name.rpartition(".")[2] in ENDED_AS_ASKED for name in names)
+
+
+def _made_it_close(timeline: Timeline, absence: Absence, error: Event) -> bool | None:
+    """Whether an error made the member close; None where it did not, False where that is not sure."""
+    who = absence.participant
+    if not isinstance(error, ev.ExceptionLogged):
+        return True
+    if _GOES_ON.search(error.text) or _joined_after(timeline, who, error, absence.at):
+        return None
+    loop, thread = loop_threads(timeline, who) if who.kind == "client" else set(), error.speaker.thread
+    if thread is not None and loop == {thread} and error.level != "WARN":
+        return True
+    is_anothers = thread is not None and len(loop) == 1 and thread not in loop
+    if is_anothers or _was_outlived(timeline, who, error):
+        return None if error.level == "WARN" else False
+    return True
+
+
+def _was_outlived(timeline: Timeline, who: Participant, error: ev.ExceptionLogged) -> bool:
+    """True if the process logged the same error before and did not stop after it."""
+    ends = (timeline.stops.of(who), timeline.departures.of(who))
+    for same in timeline.cached(_exceptions_by_kind)[_kind_of(error)].between(0, time_of(error) - 1):
+        at = time_of(same)
+        ended_at = min((end.at for each in ends if (end := each.first(at)) is not None), default=time_of(error))
+        if ended_at - at > PROCESS_START_MS or _joined_after(timeline, who, same, ended_at):
+            return True
+    return False
+
+
+def _joined_after(timeline: Timeline, who: Participant, error: Event, until: int) -> bool:
+    """True if the member's loop went on after an error: it polled, by the assignment that it was given then."""
+    joined = timeline.events_from(who, ev.JoinSucceeded, ev.PartitionsAssigned)
+    return who.kind == "client" and joined.any_between(time_of(error) + 1, until - 1)
+
+
+def _kind_of(error: ev.ExceptionLogged) -> tuple[str, str | None, str | None, str]:
+    """What two lines about the same failure have in common: numbers in them differ."""
+    speaker = error.speaker
+    return speaker.file, speaker.component, error.exception, re.sub(r"\d+", "0", error.text.partition("\n")[0])
+
+
+def _exceptions_by_kind(timeline: Timeline) -> dict[tuple[str, str | None, str | None, str], TimeIndex[Event]]:
+    kinds = grouped(timeline.of(ev.ExceptionLogged), _kind_of)
+    return {kind: TimeIndex(events, time_of, ordered=True) for kind, events in kinds.items()}
+
+
+def loop_threads(timeline: Timeline, participant: Participant) -> set[str]:
+    """The threads on which the member was given its partitions, which is in poll(); empty without names of threads."""
+    threads = {e.speaker.thread or "" for e in timeline.events_from(participant, ev.PartitionsAssigned)}
+    return {thread for thread in threads if thread and not thread.startswith(BACKGROUND)}
 
 
 def thrown_by(timeline: Timeline, participant: Participant | None, begin: int, end: int) -> list[Event]:
