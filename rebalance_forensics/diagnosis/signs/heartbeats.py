@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 
 from rebalance_forensics import events as ev
@@ -32,8 +32,9 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import has_unique_suffix, is_bare_member_id
-from rebalance_forensics.timeline.identity.participants import own_member_id
+from rebalance_forensics.timeline.identity.participants import Participant, own_member_id
 from rebalance_forensics.timeline.membership.lost_membership import is_late_commit, was_expelled, was_refused
+from rebalance_forensics.timeline.time_index import sets_by_key
 
 # Answers to the heartbeat of one that is a member no more, or not of this generation.
 _NOT_A_MEMBER = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
@@ -133,11 +134,17 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
 
 def _started_in_its_file(timeline: Timeline, absence: Absence) -> bool:
     """True if a client started in a log that several share, while this one was away, and no line shows which it was."""
-    files = set(map(place_of, timeline.events_from(absence.participant, Event)))
     started = timeline.own.of_type(ev.ClientStarted).between(
         absence.at, (absence.back_at or absence.at) + windows.TICK_MS
     )
-    return any(place_of(e) in files and timeline.participants.of_speaker(e) is None for e in started)
+    nameless = [e for e in started if timeline.participants.of_speaker(e) is None]
+    return bool(nameless) and not _logs_of(timeline, absence.participant).isdisjoint(map(place_of, nameless))
+
+
+def _logs_of(timeline: Timeline, participant: Participant) -> frozenset[tuple[str, str | None]]:
+    """The logs to which a member writes."""
+    own = timeline.events_from(participant, Event)
+    return timeline.cached_as(("logs of", participant), lambda: frozenset(map(place_of, own)))
 
 
 own_log_continues = of_each(
@@ -256,16 +263,23 @@ def awake_while_away(timeline: Timeline, absence: Absence) -> Sequence[Event]:
 @of_first("another member logged to the same file while it was silent: if one process wrote it, that was running")
 def its_file_went_on(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """Readers of one process, or several processes whose output was put together: which of them no line shows."""
-    files = set(map(place_of, timeline.events_from(absence.participant, Event)))
+    this = absence.participant
+    writers = timeline.cached(_writers)
+    files = {log for log in _logs_of(timeline, this) if this.is_several or len(writers.get(log, ())) > 1}
+    if not files:
+        return ()
     # No broker allows a session shorter than that by default (group.min.session.timeout.ms). A process that wakes up is
     # told by its next heartbeat that it has to join anew.
     woke_up = max(absence.at - windows.TICK_MS, (absence.back_at or 0) - windows.HEARTBEAT_MS)
-    near = timeline.own.between(absence.at - windows.NEXT_HEARTBEAT_MS, woke_up)
-    others = (e for e in near if e.speaker.role != "broker" and place_of(e) in files)
-    speakers = ((e, timeline.participants.of_speaker(e)) for e in others)
-    this = absence.participant
-    written = [e for e, speaker in speakers if speaker is not None and (speaker is not this or this.is_several)]
-    return written[: heartbeat_loss.OWN_LINES]
+    near = timeline.own.by_clients.between(absence.at - windows.NEXT_HEARTBEAT_MS, woke_up)
+    speakers = ((e, timeline.participants.of_speaker(e)) for e in near if place_of(e) in files)
+    written = (e for e, who in speakers if who is not None and (who is not this or this.is_several))
+    return tuple(islice(written, heartbeat_loss.OWN_LINES))
+
+
+def _writers(timeline: Timeline) -> Mapping[tuple[str, str | None], set[Participant]]:
+    """The members that write to each log."""
+    return sets_by_key((log, member) for member in timeline.membership.members for log in _logs_of(timeline, member))
 
 
 @sign("it gave up its coordinator when it woke up", "it kept its coordinator, as a member that only fails to poll does")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -673,11 +673,14 @@ def _expired_by_former_coordinator(timeline: Timeline, departure: Departure, mov
 def _expired_after_it_rejoined(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
     # A member that its former coordinator expired joins the new one under another id. There, its old id is loaded
     # with the group and expires one session later.
-    before = timeline.departures.of(departure.participant)
-    former = next((d for d in before if d.stayed and d.member == departure.member and d.at < departure.at), None)
-    if former is None or not _expired_by_former_coordinator(timeline, former, move):
+    former = timeline.cached(_expired_elsewhere).get((departure.participant, departure.member))
+    if former is None or former.at >= departure.at or not _expired_by_former_coordinator(timeline, former, move):
         return False
     return timeline.arrivals.of(departure.participant).any_between(former.at, departure.at)
+
+
+def _expired_elsewhere(timeline: Timeline) -> Mapping[tuple[Participant, str | None], Departure]:
+    return {(d.participant, d.member): d for d in reversed(timeline.departures) if d.stayed}
 
 
 def _session_lost_in_move(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
