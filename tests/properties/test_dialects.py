@@ -228,6 +228,10 @@ UNREAD: dict[tuple[str, str], str] = {
         )
     },
     ("startup", "ruby-kafka"): _NO_GENERATION,
+    (
+        "authorization-failure",
+        "ruby-kafka",
+    ): "a refused client names no group, and its refusal is that of an unnamed one",
     ("startup", "KafkaJS"): _NO_GENERATION,
     **{
         (sample, "KafkaJS"): "the only line that names its group is that of its start, which Java has none for"
