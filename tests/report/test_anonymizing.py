@@ -12,7 +12,7 @@ from rebalance_forensics.report.exports import formats
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.timeline.model import Lane, Mark
+from rebalance_forensics.timeline.model import Lane, Mark, Span
 from tests.report.building import a_lane, a_line, at, crash_report, payments
 from tests.report.extremes import many_groups
 from tests.report.weighed import an_open_case
@@ -325,6 +325,27 @@ def test_words_of_kafkas_that_somebody_is_called_are_renamed_where_they_are_name
         "[Consumer clientId=client-1, groupId=group-2] consumer poll timeout has expired; a client left the group",
         "Stabilized group group-2 generation 2",
     ]
+
+
+@pytest.mark.parametrize("word", ["closed", "session-expired", "poll-timeout", "removed-by-admin", "vanished"])
+def test_why_a_member_was_out_of_its_group_is_nobodys_name(word: str) -> None:
+    away = Span(started_at=at(1), ended_at=at(2), kind="away", label=f"out of the group: {word}")
+    crash = crash_report()
+    told = replace(
+        crash,
+        groups=(replace(payments(), lanes=(replace(a_lane(1), spans=(away,)),)),),
+        incidents=(replace(crash.incidents[1], summary=f"payments-2 was {word} and {word} again."),),
+    )
+    renamed = anonymized(told)
+    assert renamed.groups[0].lanes[0].spans[0].label == away.label
+    assert renamed.incidents[0].summary == f"client-2 was {word} and {word} again."
+
+
+def test_a_group_that_is_called_closed_is_renamed_where_it_is_a_name() -> None:
+    (text,) = in_log_lines(
+        "Preparing to rebalance group closed (client reason: the consumer is being closed)", names=[("closed", "group")]
+    )
+    assert text == "Preparing to rebalance group group-2 (client reason: the consumer is being closed)"
 
 
 def test_a_name_inside_another_word_is_no_name_left_over() -> None:

@@ -29,6 +29,8 @@ OWN_WORDS = re.compile(
 )
 # Words that may be names, and that tell a reader nothing about their owner.
 NOBODY = frozenset({
+    *("closed", "closing", "evicted", "expired", "failed", "joined", "joining", "leaving", "left", "paused"),
+    *("rejoined", "removed", "restarted", "started", "stopped", "unread", "unsubscribed", "vanished", "waiting"),
     *("assignment", "broker", "brokers", "client", "cluster", "connect", "connector", "controller", "console"),
     *("consumer", "consumers", "coordinator", "epoch", "generation", "group", "groups", "heartbeat", "host"),
     *("id", "instance", "kafka", "leader", "member", "members", "metadata", "null", "offset", "offsets"),

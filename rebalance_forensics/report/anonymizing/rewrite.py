@@ -15,7 +15,7 @@ from rebalance_forensics.report.anonymizing.texts import NOT_NAMES, scrubbed, se
 from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.wording import UNNAMED_CLUSTERS
-from rebalance_forensics.timeline.model import GroupHistory, Identity
+from rebalance_forensics.timeline.model import GroupHistory, Identity, Span
 
 Part = TypeVar("Part", bound=Struct)
 
@@ -26,6 +26,8 @@ OWN_FIELDS = frozenset({
     *("ids", "api", "error", "setting", "sign", "answer", "weighs", "between"),
 })  # fmt: skip
 LOG_FIELDS = frozenset({"text", "label", "reason"})
+# What a stretch of a lane is called, in words of ours ("out of the group: closed").
+OURS = "label of a stretch"
 IMPRECISE_KINDS = frozenset({"name", "thread"})
 PATH_FIELDS = frozenset({"path", "files"})
 ENDINGS = re.compile(r"((?:\.(?:log|gz|txt|json|out|zst|xz|bz2|lz4|tgz|tar|zip|\d+))*)$")
@@ -51,7 +53,7 @@ def anonymized(report: Report, also: Iterable[Named] = ()) -> Report:
 
 def _rewritten(part: Part, names: Pseudonyms, paths: dict[str, str]) -> Part:
     changes: dict[str, Any] = {
-        name: _changed(getattr(part, name), name, names, paths)
+        name: _changed(getattr(part, name), OURS if name == "label" and isinstance(part, Span) else name, names, paths)
         for name in part.__struct_fields__
         if name not in OWN_FIELDS
     }
