@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from rebalance_forensics import events as ev
@@ -34,7 +35,6 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import has_unique_suffix, is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant, own_member_id
 from rebalance_forensics.timeline.membership.lost_membership import is_late_commit, was_expelled, was_refused
-from rebalance_forensics.timeline.time_index import sets_by_key
 
 # Answers to the heartbeat of one that is a member no more, or not of this generation.
 _NOT_A_MEMBER = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
@@ -264,8 +264,10 @@ def awake_while_away(timeline: Timeline, absence: Absence) -> Sequence[Event]:
 def its_file_went_on(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """Readers of one process, or several processes whose output was put together: which of them no line shows."""
     this = absence.participant
-    writers = timeline.cached(_writers)
-    files = {log for log in _logs_of(timeline, this) if this.is_several or len(writers.get(log, ())) > 1}
+    shared = timeline.cached(_logs_of_several)
+    files = _logs_of(timeline, this) if this.is_several else _logs_of(timeline, this) & shared
+    # Where brokers write as well, the logs of several hosts were put together.
+    files -= timeline.cached(_logs_of_brokers)
     if not files:
         return ()
     # No broker allows a session shorter than that by default (group.min.session.timeout.ms). A process that wakes up is
@@ -277,9 +279,14 @@ def its_file_went_on(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     return tuple(islice(written, heartbeat_loss.OWN_LINES))
 
 
-def _writers(timeline: Timeline) -> Mapping[tuple[str, str | None], set[Participant]]:
-    """The members that write to each log."""
-    return sets_by_key((log, member) for member in timeline.membership.members for log in _logs_of(timeline, member))
+def _logs_of_several(timeline: Timeline) -> frozenset[tuple[str, str | None]]:
+    """The logs to which several members write."""
+    writers = Counter(log for member in timeline.membership.members for log in _logs_of(timeline, member))
+    return frozenset(log for log, number in writers.items() if number > 1)
+
+
+def _logs_of_brokers(timeline: Timeline) -> frozenset[tuple[str, str | None]]:
+    return frozenset(place_of(event) for event in timeline.own if event.speaker.role == "broker")
 
 
 @sign("it gave up its coordinator when it woke up", "it kept its coordinator, as a member that only fails to poll does")
