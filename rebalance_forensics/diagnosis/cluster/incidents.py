@@ -44,7 +44,7 @@ from rebalance_forensics.diagnosis.model import (
     SignRow,
     WouldDecide,
 )
-from rebalance_forensics.diagnosis.wording.culprits import about, names_of
+from rebalance_forensics.diagnosis.wording.culprits import about, about_others
 from rebalance_forensics.diagnosis.wording.durations import seconds, some
 from rebalance_forensics.diagnosis.wording.proof import interleaved
 from rebalance_forensics.records import SECOND_MS, is_timed
@@ -429,9 +429,8 @@ def _advice(fault: SharedFault, causes: Sequence[RootCause]) -> tuple[Advice, ..
     if not shown and fault.outages and all(outage.how == "froze" for outage in fault.outages):
         return about((STOOD_STILL_ADVICE,), fault.culprits)
     surest = max(shown or causes, key=lambda cause: (cause.confidence, len(cause.advice)))
-    theirs, shared = names_of(surest.culprits), names_of(fault.culprits)
     # A group's own advice names its members; what all groups share is at fault here.
-    return tuple([replace(a, action=a.action.replace(theirs, shared)) if theirs else a for a in surest.advice])
+    return about_others(surest.advice, surest.culprits, fault.culprits)
 
 
 def _chain(fault: SharedFault, causes: Sequence[RootCause]) -> tuple[ChainLink, ...]:

@@ -426,16 +426,9 @@ def _narrowed(
     """
     affected = {part.group for part in parts}
     begin, end = min(part.begin for part in parts), max(part.end for part in parts) + ONE_REBALANCE_MS
-    # The brokers from which another one took a group over in this span. A group that goes back to a former coordinator
-    # shows that this one is up again (auto.leader.rebalance.enable), not that the other went down.
-    left = {
-        before.broker
-        for of_group in (terms.get(group, ()) for group in affected)
-        for number, (before, after) in enumerate(pairwise(of_group))
-        if after.broker not in {term.broker for term in of_group[: number + 1]}
-        and after.started_at is not None
-        and begin <= after.started_at <= end
-    }.intersection(names)
+    # The brokers from which another one took a group over in this span.
+    moves = chain.from_iterable(_moves(terms.get(group, ())) for group in affected)
+    left = {before.broker for before, at in moves if begin <= at <= end}.intersection(names)
     # A group may blame its own members for what its coordinator did to them.
     meanwhile = (part for part in doubtful if begin - SESSION_MS <= part.begin <= end)
     harmed = {part.group for part in (*parts, *meanwhile) if part.headline.impact.rebalances}
@@ -445,6 +438,19 @@ def _narrowed(
     if len(behind) == 1 and len(harmed) > 1 and all(terms.get(group) for group in harmed):
         return sorted(behind), parts, False
     return sorted(names), parts, True
+
+
+def _moves(terms: Sequence[CoordinatorTerm]) -> Iterator[tuple[CoordinatorTerm, int]]:
+    """The terms of a group's coordinators that ended as a new one took the group over, and when that was.
+
+    A group that goes back to a former coordinator shows that this one is up again (auto.leader.rebalance.enable), not
+    that the other went down.
+    """
+    former = set[str]()
+    for before, after in pairwise(terms):
+        former.add(before.broker)
+        if after.broker not in former and after.started_at is not None:
+            yield before, after.started_at
 
 
 def _brokers_in(terms: Terms, group: str) -> set[str]:

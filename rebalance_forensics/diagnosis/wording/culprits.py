@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache, partial
@@ -60,6 +61,15 @@ def about(advice: Iterable[Advice], culprits: Sequence[Culprit]) -> tuple[Advice
     """Advice with the culprits' names for `{who}`: only together do they say whom it concerns."""
     who = names_of(culprits) or "the process"
     return tuple([replace(a, action=a.action.replace("{who}", who)) if "{who}" in a.action else a for a in advice])
+
+
+def about_others(advice: Iterable[Advice], named: Sequence[Culprit], others: Sequence[Culprit]) -> tuple[Advice, ...]:
+    """Advice that names these culprits, with the names of others in their place."""
+    if not named:
+        return tuple(advice)
+    # A member may be called as a part of a word or of another name is.
+    names, others_names = re.compile(rf"(?<![\w./-]){re.escape(names_of(named))}(?![\w-])"), names_of(others)
+    return tuple([replace(a, action=names.sub(lambda _: others_names, a.action)) for a in advice])
 
 
 def _others(participant: Participant, name: str) -> tuple[str, ...]:

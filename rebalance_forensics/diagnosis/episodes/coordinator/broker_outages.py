@@ -113,7 +113,7 @@ def broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
     A broker that was fenced and then logs on without a start stood still: the controller fences it for missing
     heartbeats (broker.session.timeout.ms), and it registers again once it runs (BrokerLifecycleManager).
     """
-    seen = (*_stops_and_starts(timeline), *_stops_of_processes(timeline), *_missed_by_clients(timeline))
+    seen = (*_logged_changes(timeline), *_stops_of_processes(timeline), *_missed_by_clients(timeline))
     by_broker = grouped(seen, attrgetter("broker"))
     found = [
         _outage(timeline, broker, run)
@@ -144,7 +144,8 @@ def stops_and_starts(timeline: Timeline) -> TimeIndex[ev.BrokerStopped | ev.Brok
     return TimeIndex(found, time_of, ordered=True)
 
 
-def _stops_and_starts(timeline: Timeline) -> Iterator[_Sighting]:
+def _logged_changes(timeline: Timeline) -> Iterator[_Sighting]:
+    """Brokers down or back by their own lines and the controllers'."""
     for event in stops_and_starts(timeline):
         is_back = isinstance(event, ev.BrokerStarted)
         named = affected_broker(event)
@@ -334,9 +335,11 @@ def behind_lost_session(timeline: Timeline, broker: int, begin: int, end: int) -
     stops = stops_and_starts(timeline).between(begin - windows.ROUND_TRIP_MS, end)
     timed_out = (e for e in stops if isinstance(e, ev.BrokerStopped) and e.timed_out)
     fenced = next((time_of(e) for e in timed_out if affected_broker(e) == broker), None)
-    failed = [e for e in own if e.peer != "ZooKeeper" and fenced is not None and time_of(e) <= fenced]
+    if fenced is None:
+        return ()
+    failed = [e for e in own if e.peer != "ZooKeeper" and time_of(e) <= fenced]
     # A heartbeat is given up after half a session, 4.5 s by default, and sent again (BrokerServer, KAFKA-14392).
-    lasted = any(fenced - time_of(e) <= windows.NEXT_HEARTBEAT_MS for e in failed) if fenced is not None else False
+    lasted = any(fenced - time_of(e) <= windows.NEXT_HEARTBEAT_MS for e in failed)
     return lost_session(failed) if lasted else ()
 
 
