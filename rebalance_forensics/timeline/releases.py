@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Literal
 
 from msgspec import Struct, field
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import CLIENT_ROLES, Event
+from rebalance_forensics.records import Origin
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
-from rebalance_forensics.timeline.time_index import TimeIndex
+from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by_key
 
 Release = tuple[int, ...]
 Side = Literal["broker", "client"]
@@ -123,17 +126,26 @@ def latest_release(timeline: Timeline) -> dict[Participant, Release]:
         if (spread := release_range(event.version)) is not None:
             for participant in timeline.participants.at_place(event):
                 found[participant].add(spread[1][:2])
-    several = {who: _configured_release(timeline, who) for who, known in found.items() if len(known) > 1}
-    return {who: several.get(who) or max(known) for who, known in found.items()}
+    several = {who for who, known in found.items() if len(known) > 1}
+    configured = _configured_releases(timeline, several) if several else {}
+    return {who: configured.get(who) or max(known) for who, known in found.items()}
 
 
-def _configured_release(timeline: Timeline, participant: Participant) -> Release | None:
+def _configured_releases(timeline: Timeline, participants: Iterable[Participant]) -> dict[Participant, Release]:
+    """The release behind the last configuration of each of these members that one follows."""
     # AppInfoParser writes the release as the client is created, right behind its configuration (KafkaConsumer).
-    reported = [(e, spread[1][:2]) for e in timeline.of(ev.VersionReported) if (spread := release_range(e.version))]
-    of_its_place = [(e, release) for e, release in reported if participant in timeline.participants.at_place(e)]
-    for dump in reversed(timeline.of(ev.SettingsReported)):
-        if dict(dump.settings).get("client.id") in participant.client_ids:
-            behind = ((e, r) for e, r in of_its_place if e.speaker.file == dump.speaker.file and e.origin > dump.origin)
-            if (next_report := min(behind, key=lambda each: each[0].origin, default=None)) is not None:
-                return next_report[1]
-    return None
+    by_client = lists_by_key((client, who) for who in participants for client in who.client_ids)
+    by_file = grouped(sorted(timeline.of(ev.VersionReported), key=_origin), lambda event: event.speaker.file)
+    found: dict[Participant, Release] = {}
+    for dump in timeline.of(ev.SettingsReported):
+        for who in by_client.get(dict(dump.settings).get("client.id") or "", ()):
+            reports = by_file.get(dump.speaker.file, [])
+            behind = islice(reports, bisect_right(reports, dump.origin, key=_origin), None)
+            own = (e for e in behind if who in timeline.participants.at_place(e))
+            release = next((spread[1][:2] for e in own if (spread := release_range(e.version)) is not None), None)
+            found |= {who: release} if release is not None else {}
+    return found
+
+
+def _origin(event: Event) -> Origin:
+    return event.origin

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Literal
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
@@ -22,7 +23,8 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS
 # A consumer rethrows an exception of its rebalance listener from poll() (ConsumerCoordinator, since 2.4).
 _THROWN = (ev.ExceptionLogged, ev.ThreadFailed, ev.ListenerFailed)
 _FAILING = (*_THROWN, ev.WorkChanged)
-# What a loop throws that was told to end, and who throws it: no failure, however it is logged.
+_Part = Literal["made it close", "may have", "nothing"]
+# What a loop throws that was asked to end, and who throws it: no failure, however it is logged.
 ENDED_AS_ASKED = {
     "WakeupException": "KafkaConsumer.poll() after wakeup(), which another thread may call",
     "InterruptException": "KafkaConsumer.poll() on a thread that was interrupted",
@@ -55,7 +57,7 @@ _OF_A_CONNECTION = re.compile(
 
 def exception_before(timeline: Timeline, absence: Absence) -> list[Event]:
     """The errors in the member's own log that made it close, nearest first."""
-    return [e for e, is_sure in _errors_before(timeline, absence) if is_sure]
+    return [e for e, part in _errors_before(timeline, absence) if part == "made it close"]
 
 
 def error_beside(timeline: Timeline, absence: Absence) -> list[Event]:
@@ -63,11 +65,11 @@ def error_beside(timeline: Timeline, absence: Absence) -> list[Event]:
 
     Another thread than that of its loop logged them, or it had logged the same before and gone on.
     """
-    return [e for e, is_sure in _errors_before(timeline, absence) if not is_sure]
+    return [e for e, part in _errors_before(timeline, absence) if part == "may have"]
 
 
-def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, bool]]:
-    """The errors that may have made it close, nearest first, and whether they did for sure."""
+def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, _Part]]:
+    """The errors that made it close, or may have, nearest first."""
     if not timeline.shows_any(_FAILING):
         return []
     begin = absence.stop.at if absence.stop is not None else absence.at
@@ -85,14 +87,15 @@ def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, bo
     # An exception names the stream thread that it ended, or its thread logged it.
     named = ((e, streams_thread(getattr(e, "thread", None) or e.speaker.thread or "")) for e in found)
     found = [e for e, thread in named if not threads or thread is None or thread in threads]
-    judged = ((e, _made_it_close(timeline, absence, e)) for e in found if not _ends_as_asked(e))
     # A process that was asked to stop, and failed at something else before, stops because it was asked.
-    errors = [(e, sure) for e, sure in judged if sure or (sure is not None and not asked)]
-    return sorted(((e, bool(sure)) for e, sure in errors), key=lambda found: abs(time_of(found[0]) - begin))
+    parts: tuple[_Part, ...] = ("made it close",) if asked else ("made it close", "may have")
+    judged = ((e, _part_of(timeline, absence, e)) for e in found if not _ends_as_asked(e))
+    errors = ((e, part) for e, part in judged if part in parts)
+    return sorted(errors, key=lambda error: abs(time_of(error[0]) - begin))
 
 
 def _ends_as_asked(event: Event) -> bool:
-    """True for what a loop throws that was told to end, whatever it is wrapped in, and for a shutdown hook's errors."""
+    """True for what a loop throws that was asked to end, however wrapped, and for the errors of a shutdown hook."""
     if _OF_A_HOOK.search(event.speaker.thread or ""):
         return True
     exception, detail = getattr(event, "exception", None), getattr(event, "detail", None) or ""
@@ -102,20 +105,20 @@ def _ends_as_asked(event: Event) -> bool:
     return any(name.rpartition(".")[2] in ENDED_AS_ASKED for name in names)
 
 
-def _made_it_close(timeline: Timeline, absence: Absence, error: Event) -> bool | None:
-    """Whether an error made the member close; None where it did not, False where that is not sure."""
+def _part_of(timeline: Timeline, absence: Absence, error: Event) -> _Part:
+    """What an error in its log has to do with the member's close."""
     who = absence.participant
     if not isinstance(error, ev.ExceptionLogged):
-        return True
+        return "made it close"
     if _GOES_ON.search(error.text) or _joined_after(timeline, who, error, absence.at):
-        return None
+        return "nothing"
     loop, thread = loop_threads(timeline, who) if who.kind == "client" else set(), error.speaker.thread
     if thread is not None and loop == {thread} and error.level != "WARN":
-        return True
+        return "made it close"
     is_anothers = thread is not None and len(loop) == 1 and thread not in loop
     if is_anothers or _was_outlived(timeline, who, error):
-        return None if error.level == "WARN" else False
-    return True
+        return "nothing" if error.level == "WARN" else "may have"
+    return "made it close"
 
 
 def _was_outlived(timeline: Timeline, who: Participant, error: ev.ExceptionLogged) -> bool:
