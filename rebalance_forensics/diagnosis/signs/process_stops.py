@@ -31,7 +31,6 @@ from rebalance_forensics.timeline.identity.own_process import (
     BACKGROUND,
     HEARTBEATS,
     ended_with,
-    has_pid,
     is_named_after,
     may_run_in,
 )
@@ -429,7 +428,7 @@ def _takes_ms(kill: Kill) -> int:
 
 def _is_its_own(timeline: Timeline, participant: Participant, kill: ev.ProcessKilled) -> bool:
     """True for a process with its process id, or of a unit or a program with its name."""
-    same = has_pid(participant, kill.pid, of_the_kernel=True)
+    same = participant.has_pid(kill.pid, of_the_kernel=True)
     if same is not None:
         return same
     if kill.command is None:
@@ -445,7 +444,7 @@ def _is_a_java_of_its_host(timeline: Timeline, participant: Participant, kill: e
     cgroups = behind.containers_beside(kill, kills)
     return (
         kill.command == "java"
-        and has_pid(participant, kill.pid, of_the_kernel=True) is None
+        and participant.has_pid(kill.pid, of_the_kernel=True) is None
         and not behind.units_beside(kill, kills)
         and (not cgroups or any(map(is_unique, participant.hosts)) or may_run_in(participant, cgroups))
         and is_java_member(timeline, participant)

@@ -26,9 +26,6 @@ OF_ANY_PROGRAM = _OF_ANY_LOG | frozenset(
 )
 # `gc.pid4242.log` of JDK 8, `gc-4242.log` of later ones (%p), `hs_err_pid4242.log`.
 _PID_IN_A_NAME = re.compile(r"(?<![a-z])pid[-_.]?(\d{1,7})(?![\d])|(?<![a-z])gc[-_.](\d{3,7})(?=[-_.])")
-LOWEST_OF_A_HOST = 300
-"""After a wrap-around Linux gives no process id below this again (RESERVED_PIDS in kernel/pid.c): a lower number was
-printed inside a container, and the kernel knows that process by another."""
 # HotSpot starts the threads that stop all others in its first moment.
 _THREADS_OF_A_START = 256
 
@@ -54,9 +51,11 @@ def may_be_its_log(participant: Participant, path: str, number: int | None = Non
 
     So is one that is named after another application: it has words that the member's names lack.
     """
+    same = participant.has_pid(number)
     # Decorations of unified logging do not tell a process id from that of a thread.
-    near = number is None or any(0 <= number - pid <= _THREADS_OF_A_START for pid in participant.pids)
-    return _may_be_its_log(participant, path, number, application_words(path), is_near=near)
+    if same is False and any(0 <= (number or 0) - pid <= _THREADS_OF_A_START for pid in participant.pids):
+        same = None
+    return _may_be_its_log(participant, path, application_words(path), same=same)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -64,19 +63,14 @@ def may_have_written(participant: Participant, path: str, pid: int | None = None
     """False for a log beside that of the member which is another application's, by its name or its process id."""
     if path in participant.files or not participant.files:
         return True
-    words = application_words(path) - OF_ANY_PROGRAM
-    return _may_be_its_log(participant, path, pid, words, is_near=pid is None or pid in participant.pids)
+    return _may_be_its_log(participant, path, application_words(path) - OF_ANY_PROGRAM, same=participant.has_pid(pid))
 
 
-def _may_be_its_log(participant: Participant, path: str, number: int | None, words: set[str], *, is_near: bool) -> bool:
-    if participant.pids:
-        if (pid := process_id_in(path)) is not None:
-            return pid in participant.pids
-        if not is_near:
-            return False
-        # Every container has a process 1: there the name decides.
-        if number in participant.pids and number >= LOWEST_OF_A_HOST:
-            return True
+def _may_be_its_log(participant: Participant, path: str, words: set[str], *, same: bool | None) -> bool:
+    if participant.pids and (pid := process_id_in(path)) is not None:
+        return pid in participant.pids
+    if same is not None:
+        return same
     names = (participant.name, *participant.client_ids, *participant.hosts)
     own = {word for name in names for word in words_of(name)}
     own.update(word for file in participant.files for word in words_of("/".join(file.split("/")[-2:])))

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.timeline.identity.log_names import LOWEST_OF_A_HOST, OF_ANY_PROGRAM
-from rebalance_forensics.timeline.identity.participants import Participant, Participants
+from rebalance_forensics.timeline.identity.log_names import OF_ANY_PROGRAM
+from rebalance_forensics.timeline.identity.participants import LOWEST_OF_A_HOST, Participant, Participants
 
 _WORD = re.compile(r"[A-Z]?[a-z]{1,64}|[A-Z]{1,64}(?![a-z])")
 # The UID of a pod or the id of a container, in the path of a kubelet's log or the name of a host of Docker's.
@@ -55,18 +55,6 @@ def _is_called(name: Sequence[str], own: Sequence[str]) -> bool:
         return False
     # Another number is another instance; supervisord counts from 00.
     return all(word in OF_ANY_PROGRAM or word in own or not word.strip("0") for word in name)
-
-
-def has_pid(participant: Participant, pid: int | None, *, of_the_kernel: bool = False) -> bool | None:
-    """True for a process id that the member's log prints, False for another's; None where that is not shown.
-
-    Every container has a process 1, so equal low numbers tie nothing; the kernel calls such a process by another.
-    """
-    if pid is None or not participant.pids:
-        return None
-    if pid in participant.pids:
-        return True if pid >= LOWEST_OF_A_HOST else None
-    return None if of_the_kernel and min(participant.pids) < LOWEST_OF_A_HOST else False
 
 
 def may_run_in(participant: Participant, cgroups: Iterable[str]) -> bool:
@@ -119,7 +107,7 @@ def ended_with(group: str, participants: Participants, event: ev.ProcessDied) ->
 def _may_have_been(group: str, participant: Participant, event: ev.ProcessDied) -> bool:
     """False for an error file of a process that was not the member's, by what the file lists of it."""
     # Words in a main class may be shared by chance, the name of a thread is not.
-    if (same := has_pid(participant, event.pid)) is not None:
+    if (same := participant.has_pid(event.pid)) is not None:
         return same
     if event.threads is not None:
         return consumes(group, event.threads)

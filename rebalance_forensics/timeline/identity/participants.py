@@ -26,6 +26,11 @@ _MEMBER_FIELDS = ("member", "old_member", "leader", "new_leader")
 P = TypeVar("P")
 
 
+LOWEST_OF_A_HOST = 300
+"""After a wrap-around Linux gives no process id below this again (RESERVED_PIDS in kernel/pid.c): a lower number was
+printed inside a container, and the kernel knows that process by another."""
+
+
 class Participant(Struct, frozen=True, eq=False):
     """A participant over all restarts; `name` is what an operator calls it."""
 
@@ -48,6 +53,17 @@ class Participant(Struct, frozen=True, eq=False):
     """Others of the group have the same client id: only its place or its member ids name it."""
     is_several: bool = False
     """Several members with this client id write to one log, and no name in its lines tells them apart."""
+
+    def has_pid(self, pid: int | None, *, of_the_kernel: bool = False) -> bool | None:
+        """True for a process id that its log prints, False for another's; None where that is not shown.
+
+        Every container has a process 1, so equal low numbers tie nothing; the kernel calls such a process by another.
+        """
+        if pid is None or not self.pids:
+            return None
+        if pid in self.pids:
+            return True if pid >= LOWEST_OF_A_HOST else None
+        return None if of_the_kernel and min(self.pids) < LOWEST_OF_A_HOST else False
 
     @property
     def has_one_process(self) -> bool:
