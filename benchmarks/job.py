@@ -49,17 +49,17 @@ def run(what: str, source: str, output: str, *more: str) -> None:
     """One run in a process of its own; wall and CPU time, throughput, what it did."""
     command = [sys.executable, "-m", "rebalance_forensics.job", "--engine", "local", *INTERVAL, *more]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds, told = _timed([*command, "--input", source, "--output", output])
+    seconds, summary = _timed([*command, "--input", source, "--output", output])
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    rate = f"{told['bytes'] / cpu / 1e6:.0f}" if told["bytes"] else "-"
-    _row(what, f"{seconds:.1f} s", f"{cpu:.1f} s", rate, told, f"{after.ru_maxrss >> 10} MiB")
+    rate = f"{summary['bytes'] / cpu / 1e6:.0f}" if summary["bytes"] else "-"
+    _row(what, f"{seconds:.1f} s", f"{cpu:.1f} s", rate, summary, f"{after.ru_maxrss >> 10} MiB")
 
 
 def submitted(what: str, source: str, output: str, master: str) -> None:
     """One run on executors of their own; their CPU time is not ours to see."""
-    seconds, told = _timed(_submission(source, output, master))
-    _row(what, f"{seconds:.1f} s", "-", "-", told, "-")
+    seconds, summary = _timed(_submission(source, output, master))
+    _row(what, f"{seconds:.1f} s", "-", "-", summary, "-")
 
 
 def _submission(source: str, output: str, master: str, conf: Sequence[str] = (), more: Sequence[str] = ()) -> list[str]:
@@ -79,9 +79,9 @@ def _timed(command: Sequence[str]) -> tuple[float, dict[str, int]]:
     return time.perf_counter() - start, json.loads(done.stdout.splitlines()[-1])
 
 
-def _row(what: str, seconds: str, cpu: str, rate: str, told: dict[str, int], peak: str) -> None:
-    cells = [what, seconds, cpu, rate, f"{told['bytes'] >> 20} MiB", f"{told['scanned']} of {told['listed']}"]
-    print("|", " | ".join([*cells, str(told["events"]), str(told["incidents"]), peak]), "|", flush=True)
+def _row(what: str, seconds: str, cpu: str, rate: str, summary: dict[str, int], peak: str) -> None:
+    cells = [what, seconds, cpu, rate, f"{summary['bytes'] >> 20} MiB", f"{summary['scanned']} of {summary['listed']}"]
+    print("|", " | ".join([*cells, str(summary["events"]), str(summary["incidents"]), peak]), "|", flush=True)
 
 
 def from_disk(logs: Path, tables: Path) -> None:
@@ -166,12 +166,22 @@ def of_many_groups(_: Path, tables: Path) -> None:
                     memory[is_driver(process)] = max(memory[is_driver(process)], python_kib(process) >> 10)
                 time.sleep(0.5)
             assert run.stdout is not None
-            told = json.loads(run.stdout.read().splitlines()[-1])
+            summary = json.loads(run.stdout.read().splitlines()[-1])
         seconds = dict(re.findall(r'stage_seconds\{stage="(.*?)"\} (\S+)', (place / "metrics").read_text()))
         rows, size, tasks = _shuffled(spark)
-        cells = [f"{groups:,}", f"{told['events']:,}", f"{told['incidents']:,}", f"{float(seconds['scan']):.1f} s"]
+        cells = [
+            f"{groups:,}",
+            f"{summary['events']:,}",
+            f"{summary['incidents']:,}",
+            f"{float(seconds['scan']):.1f} s",
+        ]
         cells += [f"{each:.1f} s" for each in (*tasks, *(float(seconds[s]) for s in ("explain", "write findings")))]
-        cells += [f"{memory[True]} MiB", f"{memory[False]} MiB", f"{rows / told['events']:.2f}", f"{size / 1e6:.1f} MB"]
+        cells += [
+            f"{memory[True]} MiB",
+            f"{memory[False]} MiB",
+            f"{rows / summary['events']:.2f}",
+            f"{size / 1e6:.1f} MB",
+        ]
         print("|", " | ".join([*cells, f"{os.getloadavg()[0]:.0f}"]), "|", flush=True)
 
 

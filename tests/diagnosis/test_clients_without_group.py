@@ -288,14 +288,14 @@ def test_a_topic_that_grew_in_librdkafkas_metadata_is_what_its_group_rebalanced_
     head = "%{}|17951697{}|{}|c1#consumer-1| [thrd:main]: {}"
     group, changed = 'Group "payments"', "Metadata for subscribed topic(s) has changed"
     steady = f"{group} initiating rebalance (EAGER) in state up (join-state steady) with 4 assigned partition(s): "
-    said = (
+    lines = (
         head.format(
             7, "03.200", "JOIN", 'b1:9092/1: Joining group "payments" with 1 subscribed topic(s) and member id ""'
         ),
         head.format(5, "30.678", "PARTCNT", "Topic orders partition count changed from 4 to 6"),
         head.format(7, "30.700", "REBALANCE", steady + changed),
     )
-    cause = report_on(tmp_path, app="\n".join(said)).incidents[-1].root_causes[0]
+    cause = report_on(tmp_path, app="\n".join(lines)).incidents[-1].root_causes[0]
     assert cause.cause == "topic-metadata-change"
     assert [culprit.name for culprit in cause.culprits] == ["orders"]
 

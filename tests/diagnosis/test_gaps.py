@@ -8,13 +8,13 @@ from tests.kafka_words import Release
 from tests.story import Story
 
 
-def told(story: Story) -> list[str]:
+def gaps_of(story: Story) -> list[str]:
     return [gap.what for gap in story.case().gaps]
 
 
 def test_clients_without_a_log_are_named_also_where_the_verdict_is_sure() -> None:
     story = Story(seen="brokers").formed("c-1", "c-2").goes_on("02:00:00.000")
-    (gap,) = [what for what in told(story) if what.startswith("No log of")]
+    (gap,) = [what for what in gaps_of(story) if what.startswith("No log of")]
     assert "c-1" in gap
     assert "c-2" in gap
 
@@ -23,36 +23,36 @@ def test_a_log_of_warnings_is_asked_for_at_info() -> None:
     story = Story(seen="brokers").formed("c-1", "c-2").goes_on("02:00:00.000")
     story.seen = "both"
     story.client("c-1", "01:20:00.000", "Offset commit failed on partition orders-0 at offset 5: x", level="WARN")
-    assert any(w.startswith("The log of c-1") and "the group in warnings and errors only" in w for w in told(story))
+    assert any(w.startswith("The log of c-1") and "the group in warnings and errors only" in w for w in gaps_of(story))
 
 
 def test_logs_that_begin_after_the_group_formed_ask_for_those_before() -> None:
     story = closes(Story().formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"]).goes_on("02:00:00.000")
-    assert not any("begin in the middle" in w for w in told(story))
-    assert any("begin in the middle" in w for w in told(begun_at(story, "01:05:00.000")))
+    assert not any("begin in the middle" in w for w in gaps_of(story))
+    assert any("begin in the middle" in w for w in gaps_of(begun_at(story, "01:05:00.000")))
 
 
 def test_logs_that_end_just_after_a_member_left_ask_for_those_after() -> None:
     story = closes(Story().formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
-    assert any("after c-3 left" in w for w in told(story))
-    assert not any("after c-3 left" in w for w in told(story.goes_on("02:00:00.000")))
+    assert any("after c-3 left" in w for w in gaps_of(story))
+    assert not any("after c-3 left" in w for w in gaps_of(story.goes_on("02:00:00.000")))
 
 
 def test_a_group_that_is_only_named_is_too_little_to_judge() -> None:
     story = Story(seen="clients")
     story.client("c-1", "01:00:00.000", "Discovered group coordinator b-2:9092 (id: 2147483645 rack: null)")
-    assert told(story)[0].startswith(f"Too little to judge group {story.group}:")
+    assert gaps_of(story)[0].startswith(f"Too little to judge group {story.group}:")
     assert not story.incidents()
 
 
 def test_a_stable_group_is_not_too_little_to_judge() -> None:
-    assert not any("Too little" in w for w in told(Story().formed("c-1", "c-2").goes_on("01:01:00.000")))
+    assert not any("Too little" in w for w in gaps_of(Story().formed("c-1", "c-2").goes_on("01:01:00.000")))
 
 
 def test_members_in_two_clusters_are_in_two_groups_of_one_name() -> None:
     story = Story().formed("c-1", "c-2").goes_on("01:01:00.000")
     story.client("c-1", "01:00:00.000", "Cluster ID: 5L6g3nShT-eMCtK--X86sw")
-    assert not any("Kafka clusters" in w for w in told(story))
+    assert not any("Kafka clusters" in w for w in gaps_of(story))
     story.client("c-2", "01:00:00.000", "Cluster ID: MkU3OEVBNTcwNTJENDM2Qk")
     (gap,) = [gap for gap in story.case().gaps if "2 Kafka clusters" in gap.what]
     assert "--cluster-per-directory" in gap.consequence
@@ -83,5 +83,5 @@ def test_a_release_whose_messages_are_not_known_yet_is_read_as_the_nearest_and_t
     story = Story(release=release).formed("c-1", "c-2")
     story.started("c-3", "01:10:00.000")
     story.rebalanced("01:10:02.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
-    assert any("newer than 4.3, the last release" in what for what in told(story)) is is_newer
+    assert any("newer than 4.3, the last release" in what for what in gaps_of(story)) is is_newer
     assert "scale-out" in story.causes()

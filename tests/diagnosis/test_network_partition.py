@@ -140,6 +140,6 @@ def test_a_member_that_another_broker_names_its_coordinator_at_once_was_not_sure
     found: str, *, is_sure: bool
 ) -> None:
     """Its coordinator stood still: the member gives it up, and finds it again by the answer of another broker."""
-    told = [("01:09:58.000", CANCELLED.format(age, age)) for age in (6670, 3334)]
-    verdict = back_soon(*told, ("01:09:58.010", LOST), found=found).the_incident().root_causes[0]
+    cancelled = [("01:09:58.000", CANCELLED.format(age, age)) for age in (6670, 3334)]
+    verdict = back_soon(*cancelled, ("01:09:58.010", LOST), found=found).the_incident().root_causes[0]
     assert (verdict.cause == "network-partition" and verdict.confidence >= 0.75) is is_sure

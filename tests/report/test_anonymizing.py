@@ -237,12 +237,12 @@ def test_a_cluster_without_a_name_gets_none() -> None:
 def test_a_log_with_the_shortest_of_names_is_renamed_in_no_other_word(path: str) -> None:
     report = crash_report()
     summary = f"payments-2 was evicted (looked in {path}); see {path}:12."
-    told = replace(
+    named = replace(
         report,
         inputs=(replace(report.inputs[0], path=path),),
         incidents=(replace(report.incidents[0], summary=summary),),
     )
-    renamed = anonymized(told)
+    renamed = anonymized(named)
     file = renamed.inputs[0].path
     assert renamed.incidents[0].summary == f"client-2 was evicted (looked in {file}); see {file}:12."
     assert (file == path) == (path == "-")
@@ -331,12 +331,12 @@ def test_words_of_kafkas_that_somebody_is_called_are_renamed_where_they_are_name
 def test_why_a_member_was_out_of_its_group_is_nobodys_name(word: str) -> None:
     away = Span(started_at=at(1), ended_at=at(2), kind="away", label=f"out of the group: {word}")
     crash = crash_report()
-    told = replace(
+    named = replace(
         crash,
         groups=(replace(payments(), lanes=(replace(a_lane(1), spans=(away,)),)),),
         incidents=(replace(crash.incidents[1], summary=f"payments-2 was {word} and {word} again."),),
     )
-    renamed = anonymized(told)
+    renamed = anonymized(named)
     assert renamed.groups[0].lanes[0].spans[0].label == away.label
     assert renamed.incidents[0].summary == f"client-2 was {word} and {word} again."
 

@@ -83,8 +83,8 @@ def in_one_log(story: Story, *numbers: int) -> Story:
     """A collector puts what three processes log into one file; Java gives each of them the same client id."""
     for number in numbers:
         joined = f"Successfully joined group with generation Generation{{generationId=1, memberId='{process(number)}'"
-        said = f"[Consumer clientId={CLIENT}, groupId=payments] {joined}, protocol='range'}}"
-        story.line("all/app.log", f"01:00:03.0{number}0", said)
+        line = f"[Consumer clientId={CLIENT}, groupId=payments] {joined}, protocol='range'}}"
+        story.line("all/app.log", f"01:00:03.0{number}0", line)
     return story
 
 

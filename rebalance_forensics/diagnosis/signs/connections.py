@@ -159,14 +159,13 @@ def _lost_brokers(trouble: Sequence[Event]) -> set[int]:
 def _reached_the_others(timeline: Timeline, subject: Subject, trouble: Sequence[Event]) -> bool:
     """True where each gave its coordinator up and another broker named it at once: the network was there."""
     # A member that is cut off looks for its coordinator in vain until the network is back.
-    gave_up = [e for e in trouble if isinstance(e, ev.CoordinatorLost)]
+    gave_up = [time_of(e) for e in trouble if isinstance(e, ev.CoordinatorLost)]
     if not gave_up or len(_lost_brokers(trouble)) != 1:
         return False
     evicted = max(absence.at for absence in subject.absences)
-    found = [timeline.events_from(absence.participant, ev.CoordinatorFound) for absence in subject.absences]
+    answers = [timeline.events_from(absence.participant, ev.CoordinatorFound) for absence in subject.absences]
     return all(
-        time_of(e) < evicted and any(f.any_between(time_of(e), min(time_of(e) + ROUND_TRIP_MS, evicted)) for f in found)
-        for e in gave_up
+        at < evicted and any(own.any_between(at, min(at + ROUND_TRIP_MS, evicted)) for own in answers) for at in gave_up
     )
 
 
