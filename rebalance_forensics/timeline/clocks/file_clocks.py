@@ -22,7 +22,7 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import MINUTE_MS, ORDER_EPOCH, SECOND_MS, EpochMs
 from rebalance_forensics.timeline.clocks import shared_facts
-from rebalance_forensics.timeline.time_index import grouped, sets_by_key
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.windows import LARGEST_SKEW_MS, ONE_REBALANCE_MS, TICK_MS
 from rebalance_forensics.utc_offsets import EASTERNMOST, SUMMER_MINUTES, name_of_offset, nearest_offset, offset_at
 
@@ -140,35 +140,7 @@ def read_clocks(
             difference = _agreed(own, shared)
             if difference is not None:
                 clocks[place] = _set_by(clocks[place], difference, max(clocks[place].step_ms, reference_step))
-    return clocks | _in_the_zone_of_their_neighbours(adjusted, files, clocks)
-
-
-def _in_the_zone_of_their_neighbours(
-    places: Iterable[Place], files: _Files, clocks: Mapping[Place, FileClock]
-) -> dict[Place, FileClock]:
-    """The clocks of files that show none themselves: of one directory, the logs without a zone are in the same one."""
-    unknown = [p for p in places if p[1] is not None and clocks[p].zone is None and clocks[p].doubt is None]
-    homes = {_home(place) for place in unknown}
-    near = [place for place in clocks if _home(place) in homes and clocks[place].zone is not None]
-    shown = sets_by_key((_home(place), _zone_of(clocks[place])) for place in near if not _prints_zones(files, place))
-    found: dict[Place, FileClock] = {}
-    for place in unknown:
-        if len(zones := shown.get(_home(place), set())) == 1:
-            ((zone, shift_ms, zone_ms, seasons),) = zones
-            found[place] = replace(clocks[place], zone=zone, shift_ms=shift_ms, zone_ms=zone_ms, seasons=seasons)
-    return found
-
-
-def _home(place: Place) -> tuple[str, str | None]:
-    return place[0].rpartition("/")[0], place[1]
-
-
-def _zone_of(clock: FileClock) -> tuple[str | None, int, int, tuple[Season, ...]]:
-    return clock.zone, clock.shift_ms, clock.zone_ms, clock.seasons
-
-
-def _prints_zones(files: _Files, place: Place) -> bool:
-    return any(event.zoned for event in files.events[place])
+    return clocks
 
 
 def _coordinator_reference(files: _Files, brokers: Sequence[Place], logs: Sequence[_Log]) -> shared_facts.SharedFacts:
