@@ -110,7 +110,8 @@ def counted(summary: InputSummary, data: bytes) -> Iterator[Find]:
 def in_place(row: Row, data: bytes, *, document: bool = False) -> Find | None:
     """An event's text stands at its offset; what a collector had escaped is compared by its first words.
 
-    Lines that the text has below its first one, an exception's and some settings, stand somewhere behind it.
+    Lines that the text has below its first one, an exception's and some settings, stand somewhere behind it. The level
+    and message that java.util.logging writes below the header stand in one line with it.
     """
     if codec_of(data[:512]):  # its offsets are those of the text inside
         return None
@@ -121,7 +122,12 @@ def in_place(row: Row, data: bytes, *, document: bool = False) -> Find | None:
     line = text_of(data[at : stop if stop >= 0 else len(data)]).lstrip("\r")
     begins = document or at == 0 or data[:at].endswith((b"\n", *_ODD_ENDS))
     behind = text_of(data[at:]) if below else ""
-    if begins and (text in line or text.strip() in without_colours(line)) and all(one in behind for one in below):
+    message = text_of(data[stop + 1 :].partition(b"\n")[0]) if stop >= 0 else ""
+    if (
+        begins
+        and (text in line or text == f"{line.rstrip()} {message.strip()}" or text.strip() in without_colours(line))
+        and all(one in behind for one in below)
+    ):
         return None
     words = _WORD.findall(text)[:3]
     if begins and (document or _is_escaped(line)) and all(word in line for word in words):

@@ -46,3 +46,15 @@ def test_category_lines_of_a_console_are_the_headers_of_what_is_indented_below(t
     records = read("".join(f"info: com.acme.Bus[0]\n      {MESSAGE}\n" for _ in range(3)), tmp_path)
     assert [(record.logger, record.message) for record in records] == [("com.acme.Bus", MESSAGE)] * 3
     assert all(MESSAGE in record.text for record in records)
+
+
+@pytest.mark.parametrize("length", [1, 60, 200])
+def test_a_short_log_of_java_util_logging_is_read_as_it_stands_however_long_its_messages_are(
+    length: int, tmp_path: Path
+) -> None:
+    header = (
+        "Nov 20, 2026 10:15:30 AM org.apache.kafka.clients.consumer.internals.AbstractCoordinator sendJoinGroupRequest"
+    )
+    message = f"{'g' * length} payments: heartbeat: Kafka::RebalanceInProgress"
+    [record] = read(f"{header}\nINFO: {message}\n", tmp_path)
+    assert (record.level, record.message) == ("INFO", message)

@@ -19,7 +19,7 @@ _SHORT = 2048
 _OBJECT = '{"'
 _SETTING = re.compile(r"[a-z][\w.-]*+ = ")
 _EXCEPTION = re.compile(r"(?:Caused by: )?(?:[a-z_]\w{0,60}\.){2,12}[A-Z][\w$]{0,80}(?:Exception|Error)(?::|\Z)")
-_LEVEL_FIRST = re.compile(rf"\[?{LEVEL}\]?[\s:|]")
+LEVEL_FIRST = re.compile(rf"\[?{LEVEL}\]?[\s:|]")
 
 
 class Piece(Struct, frozen=True):
@@ -71,7 +71,7 @@ def _is_record(text: str) -> bool:
         is_object(text)
         or begins_as_kafka_does(text)
         or is_jvm_output(text)
-        or _LEVEL_FIRST.match(text) is not None
+        or LEVEL_FIRST.match(text) is not None
         or _header(text[:_LOOKED_AT])[0]
     )
 

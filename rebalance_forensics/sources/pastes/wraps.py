@@ -11,11 +11,13 @@ from msgspec import Struct
 from rebalance_forensics.sources.layouts.json_fields import object_of
 from rebalance_forensics.sources.lines.text import is_jvm_output
 from rebalance_forensics.sources.pastes.piece import (
+    LEVEL_FIRST,
     Piece,
     has_time,
     is_exception,
     is_object,
     is_setting,
+    lacks_message,
     looks_like_record,
 )
 
@@ -169,7 +171,10 @@ def _may_go_on(before: str, after: str) -> bool:
             return False
     if before.endswith("):") and any(heading in before for heading in _HEADINGS):
         return False
-    return _LOGGER_LAST.search(before) is None and not (is_object(before) and object_of(before) is not None)
+    if _LOGGER_LAST.search(before) is not None or (is_object(before) and object_of(before) is not None):
+        return False
+    # java.util.logging writes the level and message below the header, however long they are.
+    return not (LEVEL_FIRST.match(after) is not None and lacks_message(before))
 
 
 def _starts(text: str, *, timed: bool) -> bool:
