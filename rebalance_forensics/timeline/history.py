@@ -22,15 +22,7 @@ from rebalance_forensics.timeline.identity.log_names import may_be_its_log
 from rebalance_forensics.timeline.identity.names import streams_client, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import late_joins
-from rebalance_forensics.timeline.model import (
-    GroupHistory,
-    Identity,
-    Lane,
-    Mark,
-    RunningVersion,
-    Span,
-    SpanKind,
-)
+from rebalance_forensics.timeline.model import GroupHistory, Identity, Lane, Mark, RunningVersion, Span, SpanKind
 from rebalance_forensics.timeline.orchestration import application_names
 from rebalance_forensics.timeline.ownership.losses import LossEstimator
 from rebalance_forensics.timeline.ownership.owners import ownership_of

@@ -27,14 +27,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.sign import (
-    DECISIVE,
-    STRONG,
-    WEAK,
-    Present,
-    Row,
-    clue,
-)
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue
 from rebalance_forensics.diagnosis.wording.culprits import broker
 from rebalance_forensics.diagnosis.wording.durations import capitalized, lasting
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded

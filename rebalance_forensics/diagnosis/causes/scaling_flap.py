@@ -10,12 +10,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence, dis
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import VOLUNTARY, closings
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals, states_full_membership
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
-from rebalance_forensics.diagnosis.episodes.members.restarts import (
-    Restart,
-    restart_walks,
-    restarts,
-    same_process,
-)
+from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restart_walks, restarts, same_process
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences
 from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Present, clue, speaks_against, speaks_for

@@ -8,12 +8,7 @@ from typing import NamedTuple
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
-from rebalance_forensics.diagnosis.episodes.members.absences import (
-    absences,
-    distinct_events,
-    formed_at,
-    touched,
-)
+from rebalance_forensics.diagnosis.episodes.members.absences import absences, distinct_events, formed_at, touched
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.episodes.topics import subscriptions
 from rebalance_forensics.diagnosis.episodes.topics.missing_topics import (

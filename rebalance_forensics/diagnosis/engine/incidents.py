@@ -14,12 +14,7 @@ from rebalance_forensics.diagnosis.behind import outlined
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.confidence import GUESS
 from rebalance_forensics.diagnosis.engine.contest import Outcome
-from rebalance_forensics.diagnosis.engine.differential import (
-    rivals_of,
-    ruled_out,
-    sign_table,
-    would_decide,
-)
+from rebalance_forensics.diagnosis.engine.differential import rivals_of, ruled_out, sign_table, would_decide
 from rebalance_forensics.diagnosis.engine.drafts import Draft, names_of
 from rebalance_forensics.diagnosis.engine.impact import (
     impact_of,

@@ -12,14 +12,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.model import Impact, Saving, WhatIf
-from rebalance_forensics.diagnosis.what_if.faults import (
-    Came,
-    FaultSequence,
-    Pace,
-    StoodStill,
-    Went,
-    fault_sequence,
-)
+from rebalance_forensics.diagnosis.what_if.faults import Came, FaultSequence, Pace, StoodStill, Went, fault_sequence
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol, Simulated, simulate, spread_of
 from rebalance_forensics.diagnosis.wording.durations import counted, seconds
 from rebalance_forensics.events.base import Event
