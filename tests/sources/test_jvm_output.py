@@ -41,6 +41,26 @@ def test_threads_of_a_dump_are_records_of_their_own_at_the_time_above_the_dump(
     assert records[0].message == JOINING
 
 
+def test_a_dump_of_a_thousand_threads_that_look_alike_is_read_as_it_stands(tmp_path: Path) -> None:
+    at, title, _, *stack = DUMP
+    idle = (
+        f'"pool-1-thread-{n:03}" #{n + 1000} prio=5 os_prio=0 cpu=1.50ms elapsed=95.20s tid=0x00007f8c1c0b{n:04x} '
+        "nid=0x2f waiting on condition  [0x00007f8c0a1fe000]\n   java.lang.Thread.State: WAITING (parking)\n"
+        "\tat jdk.internal.misc.Unsafe.park(java.base@17.0.15/Native Method)\n"
+        for n in range(1000)
+    )
+    read = Read(
+        tmp_path,
+        {"app-1/threads.txt": "\n".join((at, title, "", *idle, *stack, ""))},
+        relevant=Catalog.load().prefilter().hits,
+    )
+    (polling,) = (r for r in read.records["app-1/threads.txt"] if r.message.startswith('"payments-2"'))
+    assert (polling.at, polling.origin.line) == (TENTH + 9_877, 4004)
+    profile = read.profiles["app-1/threads.txt"]
+    # No lines that a terminal broke; the time of its last thread stands at its beginning.
+    assert (profile.document, profile.splittable) == (None, False)
+
+
 @pytest.mark.parametrize("relevant", [None, Catalog.load().prefilter().hits], ids=["all", "hits"])
 def test_a_collection_in_an_applications_log_was_not_over_before_the_line_above(
     relevant: Relevant | None, tmp_path: Path

@@ -36,7 +36,11 @@ _HEADINGS = ("Group member (", "group coordinator (")
 # A class from its first letter on: one that was broken inside its name begins with another.
 _WHOLE_CLASS = re.compile(r"(?:org|com|io|net|kafka|scala|akka|reactor|javax)\.")
 _ANNOUNCES = re.compile(r"(?:[:=,(\[{]|(?:^|\s)(?:due to|by|cause|caused|error|from|of|threw|to|was|with))\s*\Z")
-_NEVER_BROKEN = ("\t", "at ", "    at ", "Caused by: ", "java.", "Traceback (most recent call last)", '  File "')
+# The JVM dumps many threads whose headers are equally long, each with its state below.
+_STATE = "   java.lang.Thread.State: "
+_NEVER_BROKEN = (
+    *("\t", "at ", "    at ", "Caused by: ", "java.", "Traceback (most recent call last)", '  File "', _STATE),
+)
 
 
 class Width(Struct, frozen=True):

@@ -122,7 +122,12 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def splittable(self) -> bool:
         """True if a part can be read without what stands before it."""
-        return self.document is None and not self.newest_first and self.dated and not self.partly_dated
+        by_itself = self.document is None and not self.newest_first and self.dated and not self.partly_dated
+        return by_itself and _OF_A_DUMP not in self.starts
+
+
+_OF_A_DUMP = b'"'
+"""How a thread of a dump begins, whose time stands above all of them, thousands of lines before the last."""
 
 
 class Look(Struct, frozen=True, kw_only=True):
