@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_forensics.job.steps.findings import Incidents
 from tests.job.conftest import Run, rows
 
 LOST = (
@@ -51,3 +52,31 @@ def test_groups_that_lose_the_same_coordinator_are_one_incident_with_a_row_for_e
     assert [row["incident_id"] for row in tables["findings"]].count(incident["id"]) == 1
     unread = [row["group"] for row in tables["unread"] if row["incident_id"] == incident["id"]]
     assert sorted(set(unread)) == groups
+
+
+def test_an_outage_that_every_group_lists_goes_to_the_driver_once(
+    run: Run, logs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outage = (
+        "[2026-03-01 01:09:59,000] INFO [QuorumController id=9] Unfenced broker 2 has requested and been granted a "
+        "controlled shutdown. (org.apache.kafka.controller.BrokerHeartbeatManager)\n"
+        "[2026-03-01 01:20:00,000] INFO [QuorumController id=9] The request from broker 2 to unfence has been granted "
+        "because it has caught up with the offset of its register broker record 400. "
+        "(org.apache.kafka.controller.BrokerHeartbeatManager)\n"
+    )
+    (logs / "controller").mkdir()
+    (logs / "controller" / "controller.log").write_text(outage)
+    found: list[Incidents] = []
+    relate = Incidents.relate
+
+    def noted(incidents: Incidents) -> None:
+        found.append(incidents)
+        relate(incidents)
+
+    monkeypatch.setattr(Incidents, "relate", noted)
+    run("2026-03-01", "2026-03-02")
+    (incidents,) = found
+    assert [len(kept.outline.history.outages) for kept in incidents.kept] == [1, 0]
+    ((_, shared),) = incidents.of_clusters
+    assert shared.group_names == ("audit", "payments")
+    assert outage.splitlines()[0] in {line.text for line in shared.root_causes[0].evidence}

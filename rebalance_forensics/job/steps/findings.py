@@ -27,7 +27,7 @@ from rebalance_forensics.pipeline.report_assembly import relate_incidents
 from rebalance_forensics.pipeline.results import outline_of
 from rebalance_forensics.pipeline.schemas import message_batch, object_of, payload_of
 from rebalance_forensics.pipeline.tables.rows import history_rows, incident_rows
-from rebalance_forensics.timeline.model import GroupHistory
+from rebalance_forensics.timeline.model import BrokerOutage, GroupHistory
 
 # Lines stand in evidence, chains and signs alike: this makes a fifth of them, as fast as they are written.
 _CODEC = "lz4"
@@ -70,10 +70,18 @@ class CaseFile:
         self._store, self._path = store, path
         self._stream: Any = None
         self._end = 0
+        self._outages: set[tuple[str, BrokerOutage]] = set()
+
+    def next_part(self) -> None:
+        """Cases of another date or shard follow: outages that were left to an earlier case count anew."""
+        self._outages.clear()
 
     def add(self, case: CaseOfDate) -> Kept:
         """Take in a case."""
-        payload = payload_of(case).encode()
+        history = case.history
+        outages = self._not_yet_listed(history)
+        payload = payload_of(replace(case, history=replace(history, outages=()))).encode()
+        outline = outline_of(payload)
         packed = pa.compress(payload, codec=_CODEC, asbytes=True)
         if self._stream is None:
             self._stream = self._store.create(self._path)
@@ -81,8 +89,15 @@ class CaseFile:
         begin, self._end = self._end, self._end + len(packed)
         return Kept(
             day=case.day, file=self._path, begin=begin, packed=len(packed), size=len(payload),
-            outline=outline_of(payload),
+            outline=replace(outline, history=replace(outline.history, outages=outages)),
         )  # fmt: skip
+
+    def _not_yet_listed(self, history: GroupHistory) -> tuple[BrokerOutage, ...]:
+        # Each group lists the outages of all brokers, with their lines, and what relates incidents asks for each once:
+        # of 20,000 groups they were 370 of 430 MB.
+        found = tuple([outage for outage in history.outages if (history.cluster, outage) not in self._outages])
+        self._outages.update((history.cluster, outage) for outage in found)
+        return found
 
     def close(self) -> None:
         """All cases are in."""

@@ -160,6 +160,7 @@ def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -
     ):
         if shared.turn_to((shard, day)):
             writer.next_part(f"{attempt}-{shard}")
+            cases.next_part()
         known, size, near = list(islice(together, most if kind == Kind.EVENT else None)), 0, kind != Kind.EVENT
         for some in chain([known], ([row] for row in together)):
             size, near = size + len(some), near or _is_near(some, day, what.days)

@@ -46,6 +46,7 @@ def of_date(history: GroupHistory, is_meant: Callable[[EpochMs | None], bool]) -
         unread=tuple(span for span in history.unread if is_meant(span.started_at)),
         read=(),
         lanes=(),
+        outages=(),
     )
 
 
