@@ -71,7 +71,7 @@ def homes_of(histories: Sequence[GroupOutline]) -> Homes:
 
 
 NAMES_SHOWN = 6
-_DID = {
+WHAT_BROKERS_DID = {
     "shut-down": "was shut down",
     "failed": "gave up after a fatal error",
     "lost": "went down",
@@ -159,7 +159,7 @@ def _brokers(names: Sequence[str], fault: SharedFault) -> str:
     times = f" at least {len(outages)} times" if len(outages) > 1 else ""
     unwritten = ", and __consumer_offsets could not be written" if fault.cause == "offsets-topic-unavailable" else ""
     since = f"{times} from {at} on" if times else f" at {at}"
-    return f"{names[0]} {_DID[outages[0].how]}{since}{unwritten}"
+    return f"{names[0]} {WHAT_BROKERS_DID[outages[0].how]}{since}{unwritten}"
 
 
 def _clock(at: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from rebalance_forensics.diagnosis.model import RANKS, Headline, Incident, Severity
+from rebalance_forensics.diagnosis.model import RANKS, DisturbedGroup, Headline, Incident, Severity
 from rebalance_forensics.report.html.budget import GLIMPSES, GROUPS, INCIDENTS, OVERVIEW_ROWS, Budget
 from rebalance_forensics.report.html.incident_links import Links, links_of
 from rebalance_forensics.report.html.overview import Day, Overview, days_of, filter_groups, overview_of
@@ -205,6 +205,11 @@ def _names_of(incident: Headline) -> list[str]:
 Key = tuple[str, str]
 
 
+def _visible(disturbed: DisturbedGroup) -> tuple[int, int, int]:
+    impact = disturbed.impact
+    return impact.unread_partition_ms or 0, impact.stopped_ms or 0, impact.rebalances
+
+
 class Scenes(Struct, frozen=True, kw_only=True):
     """Draws pictures one after another; each takes its share of the budget."""
 
@@ -249,8 +254,9 @@ class Scenes(Struct, frozen=True, kw_only=True):
 
     def of_incident(self, number: int, incident: Incident) -> Picture | None:
         """Draw an incident with some time before and after it."""
-        # A cluster's incident is drawn with the group that it disturbed most.
-        key = incident.cluster, incident.group_names[0]
+        # A cluster's incident is drawn with the group that was unread most, the first of equals.
+        most = max(incident.groups, key=_visible, default=None)
+        key = incident.cluster, incident.group_names[0] if most is None else most.group
         return self._drawn(f"picture-{number}", key, incident) if key in self.places else None
 
     def of_group(self, number: int, history: GroupHistory) -> Picture | None:

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
+from rebalance_forensics.diagnosis.cluster.sentences import WHAT_BROKERS_DID
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.records import EpochMs, is_timed
 from rebalance_forensics.report.html import names, shapes
@@ -80,7 +81,10 @@ def draw(
         [
             list(_generation_bars(history, window, links)),
             list(share_bars(history, window, links)),
-            *([*_blanks(lane, window), *_bars(lane, window, links)] for lane in lanes),
+            *(
+                [*_blanks(lane, window), *_bars(lane, window, links), *_outages(lane, history, window)]
+                for lane in lanes
+            ),
             *(partition_bars for _, _, partition_bars in partitions),
         ],
         budget,
@@ -238,6 +242,13 @@ def _bars(ready: ReadyLane, window: shapes.Window, links: Links) -> Iterator[sha
         yield _bar(links.shown_as(span.kind, incident), span, window, incident)
         if span.kind == "member" and span.generation in ready.led:
             yield _bar("leading", span, window, None)
+
+
+def _outages(ready: ReadyLane, history: ReadyHistory, window: shapes.Window) -> Iterator[shapes.Bar]:
+    # A group stays with a broker that is down until another one loads it: drawn over what the broker coordinates.
+    for outage in history.outages:
+        if outage.broker == ready.lane.name and window.shows(outage.started_at, outage.ended_at):
+            yield window.bar(shapes.OUT, outage.started_at, outage.ended_at, WHAT_BROKERS_DID[outage.how])
 
 
 def _blanks(ready: ReadyLane, window: shapes.Window) -> Iterator[shapes.Bar]:

@@ -13,7 +13,16 @@ from rebalance_forensics.report.html.shapes import UNABLE, Window
 from rebalance_forensics.report.lanes import leader_names, period_of, stable_until
 from rebalance_forensics.report.member_names import short_names
 from rebalance_forensics.report.wording import state_after
-from rebalance_forensics.timeline.model import Generation, GroupHistory, Lane, Mark, ReadSpan, Span, UnreadSpan
+from rebalance_forensics.timeline.model import (
+    BrokerOutage,
+    Generation,
+    GroupHistory,
+    Lane,
+    Mark,
+    ReadSpan,
+    Span,
+    UnreadSpan,
+)
 from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
 
 DISTURBANCES = frozenset({"paused", "away", "broken", "unread", "unread-share", *UNABLE})
@@ -53,6 +62,7 @@ class ReadyHistory(Struct, frozen=True, kw_only=True, eq=False):
     partitions: frozenset[str]
     names: Mapping[str, str]
     """What operators call a thread of Streams: `node-2/T1`."""
+    outages: tuple[BrokerOutage, ...]
     owners: Mapping[str, int]
     """The number of each owner's colour, in the order of names."""
 
@@ -71,6 +81,7 @@ def ready(history: GroupHistory) -> ReadyHistory:
         partitions=frozenset(name for span in history.read for name in span.partitions)
         | {gap.partition for gap in history.unread},
         names=short_names(history),
+        outages=history.outages,
         owners={name: place % COLORS for place, name in enumerate(sorted({span.member for span in history.read}))},
     )
 

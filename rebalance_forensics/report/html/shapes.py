@@ -74,6 +74,8 @@ REASONS = {
 """The first words are those of the JSON report; each reason has a pattern of its own beside its words."""
 UNABLE = ("stuck", "dead", "frozen", "cut-off", "silent", "holding-up")
 """What is drawn in the lane of a member that did not read."""
+OUT = "out"
+"""What is drawn in the lane of a broker that was down, stood still or could not be reached."""
 
 
 ENTRIES = (
@@ -85,6 +87,7 @@ ENTRIES = (
     ("share", ("unread-share", "paused"), "partitions unread (height = count)"),
     ("away", ("away", "absent"), "not in the group"),
     ("stable", ("stable", "coordinating"), "stable; of a broker: coordinates"),
+    ("unread out", (OUT,), "broker out of service"),
     ("broken", ("broken",), "generation failed"),
     ("empty", ("empty",), "generation without members"),
     ("perhaps", ("perhaps",), "perhaps unread"),
@@ -261,6 +264,7 @@ PLACES = {
     "away": (12, 2),
     "absent": (12, 2),
     "coordinating": (8, 10),
+    OUT: (5, 16),
     "restoring": (9, 8),
     "rebalancing": (9, 8),
     "follow-up": (9, 8),
@@ -291,7 +295,7 @@ def _bar(bar: Bar, y: int) -> str:
         return f'<rect class="bar share" x="{bar.x}" y="{y + top}" width="{bar.width}" height="{height}"/>'
     top, height = PLACES[bar.kind]
     place = f'x="{bar.x}" y="{y + top}" width="{bar.width}" height="{height}"/>'
-    if bar.kind == "unread" or bar.kind in UNABLE:
+    if bar.kind in ("unread", OUT) or bar.kind in UNABLE:
         look = bar.look or bar.kind
         # A stroke keeps the width of its dashes however far the picture is zoomed; a pattern would not.
         hatch = f'<path class="hatch" d="M{bar.x} {y + MIDDLE}h{bar.width}"/>'

@@ -1,4 +1,5 @@
-// Equal marks within a few pixels of a lane are drawn as one with their number; zooming in takes them apart.
+// Equal marks each within a few pixels of the last are drawn as one with their number, a storm as one band; zooming in
+// takes them apart.
 const FOLDED = 12, REPEATED = 3, COUNT_ROOM = 26, HEAD = 36;
 
 const folded = (row, perMs) => {
@@ -6,7 +7,8 @@ const folded = (row, perMs) => {
   for (const dot of row.inTime) {
     const [severity, at, label, , incident] = row.dots[dot];
     const kind = `${severity} ${incident} ${label}`, group = begun.get(kind);
-    if (group && (at - row.dots[group[0]][1]) * perMs <= FOLDED) { group.push(dot); continue; }
+    const near = group && row.dots[group[severity === "plain" ? 0 : group.length - 1]][1];
+    if (group && (at - near) * perMs <= FOLDED) { group.push(dot); continue; }
     begun.set(kind, [dot]);
     groups.push(begun.get(kind));
   }
@@ -34,7 +36,13 @@ class Folding {
       const before = row === walked && picture.cursor.dot >= 0 ? row.marks[picture.cursor.dot][0] : null;
       this.take(row, folded(row, perMs));
       if (before !== null) picture.cursor.dot = row.markOf[before];
-      for (const group of row.marks) group.forEach((dot, place) => row.dotNodes[dot].classList.toggle("folded", place > 0));
+      for (const group of row.marks) {
+        group.forEach((dot, place) => row.dotNodes[dot].classList.toggle("folded", place > 0));
+        const [severity, first] = row.dots[group[0]], lasted = row.dots[group[group.length - 1]][1] - first, mark = row.dotNodes[group[0]];
+        if (severity === "plain") continue;
+        mark.classList.toggle("run", lasted * perMs > FOLDED);
+        mark.setAttribute("d", mark.getAttribute("d").replace(/h.*/, `h${lasted / picture.length * WIDTH}`));
+      }
     }
     this.count(width);
   }

@@ -92,7 +92,7 @@ class Picture {
   }
 
   label() {
-    const start = this.time(0), end = this.time(1), room = Math.max(2, Math.floor(this.plot.clientWidth / 110));
+    const start = this.time(0), end = this.time(1), room = Math.max(3, Math.floor(this.plot.clientWidth / 110));
     const step = STEPS.find((one) => one * room >= end - start) || STEPS[STEPS.length - 1];
     const shape = step >= DAY ? "day" : step < 1000 ? "clock" : step < 60000 ? "seconds" : "minutes";
     const shift = state.local ? new Date(start).getTimezoneOffset() * 60000 : 0;
