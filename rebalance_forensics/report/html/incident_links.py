@@ -8,7 +8,7 @@ from operator import itemgetter
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.engine.confidence import PROBABLE
-from rebalance_forensics.diagnosis.model import Incident
+from rebalance_forensics.diagnosis.model import Incident, RootCause
 from rebalance_forensics.report.urgency_order import urgency
 from rebalance_forensics.timeline.model import Evidence, Generation, Mark, Span
 from rebalance_forensics.timeline.time_index import IntervalIndex
@@ -31,9 +31,11 @@ class Links(Struct, frozen=True, kw_only=True):
 
     def shown_as(self, why: str, incident: int | str | None) -> str:
         """How to draw a stretch of an incident, by its id or number: a guess as no more than the silence behind it."""
-        # From PROBABLE on a line decides; below, a picture does not draw the verdict as a fact.
+        # From PROBABLE on a line decides; below, a picture does not draw the verdict as a fact. Members whose
+        # coordinator stood still were silent, and no more than that.
         guessed = why in SILENCES and any(
-            incident in (number, known.id) and known.root_causes[0].confidence < PROBABLE
+            incident in (number, known.id)
+            and (known.root_causes[0].confidence < PROBABLE or _blames_only_brokers(known.root_causes[0]))
             for number, known in self.incidents
         )
         return SILENT if guessed else why
@@ -43,9 +45,11 @@ class Links(Struct, frozen=True, kw_only=True):
         quoting = self.quoted.get((mark.evidence.path, mark.evidence.line))
         return quoting if quoting is not None else self._during(mark.at, mark.at)
 
-    def of_span(self, span: Span) -> int | None:
-        """Find the incident a disturbance falls into; being a member is no disturbance."""
-        return None if span.kind in LASTING else self._during(span.started_at, span.ended_at or span.started_at)
+    def of_span(self, span: Span, lane: str) -> int | None:
+        """Find the incident a disturbance falls into, first that which blames its lane; being a member is none."""
+        if span.kind in LASTING:
+            return None
+        return self._during(span.started_at, span.ended_at or span.started_at, lane)
 
     def of_gap(self, start: int, end: int | None) -> int | None:
         """Find the incident that a time without a reader falls into."""
@@ -55,9 +59,18 @@ class Links(Struct, frozen=True, kw_only=True):
         """Find the incident a generation belongs to."""
         return self.generations.get(generation.generation)
 
-    def _during(self, start: int, end: int) -> int | None:
+    def _during(self, start: int, end: int, lane: str = "") -> int | None:
         found = self.in_time.touching(start, end)
-        return min(found, key=itemgetter(0))[1] if found else None
+        blaming = [known for known in found if lane and _blames(known[2].root_causes[0], lane)]
+        return min(blaming or found, key=itemgetter(0))[1] if found else None
+
+
+def _blames(cause: RootCause, name: str) -> bool:
+    return any(name == culprit.name or name in culprit.names for culprit in cause.culprits)
+
+
+def _blames_only_brokers(cause: RootCause) -> bool:
+    return bool(cause.culprits) and all(culprit.kind == "broker" for culprit in cause.culprits)
 
 
 def links_of(numbered: Sequence[tuple[int, Incident]]) -> Links:

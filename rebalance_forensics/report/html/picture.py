@@ -238,7 +238,7 @@ def _dot(mark: Mark, window: shapes.Window, links: Links, budget: Budget) -> sha
 def _bars(ready: ReadyLane, window: shapes.Window, links: Links) -> Iterator[shapes.Bar]:
     # What a member was unable to do is drawn over what it was at that time.
     for span in sorted(ready.spans.touching(window.start, window.end), key=lambda span: span.kind in shapes.UNABLE):
-        incident = links.of_span(span)
+        incident = links.of_span(span, ready.lane.name)
         yield _bar(links.shown_as(span.kind, incident), span, window, incident)
         if span.kind == "member" and span.generation in ready.led:
             yield _bar("leading", span, window, None)
