@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import SECOND_MS
+from rebalance_forensics.timeline.clocks.broker_clocks import broker_skews
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of, with_times
 from rebalance_forensics.timeline.coverage import LogsRead
 from rebalance_forensics.timeline.event_index import EventIndex, distinct
@@ -92,6 +93,11 @@ class UngroupedEvents:
         self._logs_of_brokers = BrokerLogs(common, {at: log for at, log in logs.items() if written[at] == kept[at]})
         self._depth = 0
         self._on_clock: dict[tuple[object, ...], EventIndex] = {}
+
+    @cached_property
+    def broker_skews(self) -> Mapping[Place, int]:
+        """How far, in ms, the clocks of some brokers' logs are ahead of those of most brokers."""
+        return broker_skews([event for event in self._brokers if event.speaker.role == "broker"])
 
     @cached_property
     def clusters(self) -> dict[str, UngroupedEvents]:

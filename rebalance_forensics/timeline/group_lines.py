@@ -105,7 +105,9 @@ def identified(lines: GroupLines, ungrouped: UngroupedEvents) -> GroupLines:
     if any(_lacks_client_id(event) for event in own):
         # When an id was given and when a client asked for it stand in different logs. This is a first look at the
         # clocks: whose the other lines are, and with them the clocks of their logs, is known only with these names.
-        own, other = _with_introduced_names(own, other, read_clocks([*own, *ungrouped.witnesses]))
+        own, other = _with_introduced_names(
+            own, other, read_clocks([*own, *ungrouped.witnesses], ungrouped.broker_skews)
+        )
     return GroupLines(lines.group, tuple(own), tuple(other), logs)
 
 

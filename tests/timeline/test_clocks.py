@@ -12,6 +12,7 @@ from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.timeline.clocks.file_clocks import read_clocks
+from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.group_timeline import Timeline
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_enforced_rebalance import joined_again
@@ -249,3 +250,47 @@ def test_brokers_that_print_no_zone_have_that_of_clients_who_do() -> None:
     clocks = {clock.path: clock for clock in story.timeline().clocks}
     assert clocks["broker-2/server.log"].zone == "+02:00"
     assert (clocks["c-1/app.log"].zone, abs(clocks["c-1/app.log"].skew_ms or 0) <= 50) == ("UTC", True)
+
+
+def brokers_of_one_cluster(ahead_ms: int, *, stood_still_ms: int = 0) -> dict[str, int]:
+    """What the clocks of three brokers are off by, broker-3's ahead; it saw new leaders late if it stood still."""
+    story, at = Story(), ms("01:00:00.000")
+    for broker in (1, 2, 3):
+        path, ahead = f"broker-{broker}/server.log", ahead_ms * (broker == 3)
+        start = at + ahead
+        stamped(story, path, start, f"Kafka startTimeMs: {start}", logger=APP_INFO)
+        if not stood_still_ms:
+            created = "Created log for partition orders-1 in /data/orders-1 with properties {}"
+            stamped(story, path, start + 100 * broker, created, logger="kafka.log.LogManager")
+        for partition in (1, 2):
+            role = "Elected" if broker == 1 else "Resigned"
+            words = f"[GroupCoordinator {broker}]: {role} as the group coordinator for partition {partition} in epoch "
+            epoch = "7" if broker == 1 else "OptionalInt[7]"
+            late = stood_still_ms * (broker == 3)
+            stamped(story, path, start + 5_000 + late, words + epoch, logger=Story().words.logger)
+    events = [replace(e, speaker=replace(e.speaker, role="broker")) for e in story.events]
+    return {path: skew for (path, _), skew in UngroupedEvents(events).broker_skews.items()}
+
+
+@pytest.mark.parametrize("ahead_ms", [-300_000, -5_000, 5_000, 20_000, 200_000])
+def test_a_brokers_clock_is_set_by_most_brokers(ahead_ms: int) -> None:
+    (skew,) = brokers_of_one_cluster(ahead_ms).items()
+    assert skew[0] == "broker-3/server.log"
+    assert abs(skew[1] - ahead_ms) <= 1_000
+
+
+def test_a_broker_that_learns_late_of_new_leaders_stood_still_and_has_the_clock_of_the_others() -> None:
+    assert brokers_of_one_cluster(0, stood_still_ms=20_000) == {}
+
+
+@pytest.mark.parametrize("shift_ms", [-190_000, -35_000, 20_000])
+def test_a_static_member_of_the_first_generation_shows_its_hosts_clock(shift_ms: int) -> None:
+    story, member = Story(), "c-1-5d1f4f43-0c43-4f2c-8a57-0a1c0a4e7f11"
+    words = "[Consumer instanceId=c-1, clientId=c-1, groupId=payments] "
+    stamped(story, "broker-2/server.log", ms("01:00:00.000"), story.words.preparing(0, story.words.adding(member)))
+    stamped(story, "broker-2/server.log", ms("01:00:03.000"), story.words.stabilized(1, 1))
+    stamped(story, "c-1/app.log", ms("01:00:00.000") + shift_ms, words + "(Re-)joining group")
+    joined = f"{words}Successfully joined group with generation {generation_of(1, member)}"
+    stamped(story, "c-1/app.log", ms("01:00:03.010") + shift_ms, "Kafka version: 3.9.1", logger=APP_INFO)
+    stamped(story, "c-1/app.log", ms("01:00:03.010") + shift_ms, joined)
+    assert abs((skews(story.timeline())["c-1/app.log"] or 0) - shift_ms) <= 50

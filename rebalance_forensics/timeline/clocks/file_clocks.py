@@ -1,8 +1,8 @@
 """The clock of each file against the group's clock: zones and skews, by facts that two logs share.
 
-The brokers' clock is the reference. A client learns of a generation right after the coordinator created it, so the
-smallest delay between the two lines is the difference of their clocks. `Kafka startTimeMs` prints the time of its own
-line as epoch ms, which gives the zone of a file whose layout has none.
+The brokers' clock is the reference: that of most of them (`broker_clocks.py`). A client learns of a generation right
+after the coordinator created it, so the smallest delay between the two lines is the difference of their clocks.
+`Kafka startTimeMs` prints the time of its own line as epoch ms, which gives the zone of a file whose layout has none.
 """
 
 from __future__ import annotations
@@ -118,13 +118,21 @@ class _Files:
 
 
 def read_clocks(
-    events: Sequence[Event], clients: Mapping[Place, frozenset[str]] = MappingProxyType({})
+    events: Sequence[Event],
+    broker_skews: Mapping[Place, int] = MappingProxyType({}),
+    clients: Mapping[Place, frozenset[str]] = MappingProxyType({}),
 ) -> dict[Place, FileClock]:
-    """The clock of every file that `events` were read from; `clients` are further client ids in a file."""
+    """The clock of every file that `events` were read from.
+
+    `broker_skews` is how far in ms brokers' clocks are ahead of most brokers'; `clients` are further client ids in a
+    file.
+    """
     by_place = grouped(events, place_of)
-    files = _Files(by_place, {place: _own_clock(place, spoken) for place, spoken in by_place.items()})
+    files = _Files(by_place, {place: own_clock(place, spoken) for place, spoken in by_place.items()})
+    for place in by_place.keys() & broker_skews.keys():
+        files.clocks[place] = _skewed(files.clocks[place], broker_skews[place])
     brokers = [place for place, spoken in by_place.items() if any(e.speaker.role == "broker" for e in spoken)]
-    adjusted = by_place.keys() - set(brokers)
+    adjusted = by_place.keys() - set(brokers) - broker_skews.keys()
     logs = _logs([place for place in by_place if place in adjusted], files, clients)
     reference = _coordinator_reference(files, brokers, logs)
     reference_step = max((files.clocks[place].step_ms for place in brokers), default=1)
@@ -248,7 +256,7 @@ def _in_zone(clock: FileClock, minutes: int, changes: Sequence[tuple[int, int]] 
     return replace(clock, zone=names, shift_ms=zone_ms, zone_ms=zone_ms, seasons=seasons)
 
 
-def _own_clock(place: Place, events: Sequence[Event]) -> FileClock:
+def own_clock(place: Place, events: Sequence[Event]) -> FileClock:
     """The clock of a file in its own zone: printed in every line, or shown by the two times of its start lines."""
     # A start line whose two times differ by no zone was written late. Where two start lines show zones an hour apart,
     # summer time began or ended in between: each stretch has the zone of its own start line.
@@ -264,6 +272,10 @@ def _own_clock(place: Place, events: Sequence[Event]) -> FileClock:
         return _in_zone(clock, 0) if printed else clock
     first = 0 if printed else shown[0][1]
     return _in_zone(clock, first, [now for before, now in pairwise([(0, first), *shown]) if now[1] != before[1]])
+
+
+def _skewed(clock: FileClock, ms: int) -> FileClock:
+    return replace(clock, skew_ms=ms, shift_ms=clock.shift_ms + ms)
 
 
 def _set_by(known: FileClock, difference: int, step: int) -> FileClock:

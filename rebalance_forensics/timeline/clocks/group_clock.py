@@ -51,7 +51,8 @@ class TimedLines(Struct, frozen=True):
 def timed(lines: Sequence[Event], logs: Sequence[ProcessLog], ungrouped: UngroupedEvents) -> TimedLines:
     """The lines by time; one that has none takes that of the line before it in its log, or only its place among all."""
     outlines = [event for log in logs for event in (*log.outline, *_versions_before(lines, log))]
-    clocks = read_clocks([*lines, *outlines, *ungrouped.witnesses], {log.place: log.clients for log in logs})
+    clients = {log.place: log.clients for log in logs}
+    clocks = read_clocks([*lines, *outlines, *ungrouped.witnesses], ungrouped.broker_skews, clients)
     if logs and _has_whole_seconds(lines, clocks):  # the order within a second is that of all lines in the file
         lines, logs = [*lines, *(event for log in logs for event in log.lines)], ()
     filled = with_times(lines, ungrouped.by_brokers_in_logs_of(e for e in lines if e.at is None))

@@ -41,7 +41,8 @@ class GroupLife:
 
     def __init__(self) -> None:
         self.seen: dict[Fact, int] = {}
-        self.members: set[str] = set()
+        self.members: dict[str, int] = {}
+        """Member id -> when it was first named."""
         self.latest = -1
         """The latest generation or epoch."""
         self.latest_at = 0
@@ -49,6 +50,16 @@ class GroupLife:
     def add(self, fact: Fact, at: int) -> None:
         """Keep the first time of a fact."""
         self.seen[fact] = min(at, self.seen.get(fact, at))
+
+    def name(self, members: Iterable[str], at: int) -> None:
+        """Keep the first time at which each member is named."""
+        for member in members:
+            self.members.setdefault(member, at)
+
+    def began_with(self, fact: Fact) -> bool:
+        """True if the member was named before the generation began that it was given: not a restarted static one."""
+        named = self.members.get(fact.member or "")
+        return named is not None and named <= self.seen[fact.shared]
 
 
 class SharedFacts:
@@ -99,7 +110,7 @@ def facts_of(stamped: Iterable[tuple[Event, int]]) -> SharedFacts:
                 facts.life_at(n, at, begins=False)
             case ev.MemberLeft(member=m) if m is not None:
                 facts.left[m] = at
-        facts.lives[-1].members.update(_members_in(event))
+        facts.lives[-1].name(_members_in(event), at)
     return facts
 
 
@@ -110,7 +121,7 @@ def facts_of_a_member(stamped: Iterable[tuple[Event, int]]) -> SharedFacts:
         fact = fact_in(event)
         if fact is not None and fact.kind in ("joined", "synced"):
             facts.life_at(fact.number, at, begins=False).add(fact.shared, at)
-        facts.lives[-1].members.update(_members_in(event))
+        facts.lives[-1].name(_members_in(event), at)
     return facts
 
 
@@ -155,10 +166,11 @@ class Differences:
     def add(self, fact: Fact, at: int, *, returned: bool) -> None:
         """Compare one line of the log, by its time in UTC where its zone is known."""
         lives = [life for life in self._reference.lives if fact.shared in life.seen]
-        named = (life for life in lives if fact.kind == "issued" or fact.member in life.members)
-        differences = [at - life.seen[fact.shared] for life in named]
-        if differences:
-            (self._of_returned if returned else self._of_members).append(min(differences, key=abs))
+        named = [life for life in lives if fact.kind == "issued" or fact.member in life.members]
+        if named:
+            nearest = min(named, key=lambda life: abs(at - life.seen[fact.shared]))
+            answered_anew = returned and not nearest.began_with(fact)
+            (self._of_returned if answered_anew else self._of_members).append(at - nearest.seen[fact.shared])
             return
         for life in lives if not returned else ():
             self._of_strangers = self._of_strangers or (fact.member is not None and bool(life.members))
