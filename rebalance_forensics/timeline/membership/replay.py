@@ -44,6 +44,7 @@ class MembershipReplay(MembershipRecorder):
         super().__init__(participants, starts)
         self._recent: dict[Participant, list[Event]] = defaultdict(list)
         self._joining: dict[tuple[Participant, str | None], Event] = {}
+        self._answered: dict[tuple[Participant | None, str | None], Event] = {}
         self._mapped = False
         self._converted = False
         self._known_as: dict[tuple[Participant, str | None], str] = {}
@@ -193,7 +194,7 @@ class MembershipReplay(MembershipRecorder):
                 continue
             is_first = event.generation == FIRST_GENERATION
             if is_first or self._came_unannounced(member, event):
-                asked = self._asked(self.participants.of_member(member), name_in_member_id(member))
+                asked = self._unanswered(self.participants.of_member(member), name_in_member_id(member))
                 self.arrive(member, event, empty=is_first, asked=asked, silent="assigned")
             else:
                 self.ensure_member(member, event)
@@ -315,6 +316,9 @@ class MembershipReplay(MembershipRecorder):
         member = named or self.member_of(participant, client) or placeholder_id(participant, client)
         self._unconfirmed.pop(member, None)
         asked, left = self._asked(participant, client), self._last_departure.get(participant)
+        unanswered = self._unanswered(participant, client)
+        if asked is not None:
+            self._answered[participant, client] = asked
         if member in self.live or self.has_left(member) or predates_leave(left, asked, event):
             return
         if isinstance(event, ev.PartitionsRevoked) and member in self._departures:
@@ -327,12 +331,17 @@ class MembershipReplay(MembershipRecorder):
         is_join = isinstance(event, ev.JoinSucceeded | ev.SyncSucceeded) and not participant.instance_ids
         is_first = is_join and getattr(event, "generation", None) == FIRST_GENERATION
         if is_first or renewed or returns or self.fresh_start(participant, event) is not None:
-            self.arrive(member, event, empty=is_first, asked=asked)
+            self.arrive(member, event, empty=is_first, asked=unanswered)
         else:
             self.ensure_member(member, event)
 
     def _asked(self, participant: Participant | None, client_id: str | None) -> Event | None:
         return self._joining.get((participant, client_id)) if participant is not None else None
+
+    def _unanswered(self, participant: Participant | None, client_id: str | None) -> Event | None:
+        # The client's last JoinGroup, unless its answer has been seen: that brought an earlier membership.
+        asked = self._asked(participant, client_id)
+        return None if asked is self._answered.get((participant, client_id)) else asked
 
     def _static_transitioned(self, participant: Participant, event: ev.MemberTransitioned) -> bool:
         """Apply a state of a static KIP-848 member; False where it is to be treated like that of any other."""

@@ -89,15 +89,25 @@ def departures_by_missed_rebalance(
         rounds += [_Round(slot, joined)] if slot.answered else []
     found: list[InferredDeparture] = []
     waiting: set[_Client] = set()
+    ids: dict[_Client, str | None] = {}
+    named = ((c, member, time_of(a)) for each in rounds for c, a in each.joined.items() if (member := _id_in(a)))
+    last_used: dict[tuple[_Client, str | None], int] = {(client, member): at for client, member, at in named}
     for before, after in pairwise(rounds):
         absent = list(_absent(before, after, tries, waiting))
         out = {(m.participant, m.client_id) for m in absent}
         waiting = (before.joined.keys() | waiting) - after.joined.keys() - out
+        ids |= {client: _id_in(answer) for client, answer in before.joined.items()}
         created = after.slot.stabilized
         # Where a line counts or lists the members, a missing one needs no inference.
         if after.slot.computed is None and (created is None or created.member_count is None):
-            found += absent
+            # A coordinator takes no member back under an id that it removed.
+            clients = (((m.participant, m.client_id), m) for m in absent)
+            found += [m for client, m in clients if last_used.get((client, ids.get(client)), 0) <= before.last_at]
     return sorted(found, key=lambda m: (m.shown_at, m.participant.name, m.client_id or ""))
+
+
+def _id_in(answer: Event) -> str | None:
+    return answer.member if isinstance(answer, ev.JoinSucceeded) else None
 
 
 def _absent(
