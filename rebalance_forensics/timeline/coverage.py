@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 from rebalance_forensics.timeline.model import CoordinatorTerm
 from rebalance_forensics.timeline.process_logs import NO_LINES, NearbyLines
 from rebalance_forensics.timeline.time_index import grouped
-from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
+from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, QUIET_MS
 
 DETAILED = frozenset({"INFO", "DEBUG", "TRACE"})
 """The levels at which members log that they join and leave."""
@@ -140,10 +140,10 @@ class Coverage:
         by_participant: Mapping[Participant, tuple[CoveredLog, ...]],
         brokers: tuple[CoveredLog, ...],
         coordinating: Iterable[CoveredLog],
-        ends: Mapping[Place, int] | None = None,
+        extents: Mapping[Place, tuple[int, int]] | None = None,
         of_jvms: Mapping[Participant, tuple[CoveredLog, ...]] | None = None,
     ) -> None:
-        """`ends` is when each log ends, also one that several members share; `of_jvms` are GC logs."""
+        """`extents` are when each log begins and ends, also one that several members share; `of_jvms` are GC logs."""
         self._of_jvms = of_jvms or {}
         everything = [*brokers, *(log for own in by_participant.values() for log in own)]
         self._by_participant = {
@@ -154,8 +154,8 @@ class Coverage:
         self.begin = min((log.begin for log in everything if not log.excerpt), default=None)
         """When the first log about the group begins; None where all lines were picked."""
         self.end = max((log.end for log in everything), default=0)
-        self._ends = ends or {}
-        self.end = max(self.end, *self._ends.values(), 0)
+        self._extents = extents or {}
+        self.end = max(self.end, *(end for _, end in self._extents.values()), 0)
         """When the last log about the group ends, excerpts included."""
         self.is_excerpt = bool(everything) and all(log.excerpt for log in everything)
         """True where all logs about the group are excerpts: a missing line may have been left out."""
@@ -175,7 +175,11 @@ class Coverage:
 
     def goes_on_after(self, event: Event) -> bool:
         """True where the log of an event was written to for a while after it, by any process."""
-        return event.at is not None and self._ends.get(place_of(event), 0) > event.at + NEXT_HEARTBEAT_MS
+        return event.at is not None and self._extents.get(place_of(event), (0, 0))[1] > event.at + NEXT_HEARTBEAT_MS
+
+    def began_before(self, event: Event, at: int) -> bool:
+        """True where the log of an event was written to by then, by any process."""
+        return place_of(event) in self._extents and self._extents[place_of(event)][0] <= at
 
 
 def covering(logs: Iterable[CoveredLog], begin: int, end: int) -> tuple[CoveredLog, ...]:
@@ -222,7 +226,9 @@ def coverage_of(
     for place, lines in brokers.items():
         until, broker = ungrouped.until.get(place_name(lines[0]), 0), lines[0].speaker.broker
         written = _covered({place: lines}, whole, picked)
-        lasting += [(replace(log, end=max(log.end, until)), broker) for log in written]
+        of_place = [at for at in logs if (at[1] or at[0]) == place_name(lines[0])]
+        read = sorted(_on_the_clock(of_place, logs, clocks).values())
+        lasting += [(replace(log, end=max(log.end, _without_gap(log.end, until, read))), broker) for log in written]
     return Coverage(
         {
             participant: _covered(logs_spoken_in, alone, picked)
@@ -231,9 +237,18 @@ def coverage_of(
         },
         tuple(log for log, _ in lasting),
         (part for log, broker in lasting for part in _while_coordinating(log, broker, terms)),
-        {place: end for place, (_, end) in whole.items()},
+        whole,
         _of_jvms(participants, logs, clocks),
     )
+
+
+def _without_gap(end: int, until: int, read: Iterable[tuple[int, int]]) -> int:
+    """`until`, or the last time before a later log of that place which does not follow on: it is of another day."""
+    for begin, last in read:
+        if begin > end + QUIET_MS:
+            return min(end, until)
+        end = max(end, last)
+    return until
 
 
 def _of_jvms(
@@ -322,7 +337,7 @@ def _on_the_clock(
         if place in logs and not logs[place].excerpt:
             first, last = logs[place].first, logs[place].last
             if first is not None and last is not None:
-                clock = clocks[place]
+                clock = clocks.get(place) or FileClock(path=place[0], host=place[1])
                 found[place] = clock.on_group_clock(first), clock.on_group_clock(last)
     return found
 

@@ -10,7 +10,7 @@ from rebalance_forensics.events.rebalances import AssignmentComputed
 from tests.diagnosis.closings import closes
 from tests.diagnosis.expiries import evicted
 from tests.kafka_words import Release
-from tests.story import Side, Story
+from tests.story import Side, Story, ms
 
 UNKNOWN = (
     "Attempt to heartbeat with {} and group instance id Optional.empty failed due to UNKNOWN_MEMBER_ID, "
@@ -135,3 +135,17 @@ def test_a_member_that_shares_its_file_with_one_that_ran_on_is_not_surely_a_proc
     ]
     cause = story.the_incident().root_causes[0]
     assert (cause.cause, cause.confidence >= 0.75) == ("process-pause", is_sure)
+
+
+def test_a_log_that_begins_after_the_eviction_does_not_show_that_its_process_stood_still() -> None:
+    story = evicted((3, 9))
+    generation = f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"
+    story.client("c-3", "01:10:20.000", UNKNOWN.format(generation))
+    story.reborn("c-3").rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    whole = story.the_incident().root_causes[0]
+    rotated = ms("01:10:00.000")
+    story.events = [e for e in story.events if "c-3" not in e.origin.path or (e.at or 0) > rotated]
+    begun_late = story.the_incident().root_causes[0]
+    assert whole.cause == "process-pause"
+    assert whole.confidence >= 0.9
+    assert begun_late.confidence < 0.75

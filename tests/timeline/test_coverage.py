@@ -43,3 +43,21 @@ def test_lines_without_any_time_are_an_excerpt_however_they_came_into_the_file()
     lines = LogSpan(path="app.log", host=None, opening=None, closing=None, lines="plain", records=5, about_groups=5)
     assert logs_read([lines])["app.log", None].excerpt
     assert not logs_read([replace(lines, opening=EpochMs(0), closing=EpochMs(9))])["app.log", None].excerpt
+
+
+def test_a_brokers_log_of_the_next_day_does_not_make_the_log_of_its_group_last_until_then() -> None:
+    story = Story(seen="brokers").formed("c-1", "c-2")
+    end, next_day = max(e.at or 0 for e in story.events), 24 * 3_600_000
+    (path,) = {e.origin.path for e in story.events}
+    host = story.events[0].speaker.host
+    of_both = [replace(story.events[-1], group=None, at=EpochMs(end + later)) for later in (1_000, next_day)]
+    first = LogSpan(path=path, host=host, opening=EpochMs(ms("01:00:00.000")), closing=EpochMs(end + 1_000))
+    second = LogSpan(path="server.log.2", host=host, opening=EpochMs(end + next_day), closing=EpochMs(end + next_day))
+    rolled = replace(second, opening=EpochMs(end + 1_100))
+
+    def lasts(*spans: LogSpan) -> int:
+        timeline = build("default", story.group, story.events, UngroupedEvents(of_both, logs_read(spans)))
+        return timeline.coverage.end
+
+    assert lasts(first, second) == end + 1_000
+    assert lasts(first, rolled) == end + next_day

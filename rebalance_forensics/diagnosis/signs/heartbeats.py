@@ -353,6 +353,12 @@ lost_before_its_log = of_every(
     name="lost-before-its-log",
 )(heartbeat_loss.log_starts_after_expulsion)
 
+silent_before_its_log = of_every(
+    "its log begins when its session was running out, so it does not show whether its process stood still",
+    otherwise=NOT_SHOWN,
+    name="silent-before-its-log",
+)(heartbeat_loss.log_starts_in_its_silence)
+
 
 @shown(
     "members of several processes, still connected to their coordinator, learned at one heartbeat that they were "

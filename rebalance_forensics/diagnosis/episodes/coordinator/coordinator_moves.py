@@ -156,7 +156,9 @@ def _unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
             case ev.GroupUnloaded() | ev.BrokerStarted() | ev.BrokerStopped():
                 if last is None or broker != last.speaker.broker:
                     continue
-                if not _is_followed(timeline, loads, event, broker):
+                # Where no log lasts until a broker starts, nothing shows when it stopped coordinating.
+                heard = not isinstance(event, ev.BrokerStarted) or time_of(event) <= timeline.coverage.end
+                if heard and not _is_followed(timeline, loads, event, broker):
                     yield _move(event, broker, (event, last), "unload")
                 last = None
                 continue

@@ -116,6 +116,7 @@ def may_be_cut_short(timeline: Timeline, absence: Absence) -> bool:
     return any(not timeline.departures.of(member) for member in early)
 
 
+_JOINING = (ev.JoinRequested, ev.JoinSucceeded, ev.SyncSucceeded, ev.PartitionsAssigned, ev.MemberTransitioned)
 _NOTICED_LATE = (ev.OffsetCommitFailed, ev.OwnershipGivenUp)
 
 
@@ -184,6 +185,25 @@ def log_starts_after_expulsion(timeline: Timeline, absence: Absence) -> tuple[Ev
     first = absence.departure_lines[0]
     late = was_refused(first) or isinstance(first, ev.OwnershipGivenUp)
     return absence.departure_lines[:OWN_LINES] if late and since >= time_of(first) else ()
+
+
+def log_starts_in_its_silence(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+    """The first line of a running process whose log begins when its session was running out, or later."""
+    # A coordinator that stood still evicts members that ran, and they read like members that stood still.
+    if absence.start is not None or any(d.why != "session-expired" for d in absence.departures):
+        return ()
+    logs = [log for log in timeline.coverage.of(absence.participant) if log.detailed]
+    lost_since = absence.at - session_timeout_ms(timeline)
+    if not logs or min(log.begin for log in logs) <= lost_since:
+        return ()
+    # A member whose log has its join sent heartbeats after it. A file that several members write to is covered for
+    # each from its own first line.
+    if timeline.events_from(absence.participant, *_JOINING).last(absence.at) is not None:
+        return ()
+    opening = timeline.events_from(absence.participant, Event).first(0)
+    if opening is None or timeline.coverage.began_before(opening, lost_since):
+        return ()
+    return (opening,)
 
 
 def _kept_its_coordinator(timeline: Timeline, absence: Absence) -> bool:
