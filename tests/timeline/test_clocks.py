@@ -62,6 +62,13 @@ def test_a_log_without_a_fact_of_the_group_is_in_the_zone_of_the_other_in_its_di
     assert clocks["c-1/app.log"].zone == clocks["c-1/shop.log"].zone == "+02:00"
 
 
+def test_without_a_coordinators_log_the_leaders_which_names_all_members_sets_the_clocks_of_the_others() -> None:
+    story = Story(seen="clients").formed("c-1", "c-2", "c-3")
+    led = [e for e in story.events if e.speaker.client_id != "c-1" or not isinstance(e, ev.JoinRequested)]
+    story.events = [e if e.speaker.client_id != "c-3" else _shifted(e, -190_000) for e in led]
+    assert abs((skews(story.timeline())["c-3/app.log"] or 0) + 190_000) <= 50
+
+
 def test_clocks_that_agree_are_left_alone() -> None:
     assert all(abs(skew or 0) <= 50 for skew in skews(off_by(0)).values())
 

@@ -168,11 +168,16 @@ def _coordinator_reference(files: _Files, brokers: Sequence[Place], logs: Sequen
 
 
 def _best_reference(files: _Files, logs: Sequence[_Log]) -> _Log:
-    """The client's log that replaces a missing coordinator's as the reference: of known zone, with the most facts."""
+    """The client's log that replaces a missing coordinator's as the reference: of known zone, with the most facts.
 
-    def report_count(log: _Log) -> tuple[bool, int]:
-        keys = sum(shared_facts.fact_in(event) is not None for place in log.places for event in files.events[place])
-        return files.clocks[log.places[0]].zone is not None, keys
+    A leader's log is the only one that names the members of the others, without which no number is surely theirs.
+    """
+
+    def report_count(log: _Log) -> tuple[bool, int, int]:
+        events = [event for place in log.places for event in files.events[place]]
+        named = {member for e in events if isinstance(e, ev.AssignmentComputed) for member, _ in e.assignment}
+        keys = sum(shared_facts.fact_in(event) is not None for event in events)
+        return files.clocks[log.places[0]].zone is not None, len(named), keys
 
     ordered = sorted(logs, key=lambda log: (min(place[0] for place in log.places), log.places[0][1] or ""))
     return max(ordered, key=report_count)
