@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import rebalance_forensics as rf
 from tests.diagnosis.closings import closes, comes
@@ -43,6 +44,18 @@ def test_a_newcomer_that_does_not_lead_came_to_others_whose_logs_are_missing() -
     story = comes(Story(seen="clients").formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
     story.events = [e for e in story.events if e.speaker.file == "c-3/app.log"]
     assert [i.root_causes[0].cause for i in story.case().incidents] == ["scale-out"]
+
+
+@pytest.mark.parametrize("off_ms", [-35_000, 35_000])
+def test_a_host_whose_clock_is_off_adds_no_member_to_a_generation_that_all_joined_together(off_ms: int) -> None:
+    story = Story(seen="clients").formed("c-1", "c-2", "c-3")
+    story.rebalanced("01:00:15.000", "Leader c-1 re-joining group during Stable", ["c-1", "c-2", "c-3"])
+    for client in ("c-2", "c-3"):
+        story.client(client, "01:10:00.000", "Revoke previously assigned partitions orders-1")
+    others = [e for e in story.events if e.speaker.client_id != "c-1"]  # the leader's log names all members
+    story.events = [replace(e, at=(e.at or 0) + off_ms) if e.speaker.client_id == "c-3" else e for e in others]
+    (scaled,) = (c for i in story.incidents() for c in i.root_causes if c.cause == "scale-out")
+    assert scaled.confidence < 0.75
 
 
 def static_generation(story: Story, at: int, generation: int, numbers: Sequence[int]) -> None:

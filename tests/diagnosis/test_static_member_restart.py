@@ -156,6 +156,16 @@ def test_whether_a_member_that_takes_the_place_of_one_without_a_log_was_restarte
     assert cause.confidence < 0.6
 
 
+def test_the_lines_of_others_in_a_members_file_are_none_of_a_process_that_it_had_before() -> None:
+    story = Story(seen="clients").started("c-1", "00:59:58.000", group_instance_id="pod-1")
+    joins(story, "c-1", "pod-1", "01:00:03.000")
+    app_info = "org.apache.kafka.common.utils.AppInfoParser"
+    story.line("c-9/app.log", "01:09:59.000", f"Kafka startTimeMs: {ms('01:09:59.000')}", logger=app_info)
+    story.started("c-9", "01:10:00.000", group_instance_id="pod-2")
+    joins(story, "c-9", "pod-2", "01:10:03.000")
+    assert story.the_incident().root_causes[0].confidence < 0.6
+
+
 def test_a_log_that_ends_with_the_return_leaves_open_whether_the_former_process_still_runs(tmp_path: Path) -> None:
     # A second process with the same group.instance.id is fenced only at the next request of the first (KIP-345).
     when = "[2026-11-21 02:07:{},000] INFO [GroupCoordinator 2]: {} (kafka.coordinator.group.GroupCoordinator)"

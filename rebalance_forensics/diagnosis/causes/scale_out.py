@@ -32,6 +32,10 @@ JUST_ENDED = clue(
 STILL_FORMING = clue(
     "new-as-the-group-formed", 0, "the group had just begun: members that start together do not all join at once"
 )
+# All members of a generation join in one rebalance: their hosts' clocks differ, or it began anew.
+IN_AN_OLD_GENERATION = clue(
+    "new-in-an-old-generation", 0, "others had joined the same generation before, by the clocks of their hosts"
+)
 IN_PLACE_OF_OTHERS = clue("came-as-others-left", WEAK, "as many others of their kind left around that time")
 COUNTED = clue("more-members-counted", STRONG, "the coordinator counts more members than ever since generation 1")
 PICKED_COUNTS = clue(
@@ -114,8 +118,9 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
     from_the_start = first is not None and first.generation == 1
     # The group's first generation may be so recent that its start is not over.
     created = first.created_at if first is not None and from_the_start else None
-    if created is not None and created <= arrivals[0].at <= created + windows.PROCESS_START_MS:
-        return STILL_FORMING
+    forming = created is not None and created <= arrivals[0].at <= created + windows.PROCESS_START_MS
+    if forming or all(_joined_an_old_generation(timeline, a) for a in arrivals):
+        return STILL_FORMING if forming else IN_AN_OLD_GENERATION
     if timeline.coverage.is_excerpt:
         # A client that was asking for the group before it started, or had started before, started anew.
         begun = [(a.start.at, a.participant) for a in arrivals if a.start]
@@ -126,8 +131,8 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
         )
         # Where no older generation is known it may be one of the first members, and is if it leads its first one.
         leads = any(isinstance(e, ev.AssignmentComputed) for a in arrivals for e in a.events)
-        forming = leads or (came.issuperset(timeline.membership.members) and (first is None or from_the_start))
-        return NEWCOMERS if started and not forming and not timeline.has_coordinator_log else PICKED
+        founded = leads or (came.issuperset(timeline.membership.members) and (first is None or from_the_start))
+        return NEWCOMERS if started and not founded and not timeline.has_coordinator_log else PICKED
     if _logs_just_end(timeline, arrivals[-1].at):
         return JUST_ENDED
     # A restarted member starts a process as well, so a start shows no more than a return does. Logs that have the
@@ -136,6 +141,18 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
     has_all = first is not None and from_the_start and first.started_at < at
     return (
         JUST_BEGUN if begin is not None and not has_all and begin > at - timeouts.patience_ms(timeline) else NEWCOMERS
+    )
+
+
+def _joined_an_old_generation(timeline: Timeline, arrival: Arrival) -> bool:
+    """Others had joined its first generation before it arrived, where no coordinator's clock orders the two."""
+    if timeline.has_coordinator_log:
+        return False
+    joins = timeline.of(ev.JoinSucceeded)
+    first = timeline.events_from(arrival.participant, ev.JoinSucceeded).first(arrival.at)
+    return isinstance(first, ev.JoinSucceeded) and any(
+        isinstance(e, ev.JoinSucceeded) and e.generation == first.generation
+        for e in joins.between(0, arrival.at - windows.ROUND_TRIP_MS)
     )
 
 

@@ -103,10 +103,11 @@ def former_may_still_run(timeline: Timeline, group: Sequence[Return]) -> bool:
 
 
 def _has_former_process(timeline: Timeline, returned: Return) -> bool:
-    """True if its log has an earlier process."""
+    """True if its log has an earlier process: lines with its name, not those of others that write to the same file."""
     start = timeline.starts.of(returned.participant).last(returned.at)
     began = returned.at if start is None else start.at
-    return timeline.events_from(returned.participant, Event).last(began - 1) is not None
+    before = timeline.events_from(returned.participant, Event).between(0, began - 1)
+    return any(e.group == timeline.group or e.speaker.client_id is not None for e in before)
 
 
 def _is_logged(logged: TimeIndex[Return], rejoin: Return) -> bool:
