@@ -57,10 +57,17 @@ class ScalingReported(Event, frozen=True, kw_only=True):
 
 
 class NodeReported(Event, frozen=True, kw_only=True):
-    """A node was lost or came back (`not-ready`, `ready`), was closed for new pods as a drain does, or was rebooted."""
+    """A node was lost or came back (`not-ready`, `ready`), was closed for new pods or emptied, or was rebooted.
 
-    what: Literal["not-ready", "ready", "cordoned", "uncordoned", "rebooted", "removed", "low-on-memory", "low-on-disk"]
+    `detail` is why it is emptied (`draining`), or the process that the kernel killed as it was `out-of-memory`.
+    """
+
+    what: Literal[
+        "not-ready", "ready", "cordoned", "uncordoned", "draining", "rebooted", "removed", "low-on-memory",
+        "low-on-disk", "out-of-memory",
+    ]  # fmt: skip
     node: str
+    detail: str | None = None
 
 
 OF_THE_ORCHESTRATOR = (ContainerReported, ScalingReported, NodeReported)

@@ -233,7 +233,14 @@ class HostDisturbed(Event, frozen=True, kw_only=True):
     pid: int | None = None
 
 
-OF_THE_HOST = (ThreadsStopped, ThreadStack, ProcessKilled, HostDisturbed)
+class UnitStopping(Event, frozen=True, kw_only=True):
+    """A supervisor begins to stop a unit because somebody told it to."""
+
+    unit: str
+    by: Literal["systemd", "supervisord", "pm2"]
+
+
+OF_THE_HOST = (ThreadsStopped, ThreadStack, ProcessKilled, HostDisturbed, UnitStopping)
 """What a JVM, the kernel and supervisors write of a process in logs of their own: no line of its application's log."""
 
 

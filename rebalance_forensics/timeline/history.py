@@ -146,7 +146,7 @@ def _marks_of_hosts(timeline: Timeline) -> Iterator[tuple[str, Mark]]:
     """What the JVM of a member, the kernel and supervisors logged where it runs, in the lane of the only one there."""
     stops = [e for e in timeline.of(ev.ThreadsStopped) if e.stopped_ms >= ROUND_TRIP_MS]
     longest = sorted(stops, key=lambda e: -e.stopped_ms)[:_MOST_STOPS]
-    for event in (*longest, *timeline.of(ev.ProcessKilled, ev.HostDisturbed)):
+    for event in (*longest, *timeline.of(ev.ProcessKilled, ev.HostDisturbed, ev.UnitStopping)):
         participants = timeline.participants.at_place(event)
         if len(participants) != 1 or event.at is None:
             continue
@@ -156,6 +156,8 @@ def _marks_of_hosts(timeline: Timeline) -> Iterator[tuple[str, Mark]]:
             label = f"JVM stopped for {event.stopped_ms / SECOND_MS:.1f} s ({event.what})"
         elif isinstance(event, ev.ProcessKilled):
             label = f"on its host: {event.unit or event.command or 'a process'} ended ({event.why}, by {event.by})"
+        elif isinstance(event, ev.UnitStopping):
+            label = f"on its host: {event.by} stops {event.unit}"
         else:
             assert isinstance(event, ev.HostDisturbed)
             label = f"its host: {event.what}"

@@ -111,3 +111,25 @@ def test_a_process_that_was_asked_to_stop_does_not_stop_for_an_error_of_another_
     lines = ("01:09:59.500", "ERROR", THROWN), ("01:09:59.700", "INFO", asked)
     assert closes_after(*lines, thread=thread).causes() == ["scale-in"]
     assert closes_after(*lines, thread="main").causes() == ["member-left"]
+
+
+@pytest.mark.parametrize(
+    ("order", "cause"),
+    [
+        (("c-3/journal.log", "01:09:59.000", "Stopping c-3.service - The shop..."), "scale-in"),
+        (("c-3/supervisord.log", "01:09:59.000", "waiting for c-3 to stop"), "scale-in"),
+        (("events", "01:09:59.000", "Killing pod/c-3 in shop: Stopping container app"), "scale-in"),
+        (("c-3/journal.log", "01:09:59.000", "Stopping node-exporter.service - Metrics..."), "member-left"),
+        (("c-3/journal.log", "01:10:30.000", "Stopping c-3.service - The shop..."), "member-left"),
+        (("c-2/journal.log", "01:09:59.000", "Stopping c-3.service - The shop..."), "member-left"),
+    ],
+    ids=["systemd", "supervisord", "Kubernetes", "another unit", "afterwards", "another host"],
+)
+def test_a_process_that_was_told_to_stop_from_outside_does_not_stop_for_an_error(
+    order: tuple[str, str, str], cause: str
+) -> None:
+    story = closes_after(("01:09:59.500", "ERROR", THROWN))
+    story.line(*order)
+    assert story.causes() == [cause]
+    behind = [link.what for link in story.the_incident().root_causes[0].behind]
+    assert behind == (["stopped"] if cause == "scale-in" else ["exception"])

@@ -213,6 +213,34 @@ def test_the_autoscaler_that_decided_is_the_last_link_behind_a_scale_in() -> Non
     assert incident.root_causes[0].confidence >= alone.root_causes[0].confidence
 
 
+ON_NODE = ("01:09:59.000", f"Killing pod/{POD} in shop on node-1: Stopping container app")
+
+
+@pytest.mark.parametrize(
+    ("message", "link"),
+    [
+        ("NodeNotSchedulable node/node-1: Node node-1 status is now: NodeNotSchedulable", "drain"),
+        ("Drain node/node-1: Draining node to update config.", "drain"),
+        ("DisruptionTerminating node/node-1: Disrupting Node: Underutilized/Delete", "drain"),
+        ("ScaleDown node/node-1: marked the node as toBeDeleted/unschedulable", "drain"),
+        ("ScaleDown node/node-2: marked the node as toBeDeleted/unschedulable", None),
+        ("SystemOOM node/node-1: System OOM encountered, victim process: java, pid: 4711", None),
+    ],
+)
+def test_a_node_that_is_emptied_is_behind_the_stop_of_its_pods(message: str, link: str | None) -> None:
+    links = behind(scaled_in(("01:09:30.000", message), ON_NODE))
+    assert links == ["stopped", *filter(None, (link,))]
+
+
+def test_the_memory_that_a_node_lacked_is_behind_a_container_that_was_killed_there() -> None:
+    oom = "SystemOOM node/node-1: System OOM encountered, victim process: java, pid: 4711"
+    incident = of_crash(
+        ("01:09:15.000", oom),
+        ("01:09:16.000", f"Terminated pod/{POD} in shop on node-1: Container app ended with exit code 137 (Error)"),
+    )
+    assert behind(incident) == ["exited", "node-short"]
+
+
 def test_a_rollout_shortly_before_a_scale_in_gives_it_no_sizes() -> None:
     text = "ScalingReplicaSet deployment/orders in shop: Scaled {} replica set orders-{} from {} to {}"
     rollout = [("01:09:31.000", text.format("up", "7d9f8b6c5d", 0, 3))]

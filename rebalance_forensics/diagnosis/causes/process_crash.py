@@ -8,7 +8,7 @@ from rebalance_forensics.diagnosis.behind import Link, advice_on, as_reason, beh
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, is_missing
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_line, losses
-from rebalance_forensics.diagnosis.episodes.members.pods import reports_of
+from rebalance_forensics.diagnosis.episodes.members.pods import node_behind, reports_of
 from rebalance_forensics.diagnosis.episodes.members.restarts import successors
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
@@ -24,6 +24,7 @@ from rebalance_forensics.diagnosis.signs.process_stops import (
 )
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.diagnosis.wording.sessions import least_session, session_setting
+from rebalance_forensics.events.orchestration import ContainerReported
 from rebalance_forensics.events.process import ProcessDied
 from rebalance_forensics.timeline import timeouts
 from rebalance_forensics.timeline.facts import Arrival
@@ -41,6 +42,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         last = last_collection(timeline, absence) if died is not None else None
         links = behind_end((*kills, *reports), died, last, surely=bool(sure))
         links = (*links, *process_stops.behind_probe(timeline, absence, links))
+        if len(links) == 1 and (node := node_behind(timeline, [e for e in sure if isinstance(e, ContainerReported)])):
+            links = (*links, node)
         likely = [link for link in links if sure and link.confidence > 0.75]
         yield about_heartbeat_loss(
             timeline,

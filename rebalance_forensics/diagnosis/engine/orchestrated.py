@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.behind import Link, advice_on, as_reason
 from rebalance_forensics.diagnosis.cause import Hypothesis
+from rebalance_forensics.diagnosis.episodes.members.orders_to_stop import behind_unit
 from rebalance_forensics.diagnosis.episodes.members.pods import links_behind
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Present, Row, clue
@@ -19,7 +20,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 
 # Kind of a link -> its statement, and what it adds to the odds of each cause.
 _SAYS = {
-    "stopped": "an orchestrator stopped the containers on request",
+    "stopped": "their processes were told to stop from outside",
     "rollout": "their workload was rolled out at that time",
     "recreated": "a controller deleted and recreated their pods",
     "scaled-down": "their workload was scaled down at that time",
@@ -87,6 +88,7 @@ def with_orchestration(timeline: Timeline, cause: str, hypothesis: Hypothesis) -
     if not links and timeline.orchestration:
         arrivals = [fact for fact in hypothesis.explains if isinstance(fact, Arrival)]
         links = links_behind(timeline, hypothesis.absences, arrivals)
+    links = links or behind_unit(timeline, hypothesis.absences)
     if cause in _OF_A_HOST and any(link.what == "stopped" for link in links):
         # What logs on was not stopped: that was another container, or another pod of its name.
         if any(isinstance(log_continues(timeline, absence), Present) for absence in hypothesis.absences):

@@ -40,6 +40,13 @@ def is_named_after(group: str, participant: Participant, name: str) -> bool:
     return any(_is_called(words, each) for each in own)
 
 
+def begins_its_name(group: str, participant: Participant, name: str) -> bool:
+    """True for several words with which the name of the group or the client begins: `orders-api` of `orders-api.eu`."""
+    words = sequence_of(name.removesuffix(".service"))
+    names = (participant.name, *participant.client_ids, group)
+    return len(words) > 1 and any(sequence_of(each)[: len(words)] == words for each in names)
+
+
 def _names(group: str, participant: Participant) -> Iterable[str]:
     directories = {part for file in participant.files for part in file.split("/")[:-1]} - participant.hosts
     return (participant.name, *participant.client_ids, group, *directories)

@@ -9,6 +9,7 @@ from typing import Literal
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.orders_to_stop import was_ordered
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clients import SINK_CLIENTS
 from rebalance_forensics.timeline.event_index import time_of
@@ -70,7 +71,7 @@ def error_beside(timeline: Timeline, absence: Absence) -> list[Event]:
 
 def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, _Part]]:
     """The errors that made it close, or may have, nearest first."""
-    if not timeline.shows_any(_FAILING):
+    if not timeline.shows_any(_FAILING) or was_ordered(timeline, absence):
         return []
     begin = absence.stop.at if absence.stop is not None else absence.at
     # What fails once the process was asked to stop (SIGTERM, "Kafka Connect stopping") did not make it stop.

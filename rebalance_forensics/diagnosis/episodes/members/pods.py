@@ -32,8 +32,13 @@ from rebalance_forensics.timeline.windows import (
 _ON_REQUEST = frozenset((0, 130, 143))
 _SIGTERM = frozenset(("15", "SIGTERM", "TERM"))
 _AGAINST_ITS_WILL = ("oom-kill", "killed-by-probe", "evicted", "preempted")
-_OF_THE_NODE = {"drain": "was closed for new pods, as a drain does", "node-lost": "was lost"}
-_AT_THE_NODE = {"cordoned": "drain", "not-ready": "node-lost", "rebooted": "node-lost", "removed": "node-lost"}
+# What becomes of a node, as a link and in words.
+_AT_THE_NODE = {
+    "cordoned": ("drain", "was closed for new pods, as a drain does"),
+    "draining": ("drain", "was drained"),
+    **dict.fromkeys(("not-ready", "rebooted", "removed"), ("node-lost", "was lost")),
+    "out-of-memory": ("node-short", "was out of memory, and its kernel killed a process"),
+}
 
 
 class Scaling(Struct, frozen=True, gc=False):
@@ -73,11 +78,14 @@ def is_kill(report: ev.ContainerReported) -> bool:
     return False
 
 
+def is_order(report: ev.ContainerReported) -> bool:
+    """True for a container that is told to stop."""
+    return report.what == "stopping" or (report.what == "signalled" and report.signal in _SIGTERM)
+
+
 def is_stop(report: ev.ContainerReported) -> bool:
     """True for a stop on request, which lets the process close."""
-    if report.what == "signalled":
-        return report.signal in _SIGTERM
-    return report.what == "stopping" or (report.what == "ended" and report.exit_code in _ON_REQUEST)
+    return is_order(report) or (report.what == "ended" and report.exit_code in _ON_REQUEST)
 
 
 def span_of(timeline: Timeline, absence: Absence) -> tuple[int, int]:
@@ -206,14 +214,18 @@ def _is_decision(event: ev.ScalingReported, workload: str, namespace: str | None
     return event.what == "resized" and of_target and event.namespace in (None, namespace)
 
 
-def node_behind(timeline: Timeline, reports: Iterable[ev.ContainerReported]) -> tuple[str, ev.NodeReported] | None:
+def node_behind(timeline: Timeline, reports: Iterable[ev.ContainerReported]) -> Link | None:
     """What became of the node whose pods were stopped, shortly before."""
     for report in reports:
         of_node = timeline.orchestration.of_node.get(report.node or "", ())
         near = of_node.between((report.at or 0) - ONE_STEP_MS, (report.at or 0) + ROUND_TRIP_MS) if of_node else ()
         for event in reversed(near):
-            if event.what in _AT_THE_NODE:
-                return _AT_THE_NODE[event.what], event
+            # Memory that the node lacks stops no container in order, and is not the container's own limit.
+            beside = event.what == "out-of-memory" and (is_stop(report) or report.what == "oom-kill")
+            if event.what in _AT_THE_NODE and not beside:
+                what, words = _AT_THE_NODE[event.what]
+                why = f": {event.detail}" if event.detail else ""
+                return Link(what, f"Node {event.node} {words}{why}.", 0.9, (event,))
     return None
 
 
@@ -229,8 +241,7 @@ def links_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Sequ
     links = behind_container(killed or ended[0]) if len(ended) == 1 or killed else _stopped(ended) if ended else ()
     scaling = scaling_behind(timeline, absences, arrivals)
     if (at_the_node := node_behind(timeline, (r for reports in ended for r in reports))) is not None:
-        what, event = at_the_node
-        links = (*links, Link(what, f"Node {event.node} {_OF_THE_NODE[what]}.", 0.9, (event,)))
+        links = (*links, at_the_node)
     elif scaling is not None and killed is None:
         links = (*links, _in_words(scaling), *_decided(timeline, scaling))
     links = links or tuple(_node_of(report) for a in absences[:1] for report in _not_ready(timeline, a))[:1]

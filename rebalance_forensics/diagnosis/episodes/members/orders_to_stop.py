@@ -1,0 +1,47 @@
+"""Who told a member's process to stop: its orchestrator or its supervisor, in logs other than its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rebalance_forensics import events as ev
+from rebalance_forensics.diagnosis.behind import Link
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.pods import is_order, reports_of, span_of
+from rebalance_forensics.diagnosis.wording.durations import listed
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.own_process import begins_its_name, is_named_after
+from rebalance_forensics.timeline.identity.participants import Participant
+
+
+def was_ordered(timeline: Timeline, absence: Absence) -> bool:
+    """True if its process was told to stop before it began to close: errors before that are no reason for it."""
+    begin = absence.stop.at if absence.stop is not None else absence.at
+    by_pod = (e for e in reports_of(timeline, absence) if is_order(e))
+    return any(time_of(e) <= begin for e in (*by_pod, *_orders_of_unit(timeline, absence)))
+
+
+def behind_unit(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Link, ...]:
+    """The supervisors that were told to stop the processes of these members; empty where one of them was not."""
+    orders = [_orders_of_unit(timeline, absence) for absence in absences]
+    if not orders or not all(orders):
+        return ()
+    lines = [of_one[-1] for of_one in orders]
+    units, by = listed(sorted({e.unit for e in lines})), listed(sorted({e.by for e in lines}))
+    often = f", {len(lines)} times in all" if len(lines) > 1 else ""
+    return (Link("stopped", f"{by} was told to stop {units}{often}.", 0.95, lines[:4]),)
+
+
+def _orders_of_unit(timeline: Timeline, absence: Absence) -> list[ev.UnitStopping]:
+    if not timeline.shows_any((ev.UnitStopping,)):
+        return []
+    near = timeline.of(ev.UnitStopping).between(*span_of(timeline, absence))
+    return [e for e in near if _is_its_unit(timeline, absence.participant, e)]
+
+
+def _is_its_unit(timeline: Timeline, who: Participant, order: ev.UnitStopping) -> bool:
+    """True for a unit with its name, or with the first words of it where no other member runs on that host."""
+    present = timeline.participants.at_place(order)
+    alone = [*present] == [who] and begins_its_name(timeline.group, who, order.unit)
+    return alone or (who in present and is_named_after(timeline.group, who, order.unit))
