@@ -280,10 +280,12 @@ def behind_slow_loop(stacks: Sequence[ev.ThreadStack]) -> tuple[Link, ...]:
     return tuple(links)
 
 
-# What calls of databases, HTTP clients, pools and circuit breakers throw when they gave up on something slow.
+# What calls of databases, HTTP clients, gRPC, pools, circuit breakers (resilience4j, Hystrix) and limiters of
+# calls throw when they gave up on something slow.
 _GAVE_UP = re.compile(
-    r"(?i:time[ds]?[ -]?out|timeout)|Connection is not available|CallNotPermitted|CircuitBreaker|Bulkhead|Deadlock"
-    r"|lock wait|Connection (?:refused|reset)|UnknownHost|No route to host"
+    r"(?i:time[ds]?[ -]?out|timeout|deadline[ _]exceeded|circuit (?:breaker )?is (?:now )?open|does not permit further)"
+    r"|Connection is not available|CallNotPermitted|RequestNotPermitted|CircuitBreaker|Hystrix|Bulkhead"
+    r"|Deadlock|lock wait|Connection (?:refused|reset)|UnknownHost|No route to host"
 )
 
 

@@ -8,7 +8,6 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.behind import Link
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.pods import is_order, reports_of, span_of
-from rebalance_forensics.diagnosis.wording.durations import listed
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.own_process import begins_its_name, is_named_after
@@ -28,7 +27,7 @@ def behind_unit(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Link, 
     if not orders or not all(orders):
         return ()
     lines = [of_one[-1] for of_one in orders]
-    units, by = listed(sorted({e.unit for e in lines})), listed(sorted({e.by for e in lines}))
+    units, by = (" and ".join(sorted(names)) for names in ({e.unit for e in lines}, {e.by for e in lines}))
     often = f", {len(lines)} times in all" if len(lines) > 1 else ""
     return (Link("stopped", f"{by} was told to stop {units}{often}.", 0.95, lines[:4]),)
 

@@ -221,8 +221,8 @@ def node_behind(timeline: Timeline, reports: Iterable[ev.ContainerReported]) -> 
         near = of_node.between((report.at or 0) - ONE_STEP_MS, (report.at or 0) + ROUND_TRIP_MS) if of_node else ()
         for event in reversed(near):
             # Memory that the node lacks stops no container in order, and is not the container's own limit.
-            beside = event.what == "out-of-memory" and (is_stop(report) or report.what == "oom-kill")
-            if event.what in _AT_THE_NODE and not beside:
+            unrelated = event.what == "out-of-memory" and (is_stop(report) or report.what == "oom-kill")
+            if event.what in _AT_THE_NODE and not unrelated:
                 what, words = _AT_THE_NODE[event.what]
                 why = f": {event.detail}" if event.detail else ""
                 return Link(what, f"Node {event.node} {words}{why}.", 0.9, (event,))
