@@ -10,7 +10,9 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cluster.shared_faults import LOOPBACK
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED
 from rebalance_forensics.diagnosis.episodes.members.departures import FIRST_EPOCH
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.model import Gap, GapKind, Incident
+from rebalance_forensics.diagnosis.signs.process_stops import gc_logs_of_several
 from rebalance_forensics.diagnosis.wording.durations import capitalized, counted, lasting, seconds, some
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.dialects import last_known_release
@@ -365,6 +367,14 @@ def _untied_lines_of_hosts(timeline: Timeline, incidents: Sequence[Incident]) ->
                 f"{capitalized(counted(len(lines), what))} in {files} {have} no time.",
                 f"Nothing was concluded from {'it' if len(lines) == 1 else 'them'}. {consequence}",
             )
+    unlike = {(a.participant, logs) for a in losses(timeline) if (logs := gc_logs_of_several(timeline, a))}
+    for participant, logs in sorted(unlike, key=lambda found: (found[0].name, found[1])):
+        yield _throughout(
+            timeline,
+            f"No line shows which of {some(logs, MOST_NAMES)} is the GC log of {_names([participant], incidents)}.",
+            "Nothing was concluded from them. The process id in its name (file=gc-%p.log) or among its decorations "
+            "tells it, where the member's log prints that as well.",
+        )
     for died in timeline.of(ev.ProcessDied):
         present = timeline.participants.at_place(died)
         if died.pid and present and not ended_with(timeline.group, timeline.participants, died):

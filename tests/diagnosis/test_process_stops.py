@@ -679,9 +679,15 @@ def test_what_other_supervisors_log_of_a_programs_end_is_behind_a_death(
             f"{VM_ERROR.format('Nov 21 01:58:56')}\njava_command: com.acme.Billing\n",
             "node-1/hs_err_pid777.log is of a process (com.acme.Billing) that no line ties to etl-prod-1",
         ),
+        (
+            "gc-12.log gc-13.log",
+            "".join(f"[2026-11-21T01:58:{at}.000+0000][info][gc] {FULL_GC.format(14)}\n" for at in (50, 59)),
+            "No line shows which of node-1/gc-12.log and node-1/gc-13.log is the GC log of etl-prod-1",
+        ),
     ],
 )
 def test_what_no_time_and_no_name_ties_to_a_member_is_a_gap(name: str, text: str, gap: str, tmp_path: Path) -> None:
     logs = shutil.copytree(CRASHED, tmp_path / "logs")
-    (logs / "node-1" / name).write_text(text + "\n")
-    assert any(each.what.startswith(gap) for each in analyze([str(logs)], LOCAL).gaps)
+    for each in name.split():
+        (logs / "node-1" / each).write_text(text + "\n")
+    assert any(found.what.startswith(gap) for found in analyze([str(logs)], LOCAL).gaps)

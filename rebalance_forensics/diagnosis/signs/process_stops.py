@@ -75,7 +75,9 @@ def ends_in_a_collection(timeline: Timeline, subject: Subject) -> Iterator[Event
 def gc_logs(timeline: Timeline, absence: Absence) -> tuple[CoveredLog, ...]:
     """The GC log of its JVM, where it covers the time in which its session ran out; empty where several JVMs run."""
     begin = absence.at - session_timeout_ms(timeline)
-    return () if _several_jvms_ran(timeline, absence) else covering(_gc_logs_near(timeline, absence), begin, absence.at)
+    return (
+        () if gc_logs_of_several(timeline, absence) else covering(_gc_logs_near(timeline, absence), begin, absence.at)
+    )
 
 
 def _gc_logs_near(timeline: Timeline, absence: Absence) -> list[CoveredLog]:
@@ -83,12 +85,13 @@ def _gc_logs_near(timeline: Timeline, absence: Absence) -> list[CoveredLog]:
     return [log for log in logs if may_be_its_log(absence.participant, log.path)]
 
 
-def _several_jvms_ran(timeline: Timeline, absence: Absence) -> bool:
-    """True where GC logs of several JVMs reach into its session, and nothing shows which is the member's."""
+def gc_logs_of_several(timeline: Timeline, absence: Absence) -> tuple[str, ...]:
+    """The GC logs that reach into its session, where they are of several JVMs and nothing shows which is its own."""
     # A restarted JVM gets another process id, and its log begins after that of the one before.
     begin = absence.at - session_timeout_ms(timeline)
     ran = [log for log in _gc_logs_near(timeline, absence) if log.begin <= absence.at and log.end >= begin]
-    return len({process_id_in(log.path) or log_stem(log.path) for log in ran}) > 1
+    jvms = {process_id_in(log.path) or log_stem(log.path) for log in ran}
+    return tuple(sorted({log.path for log in ran})) if len(jvms) > 1 else ()
 
 
 @sign("thread dumps show its polling thread in one call while it did not poll")
@@ -236,7 +239,7 @@ def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ev.ThreadsSt
         if behind.began(e) <= absence.at and absence.participant in timeline.participants.at_place(e)
         if _may_be_its_jvm(timeline, absence.participant, e)
     ]
-    if any(e.what != "stall" for e in stops) and _several_jvms_ran(timeline, absence):
+    if any(e.what != "stall" for e in stops) and gc_logs_of_several(timeline, absence):
         return ()
     # A JVM that was killed in a collection, or is still in it, logged the start and no end.
     unended = [e for e in stops[-1:] if e.stopped_ms == 0]
