@@ -451,7 +451,7 @@ def advice_on(links: Sequence[Link]) -> tuple[Advice, ...]:
 
 
 # Words that begin a sentence and are no names.
-_LOWERED = re.compile(r"(?:The|Its|Container|Signal|Pod|Node|Autoscaler)\b")
+_LOWERED = re.compile(r"(?:The|Its|Container|Signal|Pod|Nodes?|Autoscaler)\b")
 
 
 def as_reason(link: Link) -> str:

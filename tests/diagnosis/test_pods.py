@@ -287,13 +287,30 @@ def test_another_deployments_scaling_is_beside_the_point() -> None:
     assert scaled_in(*elsewhere).summary == scaled_in().summary
 
 
-def test_a_stateful_set_that_restarts_its_pods_is_behind_a_rolling_restart() -> None:
+def restarted_in_turn() -> Story:
+    """One member a minute closes and comes back, each in the pod of a StatefulSet."""
     story = Story().formed(*ALL)
     for minute, client in enumerate(ALL, 10):
         stay = [c for c in ALL if c != client]
         closes(story, client, f"01:{minute}:00.000", stay)
         comes(story, client, f"01:{minute}:08.000", [*stay, client])
-    in_pods(story, **{client.replace("-", "_"): pod for client, pod in SETS.items()})
+    return in_pods(story, **{client.replace("-", "_"): pod for client, pod in SETS.items()})
+
+
+def test_the_nodes_that_were_emptied_in_turn_are_behind_a_rolling_restart() -> None:
+    story = restarted_in_turn()
+    for minute, pod in enumerate(SETS.values(), 10):
+        node = f"node-{minute - 9}"
+        cordoned = f"NodeNotSchedulable node/{node}: Node {node} status is now: NodeNotSchedulable"
+        killed = f"Killing pod/{pod} in shop on {node}: Stopping container app"
+        reported(story, (f"01:{minute - 1:02}:55.000", cordoned), (f"01:{minute - 1:02}:59.000", killed))
+    incident = story.the_incident()
+    assert (incident.root_causes[0].cause, behind(incident)) == ("rolling-restart", ["stopped", "drain"])
+    assert "; nodes node-1, node-2 and node-3 were closed for new pods, as a drain does." in incident.summary
+
+
+def test_a_stateful_set_that_restarts_its_pods_is_behind_a_rolling_restart() -> None:
+    story = restarted_in_turn()
     for minute, pod in enumerate(SETS.values(), 10):
         for second, verb in ((0, "delete"), (2, "create")):
             reason = f"Successful{verb.capitalize()}"

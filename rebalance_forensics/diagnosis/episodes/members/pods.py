@@ -215,18 +215,29 @@ def _is_decision(event: ev.ScalingReported, workload: str, namespace: str | None
 
 
 def node_behind(timeline: Timeline, reports: Iterable[ev.ContainerReported]) -> Link | None:
-    """What became of the node whose pods were stopped, shortly before."""
+    """What became of the nodes whose pods were stopped, shortly before."""
+    found: dict[str, ev.NodeReported] = {}
     for report in reports:
-        of_node = timeline.orchestration.of_node.get(report.node or "", ())
-        near = of_node.between((report.at or 0) - ONE_STEP_MS, (report.at or 0) + ROUND_TRIP_MS) if of_node else ()
-        for event in reversed(near):
-            # Memory that the node lacks stops no container in order, and is not the container's own limit.
-            unrelated = event.what == "out-of-memory" and (is_stop(report) or report.what == "oom-kill")
-            if event.what in _AT_THE_NODE and not unrelated:
-                what, words = _AT_THE_NODE[event.what]
-                why = f": {event.detail}" if event.detail else ""
-                return Link(what, f"Node {event.node} {words}{why}.", 0.9, (event,))
-    return None
+        if (event := _of_its_node(timeline, report)) is not None:
+            found.setdefault(event.node, event)
+    if not found:
+        return None
+    first = next(iter(found.values()))
+    what, words = _AT_THE_NODE[first.what]
+    alike = {node: event for node, event in found.items() if event.what == first.what}
+    *others, last = alike
+    nodes = f"Nodes {', '.join(others)} and {last}" if others else f"Node {last}"
+    words = words.replace("was ", "were ", 1) if others else words
+    why = f": {first.detail}" if first.detail else ""
+    return Link(what, f"{nodes} {words}{why}.", 0.9, tuple(alike.values())[:4])
+
+
+def _of_its_node(timeline: Timeline, report: ev.ContainerReported) -> ev.NodeReported | None:
+    of_node = timeline.orchestration.of_node.get(report.node or "", ())
+    near = of_node.between((report.at or 0) - ONE_STEP_MS, (report.at or 0) + ROUND_TRIP_MS) if of_node else ()
+    # Memory that the node lacks stops no container in order, and is not the container's own limit.
+    unrelated = ("out-of-memory",) if is_stop(report) or report.what == "oom-kill" else ()
+    return next((e for e in reversed(near) if e.what in _AT_THE_NODE and e.what not in unrelated), None)
 
 
 def links_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Sequence[Arrival] = ()) -> tuple[Link, ...]:
