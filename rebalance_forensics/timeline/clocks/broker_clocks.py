@@ -48,13 +48,15 @@ def broker_skews(events: Sequence[Event]) -> Mapping[Place, int]:
         return {}
     found = {broker: _facts_of(in_logs) for broker, in_logs in brokers.items()}
     ordered = sorted(found, key=str)
-    apart = {
-        broker: {other: _difference(facts, found[other]) for other in ordered if other != broker}
-        for broker, facts in found.items()
-    }
-    # Of two brokers neither is in the majority: the first is the reference.
-    reference = max(ordered, key=lambda broker: sum(ms == 0 for ms in apart[broker].values()))
-    skews = ((broker, ms) for broker in ordered if broker != reference and (ms := apart[broker][reference]))
+
+    def equal(broker: _Broker) -> int:
+        return sum(_difference(found[broker], found[other]) == 0 for other in ordered if other != broker)
+
+    # The first of a majority that agrees; of two that differ the first.
+    agreeing = (broker for broker in ordered if 2 * (1 + equal(broker)) > len(ordered))
+    reference = next(agreeing, None) or max(ordered, key=equal)
+    others = (broker for broker in ordered if broker != reference)
+    skews = ((broker, ms) for broker in others if (ms := _difference(found[broker], found[reference])))
     return {place: ms for broker, ms in skews for place in brokers[broker]}
 
 
