@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from rebalance_forensics.diagnosis.model import RANKS, Headline, Incident, Severity
+from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.times import DAY
+from rebalance_forensics.timeline.time_index import grouped
 
 UNEXPLAINED = "unexplained"
 
@@ -40,6 +43,12 @@ Incidents = LazyList[Incident, Headline]
 def most_urgent_first(incidents: Incidents) -> Incidents:
     """Order incidents for a reader in a hurry."""
     return incidents.at(sorted(range(len(incidents)), key=lambda place: urgency(incidents.outlines[place])))
+
+
+def by_day(incidents: Iterable[Headline]) -> dict[int, list[Headline]]:
+    """Incidents by the day, in UTC, on which they began, each day by its first ms; empty where all began on one day."""
+    found = grouped((i for i in incidents if is_timed(i.started_at)), lambda i: i.started_at // DAY * DAY)
+    return dict(sorted(found.items())) if len(found) > 1 else {}
 
 
 def faults(report: Report) -> Incidents:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import RANKS, Blame, Culprit, Headline, Impact, Saving, WhatIf
-from rebalance_forensics.diagnosis.wording.durations import capitalized, some
+from rebalance_forensics.diagnosis.wording.durations import capitalized, some, times
 from rebalance_forensics.records import SECOND_MS, EpochMs, input_name, is_dated, is_timed
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.report.times import day, duration, time_to_second, utc
@@ -78,6 +78,11 @@ def severities(found: Mapping[str, int]) -> list[str]:
     """`3 critical`, `5 warnings`: how many there are of each severity, the worst first; only a warning is a noun."""
     plurals = {"warning": "warnings"}
     return [count(found[name], name, plurals.get(name, name)) for name in RANKS if found.get(name)]
+
+
+def each_with_times(names: Iterable[str]) -> list[str]:
+    """Each name once, in its order: `ledger (7 times)`, `orders`."""
+    return [f"{name} ({times(often)})" if often > 1 else name for name, often in Counter(names).items()]
 
 
 def left_out(number: int, option: str = "--verbose") -> str:

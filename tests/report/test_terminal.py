@@ -13,9 +13,10 @@ from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.plain_text import lines_of
 from rebalance_forensics.report.terminal import Explanation
 from rebalance_forensics.report.terminal.rich_blocks import columns, printed
+from rebalance_forensics.report.times import DAY
 from rebalance_forensics.report.wording import totals_of_inputs
 from rebalance_forensics.timeline.model import Generation, Member, Reading, ReadSpan
-from tests.report.building import a_crash, at, crash_report, empty_report, healthy_report, payments
+from tests.report.building import a_crash, a_startup, at, crash_report, empty_report, healthy_report, payments
 from tests.report.extremes import broker_down, hostile_report, many_groups
 from tests.report.snapshots import assert_same
 
@@ -381,3 +382,11 @@ def test_who_follows_logs_sees_the_state_of_the_groups_and_the_latest_incident_i
     )
     assert terminal.at_this_moment(many_groups(30)).startswith("30 groups: 30 stable | last: ")
     assert terminal.at_this_moment(empty_report()) == "no consumer group yet"
+
+
+def test_a_log_of_days_is_read_day_by_day_and_what_repeats_names_its_group_once() -> None:
+    often = [replace(a_crash(), id=f"{day:012x}", started_at=at(131 + DAY // 1000 * day)) for day in range(3)]
+    screen = terminal.render(replace(crash_report(), incidents=(*often, a_startup())))
+    assert re.search(r"day \(UTC\) .*\n2026-03-01 +1 warning +process-crash in payments on prod\n2026-03-02", screen)
+    assert "process-crash (97 % sure)  payments on prod (twice)" in screen
+    assert "day (UTC)" not in terminal.render(crash_report())

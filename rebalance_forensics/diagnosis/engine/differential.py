@@ -26,7 +26,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
-from rebalance_forensics.timeline.windows import QUIET_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, QUIET_MS, ROUND_TRIP_MS
 
 # A storm repeats itself: what contradicts a cause in its first cases contradicts it in all.
 MOST_ASKED = 20
@@ -270,6 +270,9 @@ def _decides(timeline: Timeline, needs: Sequence[Need], parted: set[str], order:
     begins = [need.begin for need in needs if need.begin is not None]
     ends = [need.end for need in needs if need.end is not None]
     begin, end = min(begins, default=None), max(ends, default=None)
+    if begin is not None and is_timed(begin) and end is not None and end - begin < ROUND_TRIP_MS:
+        # Nobody fetches one second of a log: what led to a moment and what followed it stands around it.
+        begin, end = begin - AT_ONCE_MS, end + AT_ONCE_MS
     need = _by_its_name(timeline, needs[0], begin, end)
     return WouldDecide(
         needs=need.what,

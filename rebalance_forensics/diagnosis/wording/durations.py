@@ -76,8 +76,8 @@ def listed(names: Sequence[object], word: str = "and") -> str:
 
 
 def capitalized(text: str) -> str:
-    """As a sentence begins: the first letter large, the others as they are."""
-    return text[:1].upper() + text[1:]
+    """As a sentence begins: the first letter large, unless a file's name begins it; the others as they are."""
+    return text if "." in text.partition(" ")[0].rstrip(".") else text[:1].upper() + text[1:]
 
 
 def counted(number: int, noun: str) -> str:

@@ -15,7 +15,6 @@ from rebalance_forensics.report import times, urgency_order, wording
 from rebalance_forensics.report.html.prepared_history import Glimpse
 from rebalance_forensics.report.html.shapes import Tick, ticks
 from rebalance_forensics.report.plain_text import line_of
-from rebalance_forensics.timeline.time_index import grouped
 
 CAUSES = 12
 GROUPS_OF_A_CAUSE, GROUP_ROWS = 40, 160
@@ -227,13 +226,12 @@ class Day(Struct, frozen=True, kw_only=True):
 
 def days_of(incidents: Sequence[Headline], with_sections: Collection[str]) -> tuple[Day, ...]:
     """An index of the days, in UTC, on which incidents began; none where all began on one day."""
-    by_day = grouped((i for i in incidents if is_timed(i.started_at)), lambda i: i.started_at // times.DAY)
     found = []
-    for day, of_day in sorted(by_day.items()) if len(by_day) > 1 else ():
+    for day, of_day in urgency_order.by_day(incidents).items():
         worst = min(of_day, key=urgency_order.urgency)
         target = f"incident-{worst.id}" if worst.id in with_sections else f"listed-{worst.id}"
         number = Counter(incident.severity for incident in of_day)
-        found.append(Day(at=day * times.DAY, number=number, worst=worst, target=target))
+        found.append(Day(at=day, number=number, worst=worst, target=target))
     return tuple(found)
 
 

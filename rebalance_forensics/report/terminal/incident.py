@@ -46,7 +46,7 @@ def in_brief(incident: Headline, alike: Sequence[Headline] = ()) -> Iterator[Ren
     title.append(incident.severity, style=STYLES[incident.severity])
     how_sure = "" if cause.cause == urgency_order.UNEXPLAINED else f" ({wording.sureness(cause.confidence)})"
     title.append_text(text_block(f"  {cause.cause}{how_sure}", "bold"))
-    title.append_text(text_block(f"  {some([wording.group_of(similar) for similar in (incident, *alike)])}"))
+    title.append_text(text_block(f"  {some(wording.each_with_times(map(wording.group_of, (incident, *alike))))}"))
     yield indented(title)
     yield indented(shortened(incident.summary, SUMMARY_CHARACTERS), 4)
     yield indented(text_block(f"{'first at ' if alike else ''}{wording.since(incident)}", "dim"), 4)

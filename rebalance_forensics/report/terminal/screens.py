@@ -24,14 +24,16 @@ from rebalance_forensics.report.terminal.rich_blocks import (
     printed,
     text_block,
 )
-from rebalance_forensics.report.times import duration, time_to_second, utc
+from rebalance_forensics.report.times import day, duration, time_to_second, utc
 from rebalance_forensics.report.urgency_order import (
     Incidents,
+    by_day,
     faults,
     is_unexplained,
     most_urgent_first,
     planned,
     unexplained,
+    urgency,
 )
 
 GAPS_SHOWN = 4
@@ -39,6 +41,7 @@ ALIKE_GAPS_SHOWN = 3
 OTHERS_SHOWN = 8
 VERDICTS_SHOWN = 50
 GROUPS_NAMED = 2
+DAYS_SHOWN = 14
 
 
 def render(
@@ -101,6 +104,7 @@ def _screens(report: Report, verbosity: int, top: int | None, *, why: bool) -> I
     found, most = faults(report), OTHERS_SHOWN if top is None else top
     if found:
         yield from _overview(report, found.outlines, most)
+        yield from _days(found.outlines)
         yield from in_full(found[0], verbosity, top)
         yield from _read(report, found, verbosity)
     else:
@@ -141,6 +145,24 @@ def _overview(report: Report, found: Sequence[Headline], most: int) -> Iterator[
     if len(found) > most:
         yield indented(text_block(wording.left_out(len(found) - most, f"--top {len(found)}"), "dim"))
     yield text_block("")
+
+
+def _days(found: Sequence[Headline]) -> Iterator[RenderableType]:
+    # Logs of several days are read day by day: the last of them, with the worst of each.
+    days = by_day(found)
+    if not days:
+        return
+    rows = [
+        (day(at) or "", ", ".join(wording.severities(Counter(i.severity for i in of_day))), _worst(of_day))
+        for at, of_day in list(days.items())[-DAYS_SHOWN:]
+    ]
+    yield columns(("day (UTC)", "incidents", "most urgent"), rows)
+    yield text_block("")
+
+
+def _worst(of_day: Sequence[Headline]) -> str:
+    worst = min(of_day, key=urgency)
+    return f"{worst.root_causes[0].cause} in {wording.group_of(worst)}"
 
 
 def _longest(unread_ms: int | None) -> str:
@@ -252,9 +274,7 @@ def _folded(incidents: Sequence[Headline]) -> Iterator[tuple[str, str]]:
         first.setdefault(cause, incident)
         costs[cause].append(incident.impact)
     for cause, counter in sorted(groups.items()):
-        who = some(
-            [f"{wording.named(name)}{f' ({times} times)' if times > 1 else ''}" for name, times in counter.items()]
-        )
+        who = some(wording.each_with_times(map(wording.named, counter.elements())))
         once = first[cause]
         alone = counter.total() == 1
         first_at = f"; first at {utc(once.started_at)} UTC" if is_timed(once.started_at) else ""
