@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
+from operator import attrgetter, itemgetter
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,8 +26,15 @@ from rebalance_forensics.timeline.identity.participants import (
     place_name,
 )
 from rebalance_forensics.timeline.process_logs import NearbyLines
-from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS, SESSION_MS, SUCCESSION_MS
+from rebalance_forensics.timeline.time_index import TimeIndex, grouped
+from rebalance_forensics.timeline.windows import (
+    AT_ONCE_MS,
+    NEXT_HEARTBEAT_MS,
+    ONE_REBALANCE_MS,
+    ROUND_TRIP_MS,
+    SESSION_MS,
+    SUCCESSION_MS,
+)
 
 _START_KINDS = {
     "consumer": ("ConsumerConfig",),
@@ -77,6 +85,7 @@ def _starts_of(participants: Participants, lines: EventIndex) -> list[Start]:
     processes: dict[Participant, _Process] = defaultdict(lambda: _Process(participants.kind))
     spoken: set[Participant | None] = set()
     nameless = dict(_nameless_starts(participants, lines))
+    readers = dict(_starts_of_readers(participants, lines))
     subscriptions = lines.of_type(ev.Subscribed, ev.CoordinatorFound, ev.CoordinatorLost, ev.JoinStarted)
     anew = _subscribed_anew(participants, subscriptions)
     groupless = _of_groupless_clients(lines)
@@ -88,7 +97,9 @@ def _starts_of(participants: Participants, lines: EventIndex) -> list[Start]:
         if isinstance(event, ev.ClientHeldTwice):
             for participant in (a for a in participants.at_place(event) if event.speaker.client_id in a.client_ids):
                 processes[participant].doubled.append(event.at)
-        for participant in _starting(participants, event) or nameless.get(event.origin, ()):
+        of_reader = readers.get(event.origin)
+        starting = _starting(participants, event) or nameless.get(event.origin, ()) if of_reader is None else of_reader
+        for participant in starting:
             process = processes[participant]
             if not isinstance(event, ev.Subscribed) or participant not in spoken or event.origin in anew:
                 process.signs.append(event)
@@ -268,6 +279,34 @@ def _nameless_starts(participants: Participants, lines: EventIndex) -> Iterator[
         came_back = len(lost) == 1 and any(at < when <= at + SESSION_MS for when in without_member_id)
         if who := (after[:1] or before[-1:] or (list(lost) if came_back else [])):
             yield banner.origin, tuple(who)
+
+
+def _starts_of_readers(
+    participants: Participants, lines: EventIndex
+) -> Iterator[tuple[Origin, tuple[Participant, ...]]]:
+    # Clients of other languages name no member as they start: in a log of several it is the one that then gets an id.
+    started = [e for e in lines.of_type(ev.ClientStarted) if e.at is not None and e.speaker.client_id is None]
+    if not started:
+        return
+    issued: dict[str, int] = {}
+    writers: dict[str, set[Participant | None]] = defaultdict(set)
+    for event in lines:
+        own = own_member_id(event)
+        member = event.member if isinstance(event, ev.MemberIdIssued) else own
+        if member is not None and event.at is not None:
+            issued.setdefault(member, event.at)
+        if own is not None:
+            writers[event.speaker.file].add(participants.of_member(own))
+    ids = TimeIndex(issued.items(), itemgetter(1))
+    for file, of_file in grouped(started, attrgetter("speaker.file")).items():
+        if len(writers[file]) < 2:
+            continue
+        starts = TimeIndex(of_file, time_of)
+        for event in of_file:
+            span = time_of(event) - ROUND_TRIP_MS, time_of(event) + ONE_REBALANCE_MS
+            came = {participants.of_member(member) for member, _ in ids.between(*span)} - {None}
+            sure = len(came) == len(starts.between(*span)) == 1
+            yield event.origin, tuple(who for who in came if who is not None) if sure else ()
 
 
 def _began(participants: Participants, participant: Participant, before: Sequence[Event], at: int) -> int:

@@ -149,6 +149,11 @@ REFUSALS = {
         'Group "payments": Rejoining group without an assignment: JoinGroup error: Broker: Not coordinator',
         "",
     ),
+    "brod": (
+        "2026-03-01 01:10:{:02}.112 [info] {}",
+        "Group member (payments,coor=<1>,cb=<2>,generation=4):\nfailed to join group\nreason:coordinator_not_available",
+        "",
+    ),
 }
 
 
@@ -162,3 +167,18 @@ def test_a_broker_that_refuses_every_join_is_no_coordinator_but_once_is_usual(
     (tmp_path / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
     found = causes(tuple(analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents))
     assert ("coordinator-failover" in found) == (times > 1)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_a_coordinator_that_is_given_up_as_soon_as_it_is_found_is_none_but_once_is_usual(
+    tmp_path: Path, times: int
+) -> None:
+    """Before 2.0 Java does not log why it gives a coordinator up."""
+    node = "b-2:9092 (id: 2147483645 rack: null)"
+    told = [f"Discovered group coordinator {node}", f"Marking the coordinator {node} dead"] * times
+    lines = [*told, told[0], "(Re-)joining group"]
+    record = "2026-03-01 01:10:0{},112 INFO [Consumer clientId=c-1, groupId=payments] {}"
+    found = incidents(tmp_path, *(record.format(place // 2, message) for place, message in enumerate(lines)))
+    named = [i.root_causes[0] for i in found if i.root_causes[0].cause == "coordinator-failover"]
+    blamed = [c.name for cause in named for c in cause.culprits]
+    assert blamed == (["broker-2"] if times > 1 else [])

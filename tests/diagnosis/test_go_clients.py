@@ -17,6 +17,7 @@ from tests.diagnosis.other_clients import (
     RDKAFKA,
     REBALANCE,
     SECOND_ID,
+    SEGMENTIO,
     STABLE,
     causes,
     fails,
@@ -164,3 +165,33 @@ def test_a_reader_that_joins_anew_after_an_error_is_one_member(tmp_path: Path) -
     (tmp_path / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (group,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).groups
     assert [set(identity.member_ids) for identity in group.identities] == [{FIRST_ID, SECOND_ID}]
+
+
+def test_a_start_that_names_no_member_in_a_log_of_several_is_that_of_the_member_that_gets_an_id(
+    tmp_path: Path,
+) -> None:
+    """kafka-go prints whole seconds, and a member id only once it has joined."""
+    again = SEGMENTIO.format("3aac949e-836d-44fe-8275-7c9d429af88e")
+    (tmp_path / "node-1").mkdir()
+    (tmp_path / "node-1" / "app.log").write_text("\n".join(
+        f"2026/03/01 01:10:{second:02} {message}" for second, message in (
+            (0, "entering loop for consumer group, payments"),
+            (0, "entering loop for consumer group, payments"),
+            (4, f"joined group payments as member {FIRST_ID} in generation 1"),
+            (4, f"joined group payments as member {SECOND_ID} in generation 1"),
+            *((second, "committed offsets for group payments: ") for second in range(5, 33)),
+            (33, "entering loop for consumer group, payments"),
+            (35, f"joined group payments as member {FIRST_ID} in generation 3"),
+            (35, f"joined group payments as member {again} in generation 3"),
+            *((second, "committed offsets for group payments: ") for second in range(36, 56)),
+        )
+    ) + "\n", encoding="utf-8")  # fmt: skip
+    (tmp_path / "broker-1").mkdir()
+    (tmp_path / "broker-1" / "server.log").write_text("\n".join([
+        *(line.replace("Stable state", "Empty state") for line in joins(0, FIRST_ID, 0)), *joins(1, SECOND_ID, 0),
+        COORDINATOR.format(4, STABLE.format(1)),
+        *fails(22, SECOND_ID, 1), COORDINATOR.format(24, STABLE.format(2).replace("2 members", "1 members")),
+        *joins(33, again, 2), COORDINATOR.format(35, STABLE.format(3)),
+    ]) + "\n", encoding="utf-8")  # fmt: skip
+    found = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
+    assert [i.root_causes[0].cause for i in found if i.severity != "info"] == ["process-crash"]

@@ -134,8 +134,9 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
 
 def _started_in_its_file(timeline: Timeline, absence: Absence) -> bool:
     """True if a client started in a log that several share, while this one was away, and no line shows which it was."""
+    # Go programs print whole seconds: the start may seem to come after the join that the broker logged.
     started = timeline.own.of_type(ev.ClientStarted).between(
-        absence.at, (absence.back_at or absence.at) + windows.TICK_MS
+        absence.at, (absence.back_at or absence.at) + windows.ROUND_TRIP_MS
     )
     nameless = [e for e in started if timeline.participants.of_speaker(e) is None]
     return bool(nameless) and not _logs_of(timeline, absence.participant).isdisjoint(map(place_of, nameless))

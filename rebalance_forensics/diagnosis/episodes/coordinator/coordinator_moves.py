@@ -7,7 +7,7 @@ are restarted in turn; the questions below it are about one chain.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
@@ -386,21 +386,42 @@ def _refused_again(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
             yield from _repeated_refusals(timeline, refused.pop(speaker, []))
         elif event.at is None or event.at <= settled or _still_starting(timeline, event):
             continue
-        elif error_of(event) == _MOVED or _is_between(event):
+        elif error_of(event) == _MOVED or _is_between(event) or _is_given_up_at_once(timeline, event):
             refused[speaker].append(event)
     for events in refused.values():
         yield from _repeated_refusals(timeline, events)
 
 
 def _repeated_refusals(timeline: Timeline, refused: Sequence[Event]) -> Iterator[CoordinatorMove]:
-    asks_to_join = [e for e in refused if isinstance(e, ev.JoinFailed | ev.JoinRequested)]
-    if len(refused) < 2 and len(asks_to_join) == len(refused):
+    # Clients log why a JoinGroup failed, and once more why they send the next one.
+    kinds = Counter(type(e) for e in refused)
+    if max(kinds.values(), default=0) < 2 and not any(map(_proves_a_refusal, refused)):
         return
     # What the client found last may be the broker that loads the group, not the one that had it.
     between = all(map(_is_between, refused))
     number = None if between else _found_before(timeline, refused[-1])
     broker = UNNAMED if number is None else f"broker-{number}"
     yield _of_run(timeline, refused, broker, "between" if between else "refusals")
+
+
+def _proves_a_refusal(event: Event) -> bool:
+    """True for a line that needs no second one like it: a broker answered what it answers members only."""
+    if isinstance(event, ev.CoordinatorLost):
+        return error_of(event) == _MOVED
+    return not isinstance(event, ev.JoinFailed | ev.JoinRequested)
+
+
+def _is_given_up_at_once(timeline: Timeline, event: Event) -> bool:
+    """True where a client gives up the coordinator that it has just found, without a reason in its words."""
+    # Clients before 2.0 do not log why: a broken connection takes longer to fail, and has a line of its own.
+    if not isinstance(event, ev.CoordinatorLost) or event.cause is not None or event.disconnected:
+        return False
+    who, at = timeline.participants.of_speaker(event), time_of(event)
+    if who is None or _has_own_reason(timeline, event):
+        return False
+    found = timeline.events_from(who, ev.CoordinatorFound).between(at - windows.ROUND_TRIP_MS, at)
+    broken = timeline.events_from(who, ev.NodeDisconnected).any_between(at - windows.ROUND_TRIP_MS, at)
+    return not broken and any(e.coordinator == event.coordinator for e in found)
 
 
 def _found_before(timeline: Timeline, refused: Event) -> int | None:
@@ -448,9 +469,8 @@ def _is_between(event: Event) -> bool:
     # A client that joins may meet a cluster that has just started. A stopping coordinator answers heartbeats so
     # (GroupCoordinator.validateGroupStatus); commits get it also when __consumer_offsets cannot be written.
     error = getattr(event, "error", None)
-    stopping = isinstance(event, ev.HeartbeatFailed) and error == "COORDINATOR_NOT_AVAILABLE"
-    joins = isinstance(event, ev.JoinFailed | ev.JoinRequested)
-    return stopping or (error == "COORDINATOR_LOAD_IN_PROGRESS" and not joins)
+    asks = isinstance(event, ev.HeartbeatFailed | ev.JoinFailed | ev.JoinRequested)
+    return error == "COORDINATOR_LOAD_IN_PROGRESS" or (asks and error == "COORDINATOR_NOT_AVAILABLE")
 
 
 def _lost_at_different_times(timeline: Timeline, run: list[Event]) -> bool:
