@@ -14,6 +14,7 @@ def test_the_same_members_that_come_and_go_again_and_again_are_a_flap() -> None:
     assert story.causes() == ["scaling-flap"]
     assert story.blamed() == ["c-3"]
     assert story.the_incident().severity != "info"
+    assert "c-3 left 4 times and came back 3 times" in story.the_incident().summary
 
 
 def test_out_once_and_in_once_is_no_flap() -> None:

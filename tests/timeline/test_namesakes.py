@@ -54,6 +54,28 @@ def test_a_deployment_of_namesakes_is_one() -> None:
     assert story.causes() == ["rolling-restart"]
 
 
+def scaled(story: Story, hour: int, workers: tuple[int, ...]) -> Story:
+    """Workers join the first member, and leave it 50 minutes later."""
+    for number in workers:
+        story.broker(f"0{hour}:00:00.000", story.words.introduced(process(number)))
+    story.broker(f"0{hour}:00:00.010", story.words.preparing(story.generation, story.words.adding(process(workers[0]))))
+    settled(story, f"0{hour}:00:03.000", (1, *workers))
+    gone = story.words.leaving(process(workers[0]))
+    story.broker(f"0{hour}:50:00.000", story.words.preparing(story.generation, gone))
+    for number in workers:
+        story.broker(f"0{hour}:50:00.000", story.words.left(process(number)))
+    return settled(story, f"0{hour}:50:02.000", (1,))
+
+
+def test_namesakes_that_come_an_hour_after_others_left_are_new_members_of_a_group_that_grows_with_its_load() -> None:
+    story = formed(1)
+    for hour, workers in ((2, (2, 3)), (4, (4, 5)), (6, (6, 7))):
+        scaled(story, hour, workers)
+    assert {len(a.member_ids) for a in story.timeline().membership.members} == {1}
+    assert story.causes() == ["scale-out", "scale-in"] * 3
+    assert story.incidents()[1].summary.startswith("2 of 3 members")
+
+
 def test_one_client_that_comes_back_under_a_new_id_has_no_namesake() -> None:
     story = formed(1)
     story.broker("01:10:00.000", story.words.left(process(1)))

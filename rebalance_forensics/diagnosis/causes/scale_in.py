@@ -75,7 +75,8 @@ def removals_in_words(timeline: Timeline, absences: Sequence[Absence], *, silent
     """Members that left for good while others stayed; `silent` where only their sessions show that they went."""
     removed = {a.participant for a in absences}
     number = len(removed)
-    who = f"{number} of {timeline.cached(_everybody_counted)}"
+    everybody = max(number, timeline.membership.size_at(min(a.at for a in absences) - 1))
+    who = f"{number} of {everybody} {timeline.cached(_members_in_words)}"
     if timeline.coverage.is_excerpt:
         who = counted_members(timeline, removed, single="1 ")  # how many members the picked lines leave out is unknown
     if silent:
@@ -95,9 +96,8 @@ def removals_in_words(timeline: Timeline, absences: Sequence[Absence], *, silent
     return f"{who} shut down cleanly and {was} not back by the end of the logs."
 
 
-def _everybody_counted(timeline: Timeline) -> str:
-    everybody = timeline.membership.members
-    return f"{len(everybody)} {members(timeline, everybody)}"
+def _members_in_words(timeline: Timeline) -> str:
+    return members(timeline, timeline.membership.members)
 
 
 def _last_to_leave(timeline: Timeline) -> set[str]:

@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, is_counted_client_id
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.windows import PROCESS_START_MS
+from rebalance_forensics.timeline.windows import ANOTHER_LIFE_MS, PROCESS_START_MS
 
 CYCLED = clue("left-and-came-back-repeatedly", WEAK, "the same members left and came back while the others stayed")
 TAKEN_OVER = clue("places-taken-in-turn", WEAK, "unnamed members left and others took their place")
@@ -76,6 +76,8 @@ def about_flapping(
 ) -> Hypothesis:
     """Members left and came back while the others stayed, or, `nameless`, took each other's places."""
     number, how = len(absences), "the other members stayed: the autoscaler seems to be flapping."
+    back = sum(away.back_at is not None for away in absences)
+    left = "left and came back" if back in (0, number) else f"left {times(number)} and came back"
     in_all = " in all" if len(participants) > 1 else ""
     calm = Advice(
         action="Widen the autoscaler's thresholds or its stabilization window.",
@@ -92,7 +94,7 @@ def about_flapping(
         implies=came,
         narrative=f"Members that no lasting name tells apart came and left again {times(number)} while {how}"
         if nameless
-        else f"{{who}} left and came back {number} times{in_all} while {how}",
+        else f"{{who}} {left} {times(back or number)}{in_all} while {how}",
         advice=(calm,),
     )
 
@@ -130,6 +132,9 @@ def _waves(timeline: Timeline) -> Iterator[Hypothesis]:
         waves[-1].append(arrival)
         gone_at = max(gone_at, left[arrival.participant].at)
     alike = len(waves) >= _CYCLES and len({len(wave) for wave in waves}) == 1
+    # A load that goes for long and comes back is another load: scaling by it is no flap.
+    until = [max(left[a.participant].at for a in wave) for wave in waves]
+    alike = alike and any(wave[0].at - at <= ANOTHER_LIFE_MS for at, wave in zip(until, waves[1:], strict=False))
     # A member joined before the first of them and never left.
     stayed = (timeline.arrivals.of(a) for a in timeline.membership.members if not timeline.departures.of(a))
     if alike and any(not joins.between(came[0].at, timeline.last) for joins in stayed):

@@ -1,7 +1,7 @@
 """Members that share a client id: Kafka's default (`consumer-{group}-1`) is the same in every process.
 
 Without a log of each of them only member ids distinguish them; a new id takes the slot of the namesake that has been
-absent longest.
+absent longest, unless all of them left long ago.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.identity.names import is_default_client_id, name_in_member_id, streams_client
 from rebalance_forensics.timeline.identity.participant_drafts import ParticipantDraft, ParticipantDrafts
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex
-from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
+from rebalance_forensics.timeline.windows import ANOTHER_LIFE_MS, NEXT_HEARTBEAT_MS
 
 _LEAVING = ("member-left", "heartbeat-expired", "sync-expired")
 _JOINING = ("member-added", "member-rejoined", "leader-rejoined")
@@ -34,31 +34,34 @@ class _Namesakes:
         self.ids: list[list[str]] = []
         self.of: dict[str, int] = {}
         self.taken: dict[str, None] = {}
-        self.free: deque[int] = deque()
+        self.free: deque[tuple[int, int | None]] = deque()
+        """The slots of members that left, each with when it did."""
         self.shared = False
         self.uncounted = False
         self.heard_at = -NEXT_HEARTBEAT_MS
         """The time of the last arrival."""
 
-    def join(self, member: str) -> None:
+    def join(self, member: str, at: int | None) -> None:
         if member in self.taken:
             return
         self.taken[member] = None
         if member in self.of:
-            if self.of[member] in self.free:
-                self.free.remove(self.of[member])
+            self.free = deque(each for each in self.free if each[0] != self.of[member])
             return
-        if not self.free:
-            self.free.append(len(self.ids))
+        while self.free and at is not None and at - (self.free[0][1] or at) > ANOTHER_LIFE_MS:
+            self.free.popleft()
+        if self.free:
+            slot, _ = self.free.popleft()
+        else:
+            slot = len(self.ids)
             self.ids.append([])
-        slot = self.free.popleft()
         self.ids[slot].append(member)
         self.of[member] = slot
 
-    def leave(self, member: str) -> None:
+    def leave(self, member: str, at: int | None) -> None:
         if member in self.taken:
             del self.taken[member]
-            self.free.append(self.of[member])
+            self.free.append((self.of[member], at))
 
 
 class _NamesakeTable:
@@ -80,7 +83,7 @@ class _NamesakeTable:
         namesakes = self.by_client[client]
         before = len(namesakes.taken)
         new = came and member not in namesakes.of and before > 0
-        (namesakes.join if came else namesakes.leave)(member)
+        (namesakes.join if came else namesakes.leave)(member, at)
         if new and at is not None and at - namesakes.heard_at < NEXT_HEARTBEAT_MS and is_default_client_id(client):
             namesakes.shared = True
         namesakes.heard_at = at if came and at is not None else namesakes.heard_at
@@ -131,7 +134,7 @@ def _apply(table: _NamesakeTable, event: Event) -> None:
         return
     if isinstance(event, ev.GroupEmptied):
         for member in table.members():
-            table.move(member, came=False)
+            table.move(member, came=False, at=event.at)
     elif isinstance(event, ev.RebalanceStarted):
         table.opened_at = event.at
     for came, member in member_moves(event):
