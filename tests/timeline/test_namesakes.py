@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.kafka_words import member_id
 from tests.story import Story
 
@@ -52,6 +54,27 @@ def test_a_deployment_of_namesakes_is_one() -> None:
     restarted(story, 11, old=2, new=5, others=(3, 4))
     restarted(story, 12, old=3, new=6, others=(4, 5))
     assert story.causes() == ["rolling-restart"]
+
+
+def surged(story: Story, minute: int, old: int, new: int, others: tuple[int, ...]) -> Story:
+    """A new process joins, and an old one leaves 25 seconds later."""
+    at = f"01:{minute}:"
+    story.broker(f"{at}00.000", story.words.introduced(process(new)))
+    story.broker(f"{at}00.001", story.words.preparing(story.generation, story.words.adding(process(new))))
+    settled(story, f"{at}03.000", (old, *others, new))
+    story.broker(f"{at}25.000", story.words.left(process(old)))
+    story.broker(f"{at}25.001", story.words.preparing(story.generation, story.words.leaving(process(old))))
+    return settled(story, f"{at}27.000", (*others, new))
+
+
+@pytest.mark.parametrize("members", [(1, 2), (1, 2, 3, 4)])
+def test_a_deployment_that_starts_each_namesake_before_it_stops_another_is_one(members: tuple[int, ...]) -> None:
+    story, now = formed(*members), members
+    for step, old in enumerate(members):
+        surged(story, 10 + step, old, old + len(members), now[1:])
+        now = (*now[1:], old + len(members))
+    assert story.causes() == ["rolling-restart"]
+    assert story.the_incident().summary.startswith(f"{len(members)} members were restarted")
 
 
 def scaled(story: Story, hour: int, workers: tuple[int, ...]) -> Story:

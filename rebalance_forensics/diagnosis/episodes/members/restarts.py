@@ -203,15 +203,50 @@ def restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
     clean = [r for r in restarts(timeline) if in_time.isdisjoint(a.id for a in r.arrivals)]
     clean = [r for r in clean if not exception_before(timeline, r.absence)]
     for walk in walks(clean, lambda r: r.absence.at, lambda r: r.by):
-        for group in map(_from_its_first_step, _bounces(_without_the_killed(timeline, walk))):
-            if not group:
+        for steps in map(_from_its_first_step, _bounces(_without_the_killed(timeline, walk))):
+            if not steps:
                 continue
-            replaced, settled = tuple(_replaced(group)), _settled(timeline, group)
+            ahead = _started_ahead(timeline, steps)
+            group = [*steps, *ahead]
+            before = min(r.up_at for r in ahead) - 1 if ahead else None
+            replaced, settled = tuple(_replaced(group)), _settled(timeline, group, before)
             most = 2 * len(replaced) > settled
             if _walks_over(timeline, group) and (most or _reaches_out(timeline, group)):
                 yield RestartWalk(tuple(group), replaced, everyone=len(replaced) >= settled, cut=not most)
     yield from _under_new_names(timeline)
     yield from _expiring_in_turn(timeline, clean)
+
+
+def _started_ahead(timeline: Timeline, group: list[Restart]) -> list[Restart]:
+    """The namesakes that left after the last return of a walk, with as many that came before its first departure."""
+    # A Kubernetes Deployment starts new pods before it stops old ones (maxSurge). By their common client id each new
+    # one takes the place of the one that left before it, so the first to come and the last to go are left over.
+    clients = frozenset(c for r in group for c in r.by.client_ids)
+    began, ended = group[0].absence.at, max(r.up_at for r in group)
+    taken = restarts(timeline)
+    known = initial_arrivals(timeline) | {a.id for r in taken for a in r.arrivals}
+    came = [
+        a
+        for a in timeline.arrivals.between(began - windows.ONE_STEP_MS, began)
+        if a.first and a.id not in known and _is_namesake(a.participant, clients)
+    ]
+    absent = {id(r.absence) for r in taken}
+    closed = [
+        a
+        for a in closings(timeline)
+        if ended <= a.at <= ended + windows.ONE_STEP_MS
+        and a.back_at is None
+        and id(a) not in absent
+        and _is_namesake(a.participant, clients)
+        and not exception_before(timeline, a)
+    ]
+    if len(came) != len(closed):
+        return []
+    return [Restart(away, a.at, (a,), "unnamed") for away, a in zip(closed, came, strict=True)]
+
+
+def _is_namesake(participant: Participant, clients: frozenset[str]) -> bool:
+    return participant.has_namesakes and not clients.isdisjoint(participant.client_ids)
 
 
 def _walks_over(timeline: Timeline, group: list[Restart]) -> bool:
