@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.pipeline.options import AnalyzeOptions
@@ -27,6 +28,21 @@ def test_an_exception_before_the_close_is_why_the_member_left(release: Release) 
     assert story.blamed() == ["c-3"]
     assert story.the_incident().severity == "warning"
     assert "IllegalStateException" in story.the_incident().summary
+
+
+@pytest.mark.parametrize(("pid", "thread", "likely"), [(6, "main", "member-left"), (7, "main", "scale-in"),
+                                                        (6, "http-1", "scale-in")])  # fmt: skip
+def test_an_error_of_its_loops_thread_in_a_log_of_another_name_may_be_why_a_member_left(
+    pid: int, thread: str, likely: str
+) -> None:
+    story = Story().formed("c-1", "c-2", "c-3")
+    story.line("c-3/checkout.log", "01:09:59.900", CRASHED, level="ERROR", logger="org.example.Main")
+    closes(story, "c-3", "01:10:00.000", ["c-1", "c-2"])
+    of_logs = {"c-3/app.log": (6, "main"), "c-3/checkout.log": (pid, thread)}
+    written = ((e, *of_logs.get(e.speaker.file, (None, None))) for e in story.events)
+    story.events = [replace(e, speaker=replace(e.speaker, pid=by, thread=on)) for e, by, on in written]
+    cause = story.the_incident().root_causes[0]
+    assert (cause.cause, cause.confidence < 0.75) == (likely, likely == "member-left")
 
 
 def test_a_close_without_an_exception_is_no_fault() -> None:

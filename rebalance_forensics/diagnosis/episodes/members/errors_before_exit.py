@@ -82,6 +82,7 @@ def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, _P
         timeline, absence, since, until
     )
     found = found or _exceptions_of_only_departure(timeline, absence.participant, begin, until)
+    found = found or _of_its_process_id(timeline, absence.participant, since, until)
     if not found:
         return []
     threads = _stream_threads(timeline, absence)
@@ -114,6 +115,8 @@ def _part_of(timeline: Timeline, absence: Absence, error: Event) -> _Part:
     if _GOES_ON.search(error.text) or _joined_after(timeline, who, error, absence.at):
         return "nothing"
     loop, thread = loop_threads(timeline, who) if who.kind == "client" else set(), error.speaker.thread
+    if timeline.participants.at_place(error) and not authors_of(timeline, error):
+        return "may have"
     if thread is not None and loop == {thread} and error.level != "WARN":
         return "made it close"
     is_anothers = thread is not None and len(loop) == 1 and thread not in loop
@@ -193,6 +196,18 @@ def _exceptions_of_only_departure(timeline: Timeline, participant: Participant, 
         for e in exceptions
         if ((neighbors := authors_of(timeline, e)) or e.group is not None)
         and _is_only_departure(timeline, participant, neighbors, since, until)
+    ]
+
+
+def _of_its_process_id(timeline: Timeline, who: Participant, since: int, until: int) -> list[Event]:
+    """Exceptions in a log beside the member's that is named after something else, by its process id and its thread."""
+    # An application may name its own log after what it does. In containers most processes have the same low id.
+    loop = loop_threads(timeline, who) if who.kind == "client" and who.pids else set()
+    return [
+        e
+        for e in timeline.of(ev.ExceptionLogged).between(since, until)
+        if e.speaker.thread in loop and e.speaker.pid in who.pids and who in timeline.participants.at_place(e)
+        if who.has_pid(e.speaker.pid) is None and not authors_of(timeline, e)
     ]
 
 
