@@ -21,7 +21,7 @@ from rebalance_forensics.pipeline.stats import Failure, SplitStats
 from rebalance_forensics.process import scratch
 from rebalance_forensics.process.resources import collecting_rarely
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock
-from rebalance_forensics.timeline.model import GroupHistory, GroupOutline
+from rebalance_forensics.timeline.model import BrokerOutage, GroupHistory, GroupOutline
 from rebalance_forensics.timeline.unnamed_groups import SpeakerKey
 
 # Lines stand in evidence, chains and signs alike: this makes a fifth of them, as fast as they are written.
@@ -49,6 +49,8 @@ class CasesInFile:
 
     def __init__(self) -> None:
         self.outlines: list[CaseOutline] = []
+        self._outages: dict[BrokerOutage, BrokerOutage] = {}
+        """Each once: every group lists those of all brokers, with their lines."""
         self._parts = _EncodedParts()
         self._first = array("q")
         """Of each case the number of its history; those of its incidents follow."""
@@ -59,7 +61,9 @@ class CasesInFile:
         self._first.append(self._parts.add(case.history))
         for incident in case.incidents:
             self._parts.add(incident)
-        self.outlines.append(case.outline())
+        outline = case.outline()
+        outages = tuple([self._outages.setdefault(outage, outage) for outage in outline.history.outages])
+        self.outlines.append(replace(outline, history=replace(outline.history, outages=outages)))
 
     def history(self, case: int) -> GroupHistory:
         """The history of a case."""

@@ -58,9 +58,12 @@ def test_a_case_comes_back_from_the_file_in_which_it_waits_and_its_headlines_are
     @given(st.lists(st.from_type(GroupCase), max_size=2))
     def comes_back(told: list[GroupCase]) -> None:
         cases = CasesInFile()
-        for case in told:
+        for case in told * 2:
             cases.add(payload_of(case))
-        for place, (case, outline) in enumerate(zip(told, cases.outlines, strict=True)):
+        outages = [outage for outline in cases.outlines for outage in outline.history.outages]
+        assert len(set(map(id, outages))) == len(set(outages)), "each is held once"
+        for place, (case, outline) in enumerate(zip(told * 2, cases.outlines, strict=True)):
+            assert outline.history.outages == case.history.outages
             assert cases.history(place) == case.history
             assert [cases.incident(place, number) for number in range(len(case.incidents))] == [*case.incidents]
             assert [type(one) for one in outline.incidents] == [Headline] * len(case.incidents)

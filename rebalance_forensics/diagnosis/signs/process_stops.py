@@ -239,6 +239,8 @@ def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ev.ThreadsSt
         if behind.began(e) <= absence.at and absence.participant in timeline.participants.at_place(e)
         if _may_be_its_jvm(timeline, absence.participant, e)
     ]
+    if not stops:
+        return ()
     if any(e.what != "stall" for e in stops) and gc_logs_of_several(timeline, absence):
         return ()
     # A JVM that was killed in a collection, or is still in it, logged the start and no end.
