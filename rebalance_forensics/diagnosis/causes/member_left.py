@@ -31,7 +31,7 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import ONE_STEP_MS
 
-ERROR_UNHEARD = clue("error-unheard", -STRONG - WEAK, "no log of its own shows whether an error made it close")
+ERROR_UNHEARD = clue("error-unheard", -STRONG, "no log of its own shows whether an error made it close")
 NEXT_STEP_UNHEARD = clue(
     "next-step-unheard",
     -WEAK,
@@ -99,8 +99,9 @@ CAUSE = Cause(
         speaks_against(departures.connection_lost, STRONG + WEAK),
         speaks_against(departures.reason_cut_off, WEAK),
         speaks_against(others.others_unheard, WEAK),
-        speaks_for(departures.thread_left, STRONG),
-        speaks_for(departures.task_left, STRONG),
+        speaks_against(departures.return_unheard, WEAK),
+        speaks_for(departures.thread_left, WEAK),
+        speaks_for(departures.task_left, WEAK),
     ),
     implies=("scale-in",),
     lookalikes=("scale-in", "slow-processing", "process-crash", "rolling-restart"),

@@ -47,7 +47,7 @@ CAUSE = Cause(
         speaks_for(departures.shutdown_logged, STRONG),
         speaks_against(departures.error_before_close, DECISIVE),
         speaks_against(departures.error_beside_close, STRONG),
-        speaks_against(departures.only_reason_logged, WEAK),
+        speaks_against(departures.only_reason_logged, STRONG),
         speaks_against(departures.thread_left, STRONG),
         speaks_against(departures.task_left, STRONG),
         speaks_against(returns.came_back, DECISIVE),

@@ -24,7 +24,8 @@ from rebalance_forensics.diagnosis.sign import (
     sign,
 )
 from rebalance_forensics.diagnosis.signs.connections import gave_up_unasked
-from rebalance_forensics.diagnosis.signs.others import others_stayed
+from rebalance_forensics.diagnosis.signs.others import as_many_as_before, others_stayed
+from rebalance_forensics.diagnosis.signs.returns import logs_continue_long_enough
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, MemberLeft, PollTimeoutExpired
 from rebalance_forensics.timeline.clients import SINK_CLIENTS, shared_loop_lines
@@ -153,6 +154,15 @@ def why_unheard(timeline: Timeline, subject: Subject) -> Answer:
     """Only the coordinator logged the leaves."""
     # To a coordinator, members that fail one by one look like a deployment.
     return Present() if left_without_client_log(timeline, subject.absences) else Absent()
+
+
+@sign("no log of its own shows whether it came back, or whether it was replaced")
+def return_unheard(timeline: Timeline, subject: Subject) -> Answer:
+    """The logs end too soon to show a return, or count a member in its place; only the coordinator logged the leave."""
+    if not isinstance(why_unheard.answer(timeline, subject), Present):
+        return Absent()
+    ends = isinstance(logs_continue_long_enough.answer(timeline, subject), Absent)
+    return Present() if ends or isinstance(as_many_as_before.answer(timeline, subject), Present) else Absent()
 
 
 def _announced(absences: Iterable[Absence]) -> list[Event]:
