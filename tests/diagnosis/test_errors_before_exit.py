@@ -74,11 +74,26 @@ def test_a_loop_that_was_told_to_end_after_it_failed_did_fail() -> None:
 
 
 @pytest.mark.parametrize(
-    ("says", "cause"), [("retrying (1/3)", "scale-in"), ("no retrying: retries exhausted", "member-left")]
+    ("says", "cause"),
+    [
+        ("retrying (1/3)", "scale-in"),
+        ("retrying on 11/11/2026", "scale-in"),
+        ("no retrying: retries exhausted", "member-left"),
+        ("retrying (3/3)", "member-left"),
+        ("retrying after attempt 3 of 3", "member-left"),
+        ("retrying failed: max retries reached", "member-left"),
+        ("retrying failed, 0 retries left", "member-left"),
+    ],
 )
 def test_an_error_that_is_tried_again_made_nobody_close(says: str, cause: str) -> None:
     text = THROWN.replace("Record failed", f"Record failed, {says}")
     assert closes_after(("01:09:57.000", "ERROR", text)).causes() == [cause]
+
+
+def test_a_last_try_before_a_requested_stop_made_nobody_close() -> None:
+    text = THROWN.replace("Record failed", "Record failed, retrying (3/3)")
+    asked = ("01:09:59.900", "INFO", "Commencing graceful shutdown. Waiting for active requests to complete")
+    assert closes_after(("01:09:57.000", "ERROR", text), asked).causes() == ["scale-in"]
 
 
 def test_an_error_after_which_the_loop_was_given_partitions_made_nobody_close() -> None:

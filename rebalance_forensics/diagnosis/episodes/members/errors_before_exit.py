@@ -44,10 +44,13 @@ _ENDS_AS_ASKED = re.compile(rf"(?<!\w)(?:{'|'.join(ENDED_AS_ASKED)})(?!\w)")
 _OF_A_HOOK = re.compile(r"shutdown-?hook", re.IGNORECASE)
 # What an application says of an error that it outlives.
 _GOES_ON = re.compile(
-    r"\A(?!.*\b(?:exhausted|giving up|gave up|no more|not? retry\w*|without retry\w*)\b)"
+    r"\A(?!.*\b(?:exhausted|giving up|gave up|no more|not? retry\w*|without retry\w*|(?:no|0|zero) (?:\w+ )?"
+    r"(?:retries|attempts|tries)|(?:retries|attempts|limit|tries) (?:was |were )?(?:reached|exceeded))\b)"
     r".*\b(?:retrying|will (?:be )?retr(?:y|ied)|(?:will )?try(?:ing)? again|skipp(?:ing|ed)|ignor(?:ing|ed))\b",
     re.IGNORECASE,
 )
+# The last try of those that it counts: "retrying (3/3)", "attempt 3 of 3, retrying"; urllib3 prints "total=0" there.
+_LAST_TRY = re.compile(r"(?<![\w/.:-])(\d+)(?:/| of | out of )\1(?![\w/.:-])|\btotal=0\b", re.IGNORECASE)
 # KafkaJS' consumer stops when it has tried a request in vain for long enough, whatever the application does.
 _OF_A_CONNECTION = re.compile(
     r"Not connected|ECONN\w+|Connection (?:error|timeout|closed)|Closed connection|Failed to connect"
@@ -91,7 +94,7 @@ def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, _P
     found = [e for e, thread in named if not threads or thread is None or thread in threads]
     # A process that was asked to stop, and failed at something else before, stops because it was asked.
     parts: tuple[_Part, ...] = ("made it close",) if asked else ("made it close", "may have")
-    judged = ((e, _part_of(timeline, absence, e)) for e in found if not _ends_as_asked(e))
+    judged = ((e, _part_of(timeline, absence, e, asked=bool(asked))) for e in found if not _ends_as_asked(e))
     errors = ((e, part) for e, part in judged if part in parts)
     return sorted(errors, key=lambda error: abs(time_of(error[0]) - begin))
 
@@ -107,12 +110,13 @@ def _ends_as_asked(event: Event) -> bool:
     return any(name.rpartition(".")[2] in ENDED_AS_ASKED for name in names)
 
 
-def _part_of(timeline: Timeline, absence: Absence, error: Event) -> _Part:
-    """What an error in its log has to do with the member's close."""
+def _part_of(timeline: Timeline, absence: Absence, error: Event, *, asked: bool) -> _Part:
+    """What an error in its log has to do with the member's close, which somebody `asked` for or nobody."""
     who = absence.participant
     if not isinstance(error, ev.ExceptionLogged):
         return "made it close"
-    if _GOES_ON.search(error.text) or _joined_after(timeline, who, error, absence.at):
+    goes_on = _GOES_ON.search(error.text) and (asked or not _LAST_TRY.search(error.text.partition("\n")[0]))
+    if goes_on or _joined_after(timeline, who, error, absence.at):
         return "nothing"
     loop, thread = loop_threads(timeline, who) if who.kind == "client" else set(), error.speaker.thread
     if timeline.participants.at_place(error) and not authors_of(timeline, error):
