@@ -48,6 +48,30 @@ def test_a_new_id_takes_the_place_of_the_namesake_that_went() -> None:
     assert sorted(sorted(a.member_ids) for a in participants) == [[process(1)], [process(2), process(3)]]
 
 
+def replaced(story: Story, old: int, new: int, members: tuple[int, ...]) -> Story:
+    """A process dies and starts again within its session: it joins while its former id is still a member."""
+    story.broker("01:20:00.000", story.words.introduced(process(new)))
+    story.broker("01:20:00.001", story.words.preparing(story.generation, story.words.adding(process(new))))
+    story.broker("01:20:01.500", story.words.failed(process(old)))
+    return settled(story, "01:20:01.501", members)
+
+
+def test_a_process_that_joins_anew_before_its_former_id_expires_has_the_place_of_that() -> None:
+    story = replaced(formed(1, 2, 3), old=2, new=4, members=(1, 3, 4))
+    participants = story.timeline().membership.members
+    assert sorted(sorted(a.member_ids) for a in participants) == [[process(1)], [process(2), process(4)], [process(3)]]
+    assert story.causes() == ["process-crash"]
+    assert story.blamed() == [process(2)]
+
+
+def test_a_newcomer_with_whom_the_group_grows_has_a_place_of_its_own() -> None:
+    story = formed(1, 2, 3)
+    story.broker("01:20:00.000", story.words.introduced(process(5)))
+    story = replaced(story, old=2, new=4, members=(1, 3, 4, 5))
+    participants = story.timeline().membership.members
+    assert len(participants) == 5
+
+
 def test_a_deployment_of_namesakes_is_one() -> None:
     story = formed(1, 2, 3)
     restarted(story, 10, old=1, new=4, others=(2, 3))

@@ -1,7 +1,9 @@
 """Members that share a client id: Kafka's default (`consumer-{group}-1`) is the same in every process.
 
 Without a log of each of them only member ids distinguish them; a new id takes the slot of the namesake that has been
-absent longest, unless all of them left long ago.
+absent longest, unless all of them left long ago. A process that starts again within a session joins before its former
+id expires: where the generation that both are part of is as large as the one before, the new id has the slot of the old
+one.
 """
 
 from __future__ import annotations
@@ -63,6 +65,18 @@ class _Namesakes:
             del self.taken[member]
             self.free.append((self.of[member], at))
 
+    def succeed(self, former: str, newcomer: str) -> bool:
+        """Give the newcomer the free slot of a former member, if it has one of its own; True if it has it now."""
+        old, new = self.of.get(former), self.of.get(newcomer)
+        is_free = old in [slot for slot, _ in self.free]
+        if old is None or new is None or not is_free or self.ids[new] != [newcomer]:
+            return False
+        self.free = deque(each for each in self.free if each[0] != old)
+        self.ids[new] = []
+        self.ids[old].append(newcomer)
+        self.of[newcomer] = old
+        return True
+
 
 class _NamesakeTable:
     """The namesakes of all client ids."""
@@ -71,6 +85,9 @@ class _NamesakeTable:
         self.by_client: dict[str, _Namesakes] = defaultdict(_Namesakes)
         self.present = 0
         self.opened_at: int | None = None
+        self._size: int | None = None
+        self._came: dict[str, list[str]] = defaultdict(list)
+        self._failed: list[tuple[str, str]] = []
         self._doubled: dict[str, None] = {}
 
     def move(self, member: str, *, came: bool, at: int | None = None) -> None:
@@ -83,6 +100,8 @@ class _NamesakeTable:
         namesakes = self.by_client[client]
         before = len(namesakes.taken)
         new = came and member not in namesakes.of and before > 0
+        if new:
+            self._came[client].append(member)
         (namesakes.join if came else namesakes.leave)(member, at)
         if new and at is not None and at - namesakes.heard_at < NEXT_HEARTBEAT_MS and is_default_client_id(client):
             namesakes.shared = True
@@ -93,6 +112,23 @@ class _NamesakeTable:
         else:
             self._doubled.pop(client, None)
 
+    def fail(self, member: str, at: int | None) -> None:
+        """Free the slot of a member whose session expired."""
+        if (client := name_in_member_id(member)) is not None:
+            self._failed.append((client, member))
+        self.move(member, came=False, at=at)
+
+    def _succeed(self, size: int) -> None:
+        """Give the slots of those that expired in this rebalance to those that came, if the group did not grow."""
+        for client, former in self._failed if size == self._size else ():
+            came = self._came[client]
+            taken = next((m for m in came if self.by_client[client].succeed(former, m)), None)
+            if taken is not None:
+                came.remove(taken)
+        self._size = size
+        self._came.clear()
+        self._failed.clear()
+
     def members(self) -> list[str]:
         """The members that have a slot."""
         return [member for namesakes in self.by_client.values() for member in namesakes.taken] if self.present else []
@@ -102,6 +138,7 @@ class _NamesakeTable:
         # Before 2.7 no line counts the members, but a barrier that closes at once has not waited for a dead one.
         if event.member_count == self.present:
             self.mark_shared()
+        self._succeed(self.present if event.member_count is None else event.member_count)
         soon = self.opened_at is not None and (event.at or 0) - self.opened_at < NEXT_HEARTBEAT_MS
         if event.member_count is None and soon:
             for client in self._doubled:
@@ -125,7 +162,7 @@ def members_by_client_id(lines: EventIndex, only_log: Callable[[str], bool]) -> 
         _apply(table, event)
     found = table.by_client.items()
     shared = [(c, s) for c, s in found if s.shared or (s.uncounted and not only_log(c))]
-    return [(client, ids) for client, s in shared for ids in s.ids]
+    return [(client, ids) for client, s in shared for ids in s.ids if ids]
 
 
 def _apply(table: _NamesakeTable, event: Event) -> None:
@@ -138,7 +175,10 @@ def _apply(table: _NamesakeTable, event: Event) -> None:
     elif isinstance(event, ev.RebalanceStarted):
         table.opened_at = event.at
     for came, member in member_moves(event):
-        table.move(member, came=came, at=event.at)
+        if isinstance(event, ev.MemberFailed):
+            table.fail(member, event.at)
+        else:
+            table.move(member, came=came, at=event.at)
     if isinstance(event, ev.AssignmentComputed):
         assigned = {member for member, _ in event.assignment}
         for member in table.members():

@@ -46,6 +46,7 @@ class ParticipantDraft(Struct, eq=False):
     worker_clients: set[str] = field(default_factory=set)
     instance_ids: set[str] = field(default_factory=set)
     member_ids: set[str] = field(default_factory=set)
+    first_id: str = ""
     threads: set[str] = field(default_factory=set)
     hosts: set[str] = field(default_factory=set)
     files: set[str] = field(default_factory=set)
@@ -209,6 +210,7 @@ class ParticipantDrafts:
 
     def _add_member_id(self, participant: ParticipantDraft, member_id: str) -> None:
         participant.member_ids.add(member_id)
+        participant.first_id = participant.first_id or member_id
         self._by_member.setdefault(member_id, participant)
 
     def _add_by_member_id(self, member_id: str) -> ParticipantDraft:
@@ -263,8 +265,7 @@ class ParticipantDrafts:
                 apart = all(len(p) == 1 for p in places) and len(set().union(*places)) == len(namesakes)
                 for participant, place in zip(namesakes, places, strict=True):
                     participant.has_namesakes = True
-                    own = place if apart else participant.member_ids
-                    participant.name = min(own, default=participant.name)
+                    participant.name = min(place) if apart else participant.first_id or participant.name
 
     def link_ids(self, event: Event) -> None:
         """Link the ids in a coordinator's line about one member: client id, host, group.instance.id."""
