@@ -32,6 +32,25 @@ def test_whose_partitions_are_given_away_while_it_held_them_is_the_one_that_is_g
     assert three_members(seen).expires("c-3", "01:10:00.000", "c-1", "c-2").blamed() == ["c-3"]
 
 
+def revokes_unseen(seen: Side) -> Story:
+    """c-1 is given a partition of c-3, of which a collector lost the lines by which it joined and gave that up."""
+    story = EpochStory(release=(4, 1), seen=seen)
+    story.started("c-3", "01:00:01.000")
+    for second, client in enumerate(("c-3", "c-1", "c-2"), 2):
+        story.joins(client, f"01:00:0{second}.000")
+    story.events = [e for e in story.events if not (e.speaker.client_id == "c-3" and "JOINING" in e.text)]
+    story.client("c-1", "01:00:55.000", "Adding newly assigned partitions: [orders-3]")
+    return story.moves("c-3", "01:00:55.500", "RECONCILING", "ACKNOWLEDGING").goes_on("01:20:00.000")
+
+
+def test_a_partition_that_another_is_given_shows_no_death_of_which_the_coordinator_knows_nothing() -> None:
+    assert set(revokes_unseen("both").causes()) <= {"startup", "scale-out"}
+
+
+def test_a_process_that_started_before_its_member_was_heard_of_is_no_restart_of_it() -> None:
+    assert "restarted" not in " ".join(i.summary for i in revokes_unseen("clients").incidents())
+
+
 @EVERY_SIDE
 def test_closes_and_restarts_that_walk_over_the_members_are_a_deployment(seen: Side) -> None:
     story = three_members(seen)

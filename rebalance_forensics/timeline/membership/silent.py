@@ -19,7 +19,7 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
-from rebalance_forensics.timeline.coverage import Coverage
+from rebalance_forensics.timeline.coverage import Coverage, covering
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy, Silent, Start
 from rebalance_forensics.timeline.generations import Slot
@@ -153,7 +153,7 @@ def departures_by_takeover(
 ) -> list[InferredDeparture]:
     """The departures of members whose partitions were assigned to others although they had not revoked them."""
     # No session expires sooner than it lasts: an owner whose log ends less than a session before has revoked the
-    # partitions, and the line is missing.
+    # partitions, and the line is missing; so it is where the coordinator is heard and logs no end of its membership.
     states = events.of_type(ev.MemberTransitioned)
     if not states:
         return []
@@ -179,6 +179,7 @@ def departures_by_takeover(
             ends = coverage.ends(other[0])
             gave = ends is not None and ends < event.at < ends + session
             gave = gave or any(_between(given_up[k], since, until) for k in (own, process, (other[0], partition)))
+            gave = gave or bool(covering(coverage.brokers, event.at - session, event.at))
             if not gave and not any(_between(anew[k], since, event.at) for k in (own, process)):
                 times = event.at, event.at
                 found.append(InferredDeparture(*other, *times, "vanished", (event,), "partitions-taken-over"))

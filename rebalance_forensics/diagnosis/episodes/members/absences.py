@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Start, Stop, Transition, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_thread
-from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.identity.participants import Participant, own_member_id
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import quiet_ms, session_timeout_ms, together_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, ROUND_TRIP_MS, TICK_MS
@@ -139,12 +139,14 @@ def _absence(
     """The absence of these departures; the one before it ended by `before`, the next one begins at `until`."""
     begin, last = min(d.at for d in group), max(d.at for d in group)
     departed_at = {d.member: d.at for d in sorted(group, key=lambda d: d.at)}
-    came_at = first_arrivals(timeline)
+    came_at, named_at = first_arrivals(timeline), _first_named(timeline)
     joined = min((at for m in departed_at if (at := came_at.get((participant, m))) is not None), default=0)
+    # A collector may lose the lines by which it joined; its own log names its id later.
+    known = joined or min((at for m in departed_at if (at := named_at.get((participant, m))) is not None), default=0)
     # Its next process may have started a session before others notice the departure, but not before it says so itself.
     reach = session_timeout_ms(timeline) + PROCESS_START_MS
     alive_at = min((time_of(e) for d in group for e in d.events if _says_so_itself(e)), default=0)
-    start = timeline.starts.of(participant).first(max(begin - reach, joined, before or 0, alive_at) + 1)
+    start = timeline.starts.of(participant).first(max(begin - reach, min(known, begin), before or 0, alive_at) + 1)
     stop = timeline.stops.of(participant).last(last + HEARTBEAT_MS)
     if stop is not None and (stop.at <= joined or _kept_working(timeline, participant, stop, begin)):
         stop = None
@@ -244,6 +246,13 @@ def first_arrivals(timeline: Timeline) -> dict[tuple[Participant, str | None], i
     """Participant and member id -> when it first arrived."""
     # One member may leave and return thousands of times while a quorum is lost.
     return {(arrival.participant, arrival.member): arrival.at for arrival in reversed(timeline.arrivals)}
+
+
+@answered_once
+def _first_named(timeline: Timeline) -> dict[tuple[Participant, str | None], int]:
+    """Participant and member id -> when its own log first names the id as its own."""
+    lines = ((who, e) for e in reversed(timeline.own.by_clients) if (who := timeline.participants.of_speaker(e)))
+    return {(who, member): time_of(e) for who, e in lines if (member := own_member_id(e))}
 
 
 def _kept_working(timeline: Timeline, participant: Participant, stop: Stop, until: int) -> bool:
