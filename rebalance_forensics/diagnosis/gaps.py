@@ -262,7 +262,7 @@ def _at(time: int) -> EpochMs | None:
 
 _WHY_IN_DOUBT: dict[Doubt, str] = {
     "start-times": "do not match the start times printed in its lines (Kafka startTimeMs), in any time zone",
-    "facts": "are further from the coordinator's than any time zone, though both log the same generations",
+    "facts": "differ from the coordinator's by more than a time zone can explain, though both log the same generations",
 }
 
 

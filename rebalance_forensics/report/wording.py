@@ -374,7 +374,7 @@ def lines_of_inputs(inputs: Sequence[InputSummary]) -> str:
         f"{thousands(unknown)} about consumer groups but not recognized",
         f"{thousands(max(0, records - matched - unknown))} about other things",
     ]
-    rest = f"; {count(unparsed, 'line')} of no known layout" if unparsed else ""
+    rest = f"; {count(unparsed, 'line')} in an unknown layout" if unparsed else ""
     return f"{read}: {', '.join(of_them)}{rest}"
 
 

@@ -342,10 +342,15 @@ def test_why_a_member_was_out_of_its_group_is_nobodys_name(word: str) -> None:
 
 
 def test_a_group_that_is_called_closed_is_renamed_where_it_is_a_name() -> None:
-    (text,) = in_log_lines(
-        "Preparing to rebalance group closed (client reason: the consumer is being closed)", names=[("closed", "group")]
+    reason = "client reason: the consumer is being closed"
+    texts = in_log_lines(
+        f"Preparing to rebalance group closed ({reason})",
+        f"[Group closed] Member a-1 has left group; {reason}",
+        names=[("closed", "group")],
     )
-    assert text == "Preparing to rebalance group group-2 (client reason: the consumer is being closed)"
+    assert texts[0] == f"Preparing to rebalance group group-2 ({reason})"
+    assert texts[1].startswith("[Group group-2] Member ")
+    assert texts[1].endswith(reason)
 
 
 def test_a_name_inside_another_word_is_no_name_left_over() -> None:

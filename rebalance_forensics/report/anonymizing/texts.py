@@ -68,9 +68,11 @@ KEYS = {
 }
 VALUE = r"""\s*[=:]\s*['"\[(]?/?([^\s,\]\[)('";}]+)"""
 KEYED = {kind: re.compile(rf"(?<![\w.-])(?:{'|'.join(map(re.escape, keys))}){VALUE}") for kind, keys in KEYS.items()}
-# "Stabilized group payments", "in group payments has failed", "[GroupId payments]": Kafka's ways to name a group.
+# "Stabilized group payments", "Group payments is dead", "[GroupId payments]", "[Group payments]": as Kafka has them.
 GROUP_IN_TEXT = re.compile(
-    r"(?:\b(?:in|for|of|from|rebalance|Stabilized|Dynamic member|joins) group |\[GroupId |\[MemberId |groupId=)"
+    r"(?:\b(?:in|for|of|from|on|after|rebalance|Stabilized|Dynamic member|joins?|joined|left|synced|[Cc]onsumer|classic"
+    r"|generic|share|streams|Provided|joining) group ['`]?|\[GroupId |\[MemberId |groupId=|\[Group (?=\S+\])"
+    r"|\bGroup (?=\S+ (?:is|with|has|in|transitioned)\b))"
     r"([^\s,\]\[;:)({}'\"\\]+)"
 )
 TOPICS_IN_TEXT = re.compile(

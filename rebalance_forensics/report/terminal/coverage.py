@@ -95,7 +95,7 @@ def _facts(log: InputSummary) -> Iterator[tuple[str, str]]:
 
 
 def _layout(log: InputSummary) -> str:
-    layout = log.layout or "no known layout"
+    layout = log.layout or "unknown layout"
     return f"{layout} in {log.envelope}" if log.envelope not in (None, "", "none") else layout
 
 
