@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from rebalance_forensics.events.base import Event, own_fields
 from rebalance_forensics.events.connect import WorkChanged
 from rebalance_forensics.events.membership import AuthorizationFailed
+from rebalance_forensics.events.orchestration import ContainerReported, ScalingReported
+from rebalance_forensics.events.process import ProcessKilled, UnitStopping
 from rebalance_forensics.pipeline.event_files import events_of
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.sources.records.record_reader import parse_line
@@ -153,6 +155,13 @@ def _names(event: Event) -> Iterator[tuple[str | None, str]]:
         if field in KINDS:
             yield from _named(value, KINDS[field])
     match event:
+        case ContainerReported():
+            yield from ((event.name, "pod"), (event.namespace, "namespace"), (event.container, "container"))
+        case ScalingReported():
+            yield from ((event.pod, "pod"), (event.namespace, "namespace"))
+            yield from ((name.rpartition("/")[2], "workload") for name in (event.workload, event.name) if name)
+        case ProcessKilled() | UnitStopping():
+            yield (event.unit or "").rpartition("/")[2].removesuffix(".service"), "unit"
         case AuthorizationFailed():
             yield from ((name, event.resource) for name in event.names)
         case WorkChanged():

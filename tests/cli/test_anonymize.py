@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -71,3 +72,21 @@ def test_no_name_of_the_logs_is_left_in_any_output(sample: str) -> None:
     assert [*words_of(analysis.report, names)] == [*words_of(shown(analysis, Outputs(anonymize=True)), names)]
     left = [name for name in sorted(names) if re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)]
     assert left == []
+
+
+POD = "zebra-7d9f8b6c5d-x2x7k"
+ROW = "shop-zebra   2026-11-21T01:58:5{}Z   Normal   {}   {}/{}   {}\n"
+EVENTS = (
+    ROW.format(0, "ScalingReplicaSet", "deployment", "zebra", "Scaled down replica set zebra-7d9f8b6c5d from 3 to 2"),
+    ROW.format(1, "Killing", "pod", POD, "Stopping container zebra"),
+)
+
+
+def test_no_name_of_a_pod_or_its_workload_is_left(tmp_path: Path) -> None:
+    logs = shutil.copytree(SAMPLES / "process-crash", tmp_path / "logs")
+    (logs / "node-1").rename(logs / POD)
+    (logs / "events.txt").write_text("".join(EVENTS))
+    analysis = analyze_with_events([str(logs)], AnalyzeOptions(engine="local"), keep_events=True)
+    whole, anonymous = to_json(analysis.report), to_json(shown(analysis, Outputs(anonymize=True)))
+    assert f"container zebra of {POD}" in whole.lower()
+    assert "zebra" not in anonymous

@@ -37,6 +37,8 @@ NOBODY = frozenset({
     *("partition", "partitions", "poll", "process", "producer", "protocol", "rebalance", "server", "session"),
     *("state", "stderr", "stdout", "stream", "streams", "subscription", "task", "tasks", "thread", "topic"),
     *("topics", "worker"),
+    *("container", "containerd", "deployment", "docker", "kernel", "kubelet", "node", "pod", "replica", "supervisord"),
+    *("statefulset", "systemd"),
 })  # fmt: skip
 # Of these, "orders-3" is the third part of "orders".
 NUMBERED_KINDS = ("topic", "connector")
