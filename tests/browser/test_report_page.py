@@ -195,6 +195,8 @@ def test_repeated_marks_are_folded_with_their_number_and_told_with_all_their_lin
     shown = f"{marks}:not(.folded)"
     assert (one.page.locator(marks).count(), one.page.locator(shown).count()) == (6, 2)
     assert one.page.locator(f"{FIRST_PICTURE} .counts text").all_text_contents() == ["\u00d75"]
+    # One band from the first to the last of them.
+    assert not (one.page.locator(shown).first.get_attribute("d") or "h0").endswith("h0")
     one.page.mouse.move(*folded_mark(one))
     assert "join failed, 5 times" in one.page.locator("#tip").inner_text()
     one.page.mouse.click(*folded_mark(one))

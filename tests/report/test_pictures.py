@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from rebalance_forensics.diagnosis.model import Impact
+from rebalance_forensics.diagnosis.model import Culprit, Impact
 from rebalance_forensics.report.html import to_html
 from rebalance_forensics.report.html.budget import FEWEST, Budget
 from rebalance_forensics.report.html.content import content_of
@@ -12,7 +12,7 @@ from rebalance_forensics.report.html.shapes import Picture, Row, legend
 from rebalance_forensics.report.html.tables import figures_of, hours_of
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.rebalance_patterns import over_hours
-from rebalance_forensics.timeline.model import Generation, Lane, Member, Span
+from rebalance_forensics.timeline.model import BrokerOutage, Generation, Lane, Member, Span
 from tests.report.building import a_crash, at, crash_report, payments
 from tests.report.extremes import many_events, many_groups
 from tests.report.owned import owned_report
@@ -214,12 +214,34 @@ def test_a_page_of_busy_groups_with_long_names_and_lines_stays_below_ten_megabyt
     assert len(text.encode()) < 10_000_000
 
 
-@pytest.mark.parametrize(("confidence", "why"), [(0.4, "silent"), (0.55, "silent"), (0.9, "dead")])
-def test_a_guess_is_drawn_as_the_silence_that_the_logs_show(confidence: float, why: str) -> None:
+def test_a_broker_that_is_down_is_drawn_as_out_of_service() -> None:
+    crash, history = a_crash(), payments()
+    broker = next(lane.name for lane in history.lanes if lane.kind == "broker")
+    blamed = replace(crash.root_causes[0], culprits=(Culprit(kind="broker", name=broker),))
+    outage = BrokerOutage(broker=broker, started_at=at(131), ended_at=at(134), how="lost")
+    groups = (replace(history, outages=(outage,)),)
+    report = replace(crash_report(), groups=groups, incidents=(replace(crash, root_causes=(blamed,)),))
+    picture = first_picture(report)
+    assert [(bar.started_at, bar.label) for bar in row_of(picture, broker).bars if bar.kind == "out"] == [
+        (at(131), "went down")
+    ]
+
+
+BROKER = (Culprit(kind="broker", name="broker-1"),)
+
+
+@pytest.mark.parametrize(
+    ("confidence", "blamed", "why"),
+    [(0.4, None, "silent"), (0.55, None, "silent"), (0.9, None, "dead"), (0.9, BROKER, "silent")],
+)
+def test_a_guess_or_a_brokers_fault_is_drawn_as_the_silence_that_the_logs_show(
+    confidence: float, blamed: tuple[Culprit, ...] | None, why: str
+) -> None:
     report = owned_report()
+    causes = ((incident, incident.root_causes[0]) for incident in report.incidents)
     incidents = tuple(
-        replace(incident, root_causes=(replace(incident.root_causes[0], confidence=confidence),))
-        for incident in report.incidents
+        replace(incident, root_causes=(replace(cause, confidence=confidence, culprits=blamed or cause.culprits),))
+        for incident, cause in causes
     )
     picture = content_of(replace(report, incidents=incidents)).pictures[0]
     looks = {bar.look for row in picture.rows for bar in row.bars if bar.kind == "unread"}
