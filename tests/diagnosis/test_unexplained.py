@@ -48,6 +48,22 @@ def test_a_followup_of_a_rebalance_that_nothing_explains_does_not_make_the_start
     assert story.the_incident().generations == (2, 3)
 
 
+def test_a_rebalance_after_which_the_leader_lists_a_member_no_more_is_no_part_of_the_startup_before_it() -> None:
+    story = Story(seen="clients")
+    first, second = story.id_of("c-1"), story.id_of("c-2")
+    story.started("c-1", "00:59:59.000").client("c-1", "01:00:00.000", "(Re-)joining group")
+    story.client(
+        "c-1", "01:00:00.010", f"Request joining group due to: need to re-join with the given member-id: {first}"
+    )
+    for number, minute, members in ((1, 0, (first, second)), (2, 1, (first,))):
+        assignment = {member: [f"orders-{n}"] for n, member in enumerate(members)}
+        story.line("c-1/app.log", f"01:{minute:02}:07.000", story.of("c-1").joined(number, first) or "")
+        story.line("c-1/app.log", f"01:{minute:02}:07.005", story.of("c-1").computed(number, assignment) or "")
+    incident = story.the_incident()
+    assert (incident.root_causes[0].cause, incident.generations) == ("unexplained", (2,))
+    assert "c-2 is no longer on the leader's list" in incident.summary
+
+
 def superseded(generations: int) -> Story:
     """c-1 joins one generation after another; before each SyncGroup is answered the group rebalances again."""
     story = Story(seen="clients")

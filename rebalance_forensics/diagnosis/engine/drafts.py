@@ -119,8 +119,12 @@ def _with_facts(timeline: Timeline, explained: Mapping[str, Weighed]) -> Iterato
     ]  # fmt: skip
     facts = TimeIndex((fact for fact in unordered if fact.id in explained), fact_at)
     since, quiet = 0, quiet_ms(timeline)  # what happened before the group was quiet for so long began nothing later
+    earlier: set[int] = set()
     for rebalance in timeline.rebalances:
-        yield rebalance, _facts_of(rebalance, facts, max(since, rebalance.started_at - quiet) if since else 0)
+        found = _facts_of(rebalance, facts, max(since, rebalance.started_at - quiet) if since else 0)
+        # What the lines of an earlier rebalance show, as who came and went by its list of members, began that one.
+        yield rebalance, [f for f in found if not f.events or not earlier.issuperset(map(id, f.events))]
+        earlier.update(map(id, rebalance.events))
         since = max(since, rebalance.barrier_end())
 
 

@@ -11,7 +11,7 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.causes.unexplained import REJOINED
 from rebalance_forensics.diagnosis.engine.drafts import Draft, found_between
-from rebalance_forensics.diagnosis.episodes.members.absences import lacks_reason
+from rebalance_forensics.diagnosis.episodes.members.absences import lacks_reason, only_listed
 from rebalance_forensics.diagnosis.episodes.members.departures import waits_for_newcomers
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Severity
@@ -24,7 +24,7 @@ from rebalance_forensics.diagnosis.unexplained.config_lags import (
 )
 from rebalance_forensics.diagnosis.unexplained.speakers import name_of, speaker_of
 from rebalance_forensics.diagnosis.unexplained.waiting_members import waiting_members
-from rebalance_forensics.diagnosis.wording.durations import counted, listed, seconds, times
+from rebalance_forensics.diagnosis.wording.durations import counted, listed, seconds, some, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.timeline.clients import is_java
@@ -259,7 +259,8 @@ def _searched_for(timeline: Timeline, rebalance: Rebalance) -> str:
     # A log that begins with the rebalance may begin in the middle of it, behind the line that gives the reason.
     if not covering(timeline.coverage.brokers, rebalance.started_at - 1, rebalance.ended_at()):
         heard = any(e.speaker.role == "broker" for e in rebalance.events)
-        unknown = (
+        missing = _missing_in_words(timeline, rebalance)
+        unknown = missing or (
             "the coordinator's lines at hand do not show who joined or left."
             if heard
             else "without the coordinator's log it is not known who joined or left."
@@ -268,6 +269,20 @@ def _searched_for(timeline: Timeline, rebalance: Rebalance) -> str:
     return (
         "no member joined or left, no subscription or metadata changed, the coordinator did not move, and no client "
         "gave a reason."
+    )
+
+
+def _missing_in_words(timeline: Timeline, rebalance: Rebalance) -> str:
+    """Who is no longer on the leader's list of members, which is all that its log shows of a departure."""
+    lists = set(map(id, rebalance.events))
+    listed = (d for d in timeline.departures if only_listed(d) and lists.issuperset(map(id, d.events)))
+    missing = sorted({d.participant.name for d in listed})
+    if not missing:
+        return ""
+    are, they = ("is", "it") if len(missing) == 1 else ("are", "they")
+    return (
+        f"{some(missing)} {are} no longer on the leader's list; without the coordinator's log it is not known "
+        f"whether {they} left, crashed or {'was' if they == 'it' else 'were'} cut off."
     )
 
 
