@@ -166,6 +166,8 @@ def _with_names_from_member_ids(
             by_file[place_of(event)].add(name)
             by_place[place_name(event)].add(name)
             writers[place_of(event)].add(event.speaker.place)
+    if not by_place:
+        return events, shared
     # A line without a member id, in the log of several members, may be of any of them.
     by_file = {file: found for file, found in by_file.items() if len(writers[file]) == 1}
     # In a rolled log a member id may stand in only one of the files.
@@ -223,12 +225,13 @@ def _lacks_client_id(event: Event) -> bool:
 
 
 def _with_names(events: Sequence[Event], names: Mapping[Place | str, str]) -> Sequence[Event]:
-    """The lines, those that print no client id with the client id of their file or place."""
-    return [_with_name(event, names) for event in events] if names else events
+    """The lines, those that print no client id with that of their own member id, else of their file or place."""
+    return [_with_name(event, names) if _lacks_client_id(event) else event for event in events]
 
 
 def _with_name(event: Event, names: Mapping[Place | str, str]) -> Event:
-    name = (names.get(place_of(event)) or names.get(place_name(event))) if _lacks_client_id(event) else None
+    own = name_in_member_id(own_member_id(event) or "")
+    name = own or names.get(place_of(event)) or names.get(place_name(event))
     return replace(event, speaker=replace(event.speaker, client_id=name)) if name else event
 
 

@@ -72,3 +72,26 @@ def test_no_generation_is_mentioned_where_the_client_prints_none(tmp_path: Path)
     ]
     found = incidents(tmp_path, starting[0], joined(1, FIRST), starting[1], joined(21, SECOND))
     assert "it closed no consumer" in found[-1].summary
+
+
+def test_what_a_connection_logs_of_one_of_two_clients_in_a_log_belongs_to_the_group_of_the_member_named_after_it(
+    tmp_path: Path,
+) -> None:
+    rebalancing = told_again(10, REBALANCING, "The group is rebalancing, so a rejoin is needed")
+    refused = {
+        "level": "ERROR",
+        "timestamp": "2026-03-01T01:10:00.000Z",
+        "logger": "kafkajs",
+        "message": "[Connection] Response Heartbeat(key: 12, version: 3)",
+        "clientId": "pay-1",
+        "error": "The group is rebalancing, so a rejoin is needed",
+    }
+    (incident,) = incidents(
+        tmp_path,
+        joined(0, FIRST),
+        joined(0, FIRST.replace("pay-1", "pay-2")),
+        json.dumps(refused),
+        rebalancing,
+        joined(11, FIRST),
+    )
+    assert incident.group == "payments"
