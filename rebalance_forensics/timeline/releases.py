@@ -15,6 +15,8 @@ from msgspec import Struct, field
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import CLIENT_ROLES, Event
 from rebalance_forensics.records import Origin
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_attribution import group_in
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by_key
@@ -49,19 +51,28 @@ class Releases(Struct, frozen=True):
     """Reported releases by side and by the place of the process."""
 
     reported: dict[Side, dict[str, TimeIndex[ReportedRelease]]] = field(default_factory=dict)
-    """Oldest first; a process that reports the release of its last report again has not changed it."""
+    """Oldest first."""
     known: frozenset[tuple[Side, Release, Release]] = frozenset()
     """Each release that was reported, once."""
+    configured: dict[str, TimeIndex[ev.SettingsReported]] = field(default_factory=dict)
+    """Place that reports several releases -> the configurations of the group's clients there."""
 
     def affects(self, side: Side, ranges: Sequence[Affected], speakers: Sequence[Event]) -> bool:
         """True where all processes of the side that wrote these lines, or all of the side if none did, are affected."""
         places = self.reported.get(side, {})
         of_side = [e for e in speakers if (e.speaker.role == "broker") == (side == "broker")]
-        reported = ((places[place_name(e)], e.at or 0) for e in of_side if place_name(e) in places)
-        known = [reports.last(at) or reports[0] for reports, at in reported]
+        places_of_lines = ((place_name(e), e.at or 0) for e in of_side if place_name(e) in places)
+        known = [release for place, at in places_of_lines for release in self._running(places[place], place, at)]
         if not known and not of_side:
             known = [reports[-1] for reports in places.values()]
         return bool(known) and all(any(r.contains(release) for r in ranges) for release in known)
+
+    def _running(self, reports: TimeIndex[ReportedRelease], place: str, at: int) -> Sequence[ReportedRelease]:
+        """The releases one of which the group's process ran at that time; several where others write to its log."""
+        # A client logs its configuration, and then its release (KafkaConsumer).
+        configuration = self.configured[place].last(at) if place in self.configured else None
+        since = reports.between(configuration.at or 0, at) if configuration is not None else ()
+        return since or (reports.last(at) or reports[0],)
 
 
 def any_in(running: Iterable[tuple[Side, Release, Release]], side: Side, ranges: Sequence[Affected]) -> bool:
@@ -72,8 +83,24 @@ def any_in(running: Iterable[tuple[Side, Release, Release]], side: Side, ranges:
 
 def releases_of(timeline: Timeline) -> Releases:
     """Every release that a Kafka process of known side reported."""
+    found = _reported(timeline, timeline.versions)
+    clients = found["client"]
+    several = {place for place, reports in clients.items() if len({(r.low, r.high) for r in reports}) > 1}
+    dumps = [e for e in timeline.of(ev.SettingsReported) if place_name(e) in several and group_in(e) == timeline.group]
+    configured = {place: TimeIndex(there, time_of) for place, there in grouped(dumps, place_name).items()}
+    if configured:
+        # Which report is of which client shows only where those that repeat the one before are there, too.
+        repeated = _reported(timeline, [e for e in timeline.of(ev.VersionReported) if place_name(e) in configured])
+        clients.update(repeated["client"])
+    known = ((side, t.low, t.high) for side, places in found.items() for reports in places.values() for t in reports)
+    return Releases(found, frozenset(known), configured)
+
+
+def _reported(
+    timeline: Timeline, versions: Sequence[ev.VersionReported]
+) -> dict[Side, dict[str, TimeIndex[ReportedRelease]]]:
+    """What these lines report, by side and place."""
     found: dict[Side, dict[str, list[ReportedRelease]]] = {"broker": defaultdict(list), "client": defaultdict(list)}
-    versions = timeline.versions
     clients = {e.speaker.file for e in timeline.own if e.speaker.role in CLIENT_ROLES} if versions else set()
     clients |= {log[0].speaker.file for log in timeline.nearby.logs}
     for event in versions:
@@ -82,12 +109,9 @@ def releases_of(timeline: Timeline) -> Releases:
             continue
         is_client = event.speaker.role in CLIENT_ROLES or event.speaker.file in clients
         side: Side | None = "broker" if event.speaker.role == "broker" else "client" if is_client else None
-        reports = found[side][place_name(event)] if side is not None else []
-        if not reports or (reports[-1].low, reports[-1].high) != spread:
-            reports.append(ReportedRelease(event.at or 0, *spread))
-    known = ((side, t.low, t.high) for side, places in found.items() for reports in places.values() for t in reports)
-    indexed = {side: {place: TimeIndex(reports) for place, reports in places.items()} for side, places in found.items()}
-    return Releases(indexed, frozenset(known))
+        if side is not None:
+            found[side][place_name(event)].append(ReportedRelease(event.at or 0, *spread))
+    return {side: {place: TimeIndex(reports) for place, reports in places.items()} for side, places in found.items()}
 
 
 # Every client of a process logs its version: a log may hold the same one by the thousand.

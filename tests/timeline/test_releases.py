@@ -1,0 +1,33 @@
+"""Which release of Kafka a client runs, where clients of several releases write to one log."""
+
+from __future__ import annotations
+
+from rebalance_forensics.timeline.releases import Affected, releases_of
+from tests.story import Story
+
+SINCE_2_7 = Affected((2, 7), None)
+
+
+def beside_a_client_of_2_8() -> Story:
+    story = Story(release=(2, 5)).formed("c-1")
+    return story.line(
+        "c-1/app.log", "01:00:05.000", "Kafka version: 2.8.2", logger="org.apache.kafka.common.utils.AppInfoParser"
+    )
+
+
+def is_affected(story: Story) -> bool:
+    timeline = story.client("c-1", "01:10:00.000", "(Re-)joining group").timeline()
+    line = next(
+        e for e in timeline.own if "(Re-)joining group" in e.text and e.at == max(x.at or 0 for x in timeline.own)
+    )
+    return releases_of(timeline).affects("client", [SINCE_2_7], [line])
+
+
+def test_a_member_does_not_run_the_release_that_another_client_reports_in_its_log() -> None:
+    assert not is_affected(beside_a_client_of_2_8())
+
+
+def test_a_member_that_is_configured_anew_runs_the_release_that_it_reports_then() -> None:
+    story = beside_a_client_of_2_8()
+    story.release = (3, 9)
+    assert is_affected(story.started("c-1", "01:05:00.000"))
