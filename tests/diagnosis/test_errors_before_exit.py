@@ -83,6 +83,9 @@ def test_a_loop_that_was_told_to_end_after_it_failed_did_fail() -> None:
         ("retrying after attempt 3 of 3", "member-left"),
         ("retrying failed: max retries reached", "member-left"),
         ("retrying failed, 0 retries left", "member-left"),
+        ("skipping record 100/100", "scale-in"),
+        ("ignoring duplicate 1 of 1", "scale-in"),
+        ("will retry; 5/5 chunks were sent", "scale-in"),
     ],
 )
 def test_an_error_that_is_tried_again_made_nobody_close(says: str, cause: str) -> None:
@@ -148,3 +151,19 @@ def test_a_process_that_was_told_to_stop_from_outside_does_not_stop_for_an_error
     assert story.causes() == [cause]
     behind = [link.what for link in story.the_incident().root_causes[0].behind]
     assert behind == (["stopped"] if cause == "scale-in" else ["exception"])
+
+
+def test_a_process_that_works_on_after_an_order_to_stop_may_close_for_its_error() -> None:
+    story = closes_after(("01:09:59.500", "ERROR", THROWN))
+    story.line("c-3/journal.log", "01:09:43.000", "Stopping c-3.service - The shop...")
+    (cause, *_) = story.the_incident().root_causes
+    assert (cause.cause, cause.confidence <= 0.6) == ("member-left", True)
+
+
+def test_an_order_to_the_process_before_it_is_none_to_a_process_that_fails() -> None:
+    story = Story().line("c-3/journal.log", "00:59:50.000", "Stopping c-3.service - The shop...")
+    story.formed("c-1", "c-2", "c-3").line(
+        "c-3/app.log", "01:00:14.500", THROWN, level="ERROR", logger="com.example.Shop"
+    )
+    (cause, *_) = closes(story, "c-3", "01:00:15.000", ["c-1", "c-2"]).the_incident().root_causes
+    assert (cause.cause, cause.confidence >= 0.9) == ("member-left", True)

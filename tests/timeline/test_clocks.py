@@ -259,13 +259,20 @@ def test_brokers_that_print_no_zone_have_that_of_clients_who_do() -> None:
     assert (clocks["c-1/app.log"].zone, abs(clocks["c-1/app.log"].skew_ms or 0) <= 50) == ("UTC", True)
 
 
-def brokers_of_one_cluster(ahead_ms: int, *, stood_still_ms: int = 0) -> dict[str, int]:
+def brokers_of_one_cluster(
+    ahead_ms: int, *, stood_still_ms: int = 0, with_facts: tuple[int, ...] = (1, 2, 3), rolled: bool = False
+) -> dict[str, int]:
     """What the clocks of three brokers are off by, broker-3's ahead; it saw new leaders late if it stood still."""
     story, at = Story(), ms("01:00:00.000")
     for broker in (1, 2, 3):
         path, ahead = f"broker-{broker}/server.log", ahead_ms * (broker == 3)
         start = at + ahead
         stamped(story, path, start, f"Kafka startTimeMs: {start}", logger=APP_INFO)
+        if rolled:
+            older = path.replace("server.log", "server.2.log")
+            stamped(story, older, start - 60_000, f"Kafka startTimeMs: {start - 60_000}", logger=APP_INFO)
+        if broker not in with_facts:
+            continue
         if not stood_still_ms:
             created = "Created log for partition orders-1 in /data/orders-1 with properties {}"
             stamped(story, path, start + 100 * broker, created, logger="kafka.log.LogManager")
@@ -284,6 +291,16 @@ def test_a_brokers_clock_is_set_by_most_brokers(ahead_ms: int) -> None:
     (skew,) = brokers_of_one_cluster(ahead_ms).items()
     assert skew[0] == "broker-3/server.log"
     assert abs(skew[1] - ahead_ms) <= 1_000
+
+
+def test_a_rolled_log_that_names_no_broker_has_the_clock_of_the_broker_in_its_directory() -> None:
+    skews = brokers_of_one_cluster(20_000, rolled=True)
+    assert skews.keys() == {"broker-3/server.log", "broker-3/server.2.log"}
+    assert len(set(skews.values())) == 1
+
+
+def test_of_two_clocks_that_differ_none_is_set_where_a_third_broker_cannot_be_compared() -> None:
+    assert brokers_of_one_cluster(20_000, with_facts=(2, 3)) == {}
 
 
 def test_a_broker_that_learns_late_of_new_leaders_stood_still_and_has_the_clock_of_the_others() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from rebalance_forensics import events as ev
@@ -40,24 +41,47 @@ class _Broker(NamedTuple):
 def broker_skews(events: Sequence[Event]) -> Mapping[Place, int]:
     """How far, in ms, the clocks of some brokers' logs are ahead of those of most brokers."""
     logs = grouped((e for e in events if e.at is not None), place_of)
+    homes = {place: (place[0].rpartition("/")[0], place[1]) for place in logs}
+    # Lines of a start name no broker, and a rolled file may have no others.
+    named = [(homes[place], e.speaker.broker) for place, in_log in logs.items() for e in in_log]
+    numbers = grouped(((home, number) for home, number in named if number is not None), itemgetter(0))
     brokers: dict[_Broker, dict[Place, Sequence[Event]]] = defaultdict(dict)
     for place, in_log in logs.items():
-        number, _ = Counter(e.speaker.broker for e in in_log).most_common(1)[0]
-        brokers[_Broker(number, place[0].rpartition("/")[0], place[1])][place] = in_log
+        own = [e.speaker.broker for e in in_log if e.speaker.broker is not None]
+        of_home = {number for _, number in numbers.get(homes[place], ())}
+        usual = Counter(own).most_common(1)[0][0] if own else next(iter(of_home)) if len(of_home) == 1 else None
+        brokers[_Broker(usual, *homes[place])][place] = in_log
     if len(brokers) < 2:
         return {}
-    found = {broker: _facts_of(in_logs) for broker, in_logs in brokers.items()}
-    ordered = sorted(found, key=str)
+    facts = {broker: _facts_of(in_logs) for broker, in_logs in sorted(brokers.items(), key=str)}
+    reference = next((broker for broker in facts if _agrees_with_most(broker, facts)), None)
+    ahead = _chained(facts) if reference is None else {b: _difference(facts[b], facts[reference]) for b in facts}
+    return {place: ms for broker, ms in ahead.items() if ms for place in brokers[broker]}
 
-    def equal(broker: _Broker) -> int:
-        return sum(_difference(found[broker], found[other]) == 0 for other in ordered if other != broker)
 
-    # The first of a majority that agrees; of two that differ the first.
-    agreeing = (broker for broker in ordered if 2 * (1 + equal(broker)) > len(ordered))
-    reference = next(agreeing, None) or max(ordered, key=equal)
-    others = (broker for broker in ordered if broker != reference)
-    skews = ((broker, ms) for broker in others if (ms := _difference(found[broker], found[reference])))
-    return {place: ms for broker, ms in skews for place in brokers[broker]}
+def _agrees_with_most(broker: _Broker, facts: Mapping[_Broker, Mapping[_Fact, int]]) -> bool:
+    equal = sum(_difference(facts[broker], of_other) == 0 for other, of_other in facts.items() if other != broker)
+    return 2 * (1 + equal) > len(facts)
+
+
+def _chained(facts: Mapping[_Broker, Mapping[_Fact, int]]) -> dict[_Broker, int | None]:
+    """The clocks against that of the broker with which most can be compared; empty where these are not all brokers.
+
+    Half of the clocks set by a broker whose own is off would be worse than none.
+    """
+    known = {
+        broker: {b: ms for b in facts if b != broker and (ms := _difference(facts[b], facts[broker])) is not None}
+        for broker in facts
+    }
+    first = max(known, key=lambda broker: len(known[broker]))
+    ahead: dict[_Broker, int | None] = {first: 0}
+    compared = [(first, 0)]
+    for broker, ms in compared:
+        for other, further in known[broker].items():
+            if other not in ahead:
+                ahead[other] = ms + further
+                compared.append((other, ms + further))
+    return ahead if len(ahead) == len(facts) else {}
 
 
 def _facts_of(logs: Mapping[Place, Sequence[Event]]) -> dict[_Fact, int]:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.episodes.members.orders_to_stop import was_ordered
+from rebalance_forensics.diagnosis.episodes.members.orders_to_stop import ordered_at
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clients import SINK_CLIENTS
 from rebalance_forensics.timeline.event_index import time_of
@@ -19,7 +19,7 @@ from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.identity.own_process import BACKGROUND
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped
-from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, PROCESS_START_MS
 
 # A consumer rethrows an exception of its rebalance listener from poll() (ConsumerCoordinator, since 2.4).
 _THROWN = (ev.ExceptionLogged, ev.ThreadFailed, ev.ListenerFailed)
@@ -46,11 +46,16 @@ _OF_A_HOOK = re.compile(r"shutdown-?hook", re.IGNORECASE)
 _GOES_ON = re.compile(
     r"\A(?!.*\b(?:exhausted|giving up|gave up|no more|not? retry\w*|without retry\w*|(?:no|0|zero) (?:\w+ )?"
     r"(?:retries|attempts|tries)|(?:retries|attempts|limit|tries) (?:was |were )?(?:reached|exceeded))\b)"
-    r".*\b(?:retrying|will (?:be )?retr(?:y|ied)|(?:will )?try(?:ing)? again|skipp(?:ing|ed)|ignor(?:ing|ed))\b",
+    r".*\b(?:(?P<retries>retrying|will (?:be )?retr(?:y|ied)|(?:will )?try(?:ing)? again)"
+    r"|skipp(?:ing|ed)|ignor(?:ing|ed))\b",
     re.IGNORECASE,
 )
 # The last try of those that it counts: "retrying (3/3)", "attempt 3 of 3, retrying"; urllib3 prints "total=0" there.
-_LAST_TRY = re.compile(r"(?<![\w/.:-])(\d+)(?:/| of | out of )\1(?![\w/.:-])|\btotal=0\b", re.IGNORECASE)
+_LAST_TRY = re.compile(
+    r"\b(?:retr\w+|tr(?:y|ies)|attempts?)\b[\s(\[#:=-]{0,3}(\d+)(?:/| of | out of )\1(?![\w/.:-])"
+    r"|(?<![\w/.:-])(\d+)(?:/| of | out of )\2 (?:retr\w+|tr(?:y|ies)|attempts?)\b|\btotal=0\b",
+    re.IGNORECASE,
+)
 # KafkaJS' consumer stops when it has tried a request in vain for long enough, whatever the application does.
 _OF_A_CONNECTION = re.compile(
     r"Not connected|ECONN\w+|Connection (?:error|timeout|closed)|Closed connection|Failed to connect"
@@ -74,8 +79,9 @@ def error_beside(timeline: Timeline, absence: Absence) -> list[Event]:
 
 def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, _Part]]:
     """The errors that made it close, or may have, nearest first."""
-    if not timeline.shows_any(_FAILING) or was_ordered(timeline, absence):
+    if not timeline.shows_any(_FAILING):
         return []
+    ordered = ordered_at(timeline, absence)
     begin = absence.stop.at if absence.stop is not None else absence.at
     # What fails once the process was asked to stop (SIGTERM, "Kafka Connect stopping") did not make it stop.
     stopped = absence.stop.events if absence.stop is not None else ()
@@ -95,6 +101,7 @@ def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, _P
     # A process that was asked to stop, and failed at something else before, stops because it was asked.
     parts: tuple[_Part, ...] = ("made it close",) if asked else ("made it close", "may have")
     judged = ((e, _part_of(timeline, absence, e, asked=bool(asked))) for e in found if not _ends_as_asked(e))
+    judged = ((e, _after_order(ordered, e, part)) for e, part in judged)
     errors = ((e, part) for e, part in judged if part in parts)
     return sorted(errors, key=lambda error: abs(time_of(error[0]) - begin))
 
@@ -110,13 +117,23 @@ def _ends_as_asked(event: Event) -> bool:
     return any(name.rpartition(".")[2] in ENDED_AS_ASKED for name in names)
 
 
+def _after_order(ordered: int | None, error: Event, part: _Part) -> _Part:
+    """What an error had to do with a close that an orchestrator or a supervisor ordered."""
+    if ordered is None:
+        return part
+    # What fails before, or as it closes its resources, is no reason. One that works on for longer has perhaps not been
+    # told: the order was for a unit with a similar name, or a hook waits first (preStop).
+    if time_of(error) <= ordered + AT_ONCE_MS:
+        return "nothing"
+    return "may have" if part == "made it close" else part
+
+
 def _part_of(timeline: Timeline, absence: Absence, error: Event, *, asked: bool) -> _Part:
     """What an error in its log has to do with the member's close, which somebody `asked` for or nobody."""
     who = absence.participant
     if not isinstance(error, ev.ExceptionLogged):
         return "made it close"
-    goes_on = _GOES_ON.search(error.text) and (asked or not _LAST_TRY.search(error.text.partition("\n")[0]))
-    if goes_on or _joined_after(timeline, who, error, absence.at):
+    if _goes_on(error.text, asked=asked) or _joined_after(timeline, who, error, absence.at):
         return "nothing"
     loop, thread = loop_threads(timeline, who) if who.kind == "client" else set(), error.speaker.thread
     if timeline.participants.at_place(error) and not authors_of(timeline, error):
@@ -127,6 +144,15 @@ def _part_of(timeline: Timeline, absence: Absence, error: Event, *, asked: bool)
     if is_anothers or _was_outlived(timeline, who, error):
         return "nothing" if error.level == "WARN" else "may have"
     return "made it close"
+
+
+def _goes_on(text: str, *, asked: bool) -> bool:
+    """True for an error that the application outlives by its own words: it skips what failed, or tries again."""
+    found = _GOES_ON.search(text)
+    if found is None:
+        return False
+    is_last = found["retries"] is not None and _LAST_TRY.search(text.partition("\n")[0]) is not None
+    return asked or not is_last
 
 
 def _was_outlived(timeline: Timeline, who: Participant, error: ev.ExceptionLogged) -> bool:

@@ -14,11 +14,12 @@ from rebalance_forensics.timeline.identity.own_process import begins_its_name, i
 from rebalance_forensics.timeline.identity.participants import Participant
 
 
-def was_ordered(timeline: Timeline, absence: Absence) -> bool:
-    """True if its process was told to stop before it began to close: errors before that are no reason for it."""
+def ordered_at(timeline: Timeline, absence: Absence) -> int | None:
+    """When its process was last told to stop before it began to close; None where no order to it was logged."""
     begin = absence.stop.at if absence.stop is not None else absence.at
     by_pod = (e for e in reports_of(timeline, absence) if is_order(e))
-    return any(time_of(e) <= begin for e in (*by_pod, *_orders_of_unit(timeline, absence)))
+    orders = (time_of(e) for e in (*by_pod, *_orders_of_unit(timeline, absence)))
+    return max((at for at in orders if _began(timeline, absence) < at <= begin), default=None)
 
 
 def behind_unit(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Link, ...]:
@@ -35,8 +36,15 @@ def behind_unit(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Link, 
 def _orders_of_unit(timeline: Timeline, absence: Absence) -> list[ev.UnitStopping]:
     if not timeline.shows_any((ev.UnitStopping,)):
         return []
-    near = timeline.of(ev.UnitStopping).between(*span_of(timeline, absence))
+    begin, end = span_of(timeline, absence)
+    near = timeline.of(ev.UnitStopping).between(max(begin, _began(timeline, absence) + 1), end)
     return [e for e in near if _is_its_unit(timeline, absence.participant, e)]
+
+
+def _began(timeline: Timeline, absence: Absence) -> int:
+    """When its process started: what was told to stop before was the process before it."""
+    started = timeline.starts.of(absence.participant).last(absence.at)
+    return started.at if started is not None else 0
 
 
 def _is_its_unit(timeline: Timeline, who: Participant, order: ev.UnitStopping) -> bool:
