@@ -282,7 +282,12 @@ def brokers_of_one_cluster(
             epoch = "7" if broker == 1 else "OptionalInt[7]"
             late = stood_still_ms * (broker == 3)
             stamped(story, path, start + 5_000 + late, words + epoch, logger=Story().words.logger)
-    events = [replace(e, speaker=replace(e.speaker, role="broker")) for e in story.events]
+    numbers = {
+        e.origin.path: int(e.origin.path[len("broker-")]) for e in story.events if "server.2" not in e.origin.path
+    }
+    events = [
+        replace(e, speaker=replace(e.speaker, role="broker", broker=numbers.get(e.origin.path))) for e in story.events
+    ]
     return {path: skew for (path, _), skew in UngroupedEvents(events).broker_skews.items()}
 
 
