@@ -90,9 +90,9 @@ def _cuts(line: str, limit: int) -> list[tuple[int, int]]:
     begin = 0 if found is None else found.start() if found.end() - found.start() <= limit // 5 else found.end()
     if begin <= _HEAD + _LONGEST_MARK:
         room = limit - _LONGEST_MARK
-        # The first words after whose line it is say what happened.
-        said = 0 if found is None else found.end() + 2 * _WORD
-        head = min(max(room // 3, said), 2 * room // 3)
+        # The first words behind the client and group say what happened.
+        first_words = 0 if found is None else found.end() + 2 * _WORD
+        head = min(max(room // 3, first_words), 2 * room // 3)
         return [_between_words(line, head, len(line) - (room - head))]
     head, _ = _between_words(line, _HEAD, begin)
     room = limit - head - _LONGEST_MARK
