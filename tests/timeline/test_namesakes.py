@@ -163,3 +163,15 @@ def test_members_that_write_to_one_log_under_one_client_id_are_several_in_one_pa
         story.seen = "both"
         (member,) = in_one_log(story, *numbers).timeline().membership.members
         assert member.is_several is is_several
+
+
+def test_static_members_with_one_client_id_in_one_log_are_apart_by_their_instance_ids() -> None:
+    story = Story(seen="clients")
+    for second, pod in enumerate(("pod-1", "pod-2", "pod-3")):
+        joined = f"Successfully joined group with generation Generation{{generationId=1, memberId='{member_id(pod)}'"
+        words = f"[Consumer instanceId={pod}, clientId={CLIENT}, groupId=payments] {joined}, protocol='range'}}"
+        story.line("all/app.log", f"01:00:0{second}.000", words)
+    participants = story.timeline().membership.members
+    assert {a.name: sorted(a.member_ids) for a in participants} == {
+        pod: [member_id(pod)] for pod in ("pod-1", "pod-2", "pod-3")
+    }

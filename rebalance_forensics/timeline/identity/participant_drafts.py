@@ -31,6 +31,7 @@ from rebalance_forensics.timeline.identity.participants import (
     own_member_id,
     place_name,
     speaking,
+    static_name,
 )
 from rebalance_forensics.timeline.time_index import grouped
 
@@ -180,8 +181,12 @@ class ParticipantDrafts:
         if self.kind in BY_PROCESS:
             kind: ParticipantKind = "instance" if self.kind == "streams" else "worker"
             return self._add((self.kind, place), kind, place, place)
-        client = event.speaker.client_id
-        return self._add((client, place), "client", client, place) if client else None
+        client, instance = event.speaker.client_id, event.speaker.instance_id
+        if not client:
+            return None
+        first = self._by_key.get((client, place))
+        of_another = instance is not None and first is not None and bool(first.instance_ids - {instance})
+        return self._add((static_name(event) if of_another else client, place), "client", client, place)
 
     def _add(
         self, key: tuple[str, str], kind: ParticipantKind, name: str, place: str | None = None
@@ -258,14 +263,15 @@ class ParticipantDrafts:
                 self._add_member_id(participant, member)
 
     def name_namesakes(self) -> None:
-        """Rename participants that share a name: by where they run, else by their first member id."""
+        """Rename participants that share a name: by their place, else their group.instance.id or first member id."""
         for namesakes in grouped(self.everybody, attrgetter("name")).values():
             if len(namesakes) > 1:
                 places = [a.places or a.hosts or a.endpoints or a.files for a in namesakes]
                 apart = all(len(p) == 1 for p in places) and len(set().union(*places)) == len(namesakes)
                 for participant, place in zip(namesakes, places, strict=True):
                     participant.has_namesakes = True
-                    participant.name = min(place) if apart else participant.first_id or participant.name
+                    own = min(participant.instance_ids, default=participant.first_id)
+                    participant.name = min(place) if apart else own or participant.name
 
     def link_ids(self, event: Event) -> None:
         """Link the ids in a coordinator's line about one member: client id, host, group.instance.id."""

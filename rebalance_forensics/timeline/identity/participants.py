@@ -158,9 +158,14 @@ def speaking(
     if kind in BY_PROCESS:
         return by_key.get((kind, place))
     if client is not None and (client, place) in by_key:
-        return by_key[client, place]
+        return by_key.get((static_name(event), place)) or by_key[client, place]
     present = by_place.get(place, ())
     return present[0] if len(present) == 1 else None
+
+
+def static_name(event: Event) -> str:
+    """A client id with the group.instance.id in the line: static members of one client id are apart by it (KIP-345)."""
+    return f"{event.speaker.client_id} {event.speaker.instance_id}"
 
 
 def placeholder_id(participant: Participant, client_id: str | None) -> str:
