@@ -19,7 +19,7 @@ from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, place_name
 from rebalance_forensics.timeline.model import CoordinatorTerm
 from rebalance_forensics.timeline.process_logs import NO_LINES, NearbyLines
-from rebalance_forensics.timeline.time_index import grouped
+from rebalance_forensics.timeline.time_index import grouped, lists_by_key
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, QUIET_MS
 
 DETAILED = frozenset({"INFO", "DEBUG", "TRACE"})
@@ -223,11 +223,12 @@ def coverage_of(
     shared = Counter(place for logs_spoken_in in by_participant.values() for place in logs_spoken_in)
     alone = {place: span for place, span in whole.items() if shared[place] == 1}
     lasting: list[tuple[CoveredLog, int | None]] = []
+    homes = {place_name(lines[0]) for lines in brokers.values()}
+    of_brokers = lists_by_key((home, at) for at in logs if (home := at[1] or at[0]) in homes)
     for place, lines in brokers.items():
         until, broker = ungrouped.until.get(place_name(lines[0]), 0), lines[0].speaker.broker
         written = _covered({place: lines}, whole, picked)
-        of_place = [at for at in logs if (at[1] or at[0]) == place_name(lines[0])]
-        read = sorted(_on_the_clock(of_place, logs, clocks).values())
+        read = sorted(_on_the_clock(of_brokers[place_name(lines[0])], logs, clocks).values())
         lasting += [(replace(log, end=max(log.end, _without_gap(log.end, until, read))), broker) for log in written]
     return Coverage(
         {

@@ -58,9 +58,9 @@ QUIET_MS = 5 * 60 * 1000
 """A cause that comes back to the same culprit within this is the same incident (contract: or three timeouts); a group
 with lines over this long and no rebalance among them is stable."""
 ANOTHER_LIFE_MS = 30 * 60 * 1000
-"""Who comes this long after another of its kind left does not take its place: supervisors start a process that stopped
-within minutes (CrashLoopBackOff: 5), and an autoscaler that flaps takes back what it did as soon as its window is over
-(--horizontal-pod-autoscaler-downscale-stabilization: 5 minutes)."""
+"""A member that joins this long after another of its kind left does not take its place: supervisors start a process
+that stopped within minutes (CrashLoopBackOff: 5), and an autoscaler that flaps takes back what it did as soon as its
+window is over (--horizontal-pod-autoscaler-downscale-stabilization: 5 minutes)."""
 METADATA_AGE_MS = 330_000
 """Clients see new topics up to metadata.max.age.ms (300 s by default, ConsumerConfig) later, and rejoin at their next
 poll()."""

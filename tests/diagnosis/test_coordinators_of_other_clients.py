@@ -175,8 +175,8 @@ def test_a_coordinator_that_is_given_up_as_soon_as_it_is_found_is_none_but_once_
 ) -> None:
     """Before 2.0 Java does not log why it gives a coordinator up."""
     node = "b-2:9092 (id: 2147483645 rack: null)"
-    told = [f"Discovered group coordinator {node}", f"Marking the coordinator {node} dead"] * times
-    lines = [*told, told[0], "(Re-)joining group"]
+    given_up = [f"Discovered group coordinator {node}", f"Marking the coordinator {node} dead"] * times
+    lines = [*given_up, given_up[0], "(Re-)joining group"]
     record = "2026-03-01 01:10:0{},112 INFO [Consumer clientId=c-1, groupId=payments] {}"
     found = incidents(tmp_path, *(record.format(place // 2, message) for place, message in enumerate(lines)))
     named = [i.root_causes[0] for i in found if i.root_causes[0].cause == "coordinator-failover"]

@@ -107,8 +107,8 @@ def scaled(story: Story, hour: int, workers: tuple[int, ...]) -> Story:
         story.broker(f"0{hour}:00:00.000", story.words.introduced(process(number)))
     story.broker(f"0{hour}:00:00.010", story.words.preparing(story.generation, story.words.adding(process(workers[0]))))
     settled(story, f"0{hour}:00:03.000", (1, *workers))
-    gone = story.words.leaving(process(workers[0]))
-    story.broker(f"0{hour}:50:00.000", story.words.preparing(story.generation, gone))
+    reason = story.words.leaving(process(workers[0]))
+    story.broker(f"0{hour}:50:00.000", story.words.preparing(story.generation, reason))
     for number in workers:
         story.broker(f"0{hour}:50:00.000", story.words.left(process(number)))
     return settled(story, f"0{hour}:50:02.000", (1,))

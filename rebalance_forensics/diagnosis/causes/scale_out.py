@@ -148,12 +148,15 @@ def _joined_an_old_generation(timeline: Timeline, arrival: Arrival) -> bool:
     """Others had joined its first generation before it arrived, where no coordinator's clock orders the two."""
     if timeline.has_coordinator_log:
         return False
-    joins = timeline.of(ev.JoinSucceeded)
     first = timeline.events_from(arrival.participant, ev.JoinSucceeded).first(arrival.at)
-    return isinstance(first, ev.JoinSucceeded) and any(
-        isinstance(e, ev.JoinSucceeded) and e.generation == first.generation
-        for e in joins.between(0, arrival.at - windows.ROUND_TRIP_MS)
-    )
+    if not isinstance(first, ev.JoinSucceeded):
+        return False
+    return timeline.cached(_first_joins)[first.generation] <= arrival.at - windows.ROUND_TRIP_MS
+
+
+def _first_joins(timeline: Timeline) -> dict[int | None, int]:
+    """Generation -> when a member first logged that it had joined it."""
+    return {e.generation: time_of(e) for e in reversed(timeline.of(ev.JoinSucceeded))}
 
 
 def _is_counted(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:

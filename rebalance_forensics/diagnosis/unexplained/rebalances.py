@@ -273,7 +273,7 @@ def _searched_for(timeline: Timeline, rebalance: Rebalance) -> str:
 
 
 def _missing_in_words(timeline: Timeline, rebalance: Rebalance) -> str:
-    """Who is no longer on the leader's list of members, which is all that its log shows of a departure."""
+    """The members that the leader's list no longer names, which is all that its log shows of a departure."""
     lists = set(map(id, rebalance.events))
     listed = (d for d in timeline.departures if only_listed(d) and lists.issuperset(map(id, d.events)))
     missing = sorted({d.participant.name for d in listed})

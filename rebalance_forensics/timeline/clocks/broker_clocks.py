@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clocks.file_clocks import Place, own_clock, place_of
-from rebalance_forensics.timeline.time_index import grouped
+from rebalance_forensics.timeline.time_index import grouped, sets_by_key
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 _CREATED = re.compile(r"Created log for partition (\S+)")  # LogManager
@@ -43,13 +42,15 @@ def broker_skews(events: Sequence[Event]) -> Mapping[Place, int]:
     logs = grouped((e for e in events if e.at is not None), place_of)
     homes = {place: (place[0].rpartition("/")[0], place[1]) for place in logs}
     # Lines of a start name no broker, and a rolled file may have no others.
-    named = [(homes[place], e.speaker.broker) for place, in_log in logs.items() for e in in_log]
-    numbers = grouped(((home, number) for home, number in named if number is not None), itemgetter(0))
+    numbers = {
+        place: [e.speaker.broker for e in in_log if e.speaker.broker is not None] for place, in_log in logs.items()
+    }
+    of_homes = sets_by_key((homes[place], number) for place, in_log in numbers.items() for number in in_log)
     brokers: dict[_Broker, dict[Place, Sequence[Event]]] = defaultdict(dict)
     for place, in_log in logs.items():
-        own = [e.speaker.broker for e in in_log if e.speaker.broker is not None]
-        of_home = {number for _, number in numbers.get(homes[place], ())}
-        usual = Counter(own).most_common(1)[0][0] if own else next(iter(of_home)) if len(of_home) == 1 else None
+        of_home = of_homes[homes[place]]
+        likely = numbers[place] or (of_home if len(of_home) == 1 else ())
+        usual = next((number for number, _ in Counter(likely).most_common(1)), None)
         brokers[_Broker(usual, *homes[place])][place] = in_log
     if len(brokers) < 2:
         return {}

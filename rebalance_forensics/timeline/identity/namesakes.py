@@ -8,7 +8,7 @@ one.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 
 from rebalance_forensics import events as ev
@@ -36,8 +36,8 @@ class _Namesakes:
         self.ids: list[list[str]] = []
         self.of: dict[str, int] = {}
         self.taken: dict[str, None] = {}
-        self.free: deque[tuple[int, int | None]] = deque()
-        """The slots of members that left, each with when it did."""
+        self.free: OrderedDict[int, int | None] = OrderedDict()
+        """The slots of members that left, each with when it did; the longest absent comes first."""
         self.shared = False
         self.uncounted = False
         self.heard_at = -NEXT_HEARTBEAT_MS
@@ -48,12 +48,12 @@ class _Namesakes:
             return
         self.taken[member] = None
         if member in self.of:
-            self.free = deque(each for each in self.free if each[0] != self.of[member])
+            self.free.pop(self.of[member], None)
             return
-        while self.free and at is not None and at - (self.free[0][1] or at) > ANOTHER_LIFE_MS:
-            self.free.popleft()
+        while self.free and at is not None and at - (next(iter(self.free.values())) or at) > ANOTHER_LIFE_MS:
+            self.free.popitem(last=False)
         if self.free:
-            slot, _ = self.free.popleft()
+            slot, _ = self.free.popitem(last=False)
         else:
             slot = len(self.ids)
             self.ids.append([])
@@ -63,15 +63,14 @@ class _Namesakes:
     def leave(self, member: str, at: int | None) -> None:
         if member in self.taken:
             del self.taken[member]
-            self.free.append((self.of[member], at))
+            self.free[self.of[member]] = at
 
     def succeed(self, former: str, newcomer: str) -> bool:
         """Give the newcomer the free slot of a former member, if it has one of its own; True if it has it now."""
         old, new = self.of.get(former), self.of.get(newcomer)
-        is_free = old in [slot for slot, _ in self.free]
-        if old is None or new is None or not is_free or self.ids[new] != [newcomer]:
+        if old is None or new is None or old not in self.free or self.ids[new] != [newcomer]:
             return False
-        self.free = deque(each for each in self.free if each[0] != old)
+        del self.free[old]
         self.ids[new] = []
         self.ids[old].append(newcomer)
         self.of[newcomer] = old

@@ -81,7 +81,6 @@ def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, _P
     """The errors that made it close, or may have, nearest first."""
     if not timeline.shows_any(_FAILING):
         return []
-    ordered = ordered_at(timeline, absence)
     begin = absence.stop.at if absence.stop is not None else absence.at
     # What fails once the process was asked to stop (SIGTERM, "Kafka Connect stopping") did not make it stop.
     stopped = absence.stop.events if absence.stop is not None else ()
@@ -100,8 +99,9 @@ def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, _P
     found = [e for e, thread in named if not threads or thread is None or thread in threads]
     # A process that was asked to stop, and failed at something else before, stops because it was asked.
     parts: tuple[_Part, ...] = ("made it close",) if asked else ("made it close", "may have")
-    judged = ((e, _part_of(timeline, absence, e, asked=bool(asked))) for e in found if not _ends_as_asked(e))
-    judged = ((e, _after_order(ordered, e, part)) for e, part in judged)
+    ordered = ordered_at(timeline, absence)
+    failed = ((e, _part_of(timeline, absence, e, asked=bool(asked))) for e in found if not _ends_as_asked(e))
+    judged = ((e, _after_order(ordered, e, part)) for e, part in failed)
     errors = ((e, part) for e, part in judged if part in parts)
     return sorted(errors, key=lambda error: abs(time_of(error[0]) - begin))
 
@@ -121,8 +121,8 @@ def _after_order(ordered: int | None, error: Event, part: _Part) -> _Part:
     """What an error had to do with a close that an orchestrator or a supervisor ordered."""
     if ordered is None:
         return part
-    # What fails before, or as it closes its resources, is no reason. One that works on for longer has perhaps not been
-    # told: the order was for a unit with a similar name, or a hook waits first (preStop).
+    # What fails before the order, or while the process closes its resources, is no reason. A process that works on for
+    # longer may have got no such order: it was for a unit with a similar name, or a preStop hook runs first.
     if time_of(error) <= ordered + AT_ONCE_MS:
         return "nothing"
     return "may have" if part == "made it close" else part

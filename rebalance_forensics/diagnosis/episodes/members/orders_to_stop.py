@@ -1,4 +1,4 @@
-"""Who told a member's process to stop: its orchestrator or its supervisor, in logs other than its own."""
+"""Orders to stop a member's process, from its orchestrator or its supervisor, in logs other than its own."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from rebalance_forensics.timeline.identity.participants import Participant
 
 def ordered_at(timeline: Timeline, absence: Absence) -> int | None:
     """When its process was last told to stop before it began to close; None where no order to it was logged."""
-    begin = absence.stop.at if absence.stop is not None else absence.at
+    started, closed = _started_at(timeline, absence), absence.stop.at if absence.stop is not None else absence.at
     by_pod = (e for e in reports_of(timeline, absence) if is_order(e))
     orders = (time_of(e) for e in (*by_pod, *_orders_of_unit(timeline, absence)))
-    return max((at for at in orders if _began(timeline, absence) < at <= begin), default=None)
+    return max((at for at in orders if started < at <= closed), default=None)
 
 
 def behind_unit(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Link, ...]:
@@ -27,7 +27,7 @@ def behind_unit(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Link, 
     orders = [_orders_of_unit(timeline, absence) for absence in absences]
     if not orders or not all(orders):
         return ()
-    lines = [of_one[-1] for of_one in orders]
+    lines = [of_unit[-1] for of_unit in orders]
     units, by = (" and ".join(sorted(names)) for names in ({e.unit for e in lines}, {e.by for e in lines}))
     often = f", {len(lines)} times in all" if len(lines) > 1 else ""
     return (Link("stopped", f"{by} was told to stop {units}{often}.", 0.95, lines[:4]),)
@@ -37,12 +37,12 @@ def _orders_of_unit(timeline: Timeline, absence: Absence) -> list[ev.UnitStoppin
     if not timeline.shows_any((ev.UnitStopping,)):
         return []
     begin, end = span_of(timeline, absence)
-    near = timeline.of(ev.UnitStopping).between(max(begin, _began(timeline, absence) + 1), end)
+    near = timeline.of(ev.UnitStopping).between(max(begin, _started_at(timeline, absence) + 1), end)
     return [e for e in near if _is_its_unit(timeline, absence.participant, e)]
 
 
-def _began(timeline: Timeline, absence: Absence) -> int:
-    """When its process started: what was told to stop before was the process before it."""
+def _started_at(timeline: Timeline, absence: Absence) -> int:
+    """When its process started: an earlier order was for the process before it."""
     started = timeline.starts.of(absence.participant).last(absence.at)
     return started.at if started is not None else 0
 
