@@ -524,3 +524,15 @@ def test_a_member_that_meets_a_loading_or_stopping_coordinator_shows_that_it_mov
     assert cause.cause == "coordinator-failover"
     assert "was stopping, or had not loaded it yet" in cause.narrative
     assert cause.confidence < PROBABLE
+
+
+def test_a_start_that_another_host_dates_late_is_no_move_while_the_broker_logs_on() -> None:
+    story = Story().formed("c-1", "c-2")
+    unfenced = "[QuorumController id=1] The request from broker 2 to unfence has been granted because it has caught up "
+    unfenced += "with the offset of its register broker record 6."
+    story.broker("01:00:07.000", unfenced, 1, "org.apache.kafka.controller.BrokerHeartbeatManager")
+    story.rebalanced("01:00:09.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    assert "coordinator-failover" not in story.causes()
+    start = "[BrokerLifecycleManager id=2] The broker has been unfenced. Transitioning from RECOVERY to RUNNING."
+    story.broker("01:00:07.010", start, 2, "kafka.server.BrokerLifecycleManager")
+    assert "coordinator-failover" in story.causes()

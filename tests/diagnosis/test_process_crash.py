@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.diagnosis import closings
 from tests.diagnosis.closings import closes
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_slow_processing import EXPIRED, LEAVING, SHORT
@@ -17,6 +18,19 @@ def test_a_member_that_expires_and_is_never_heard_of_again_has_died(release: Rel
     assert [c.name for c in crash.root_causes[0].culprits] == ["c-3"]
     assert crash.severity == "critical"
     assert 2 in crash.generations
+
+
+@pytest.mark.parametrize("same_process", [True, False])
+def test_a_member_that_leaves_under_its_id_had_not_died_before_by_the_clock_of_another_host(
+    *, same_process: bool
+) -> None:
+    story = Story(seen="clients").formed("c-1", "c-2", "c-3")
+    story.rebalanced("01:10:00.000", "", ["c-1", "c-2"])
+    story.events = [e for e in story.events if not e.origin.path.startswith(("c-2/", "c-3/"))]
+    member = story.id_of("c-3") if same_process else story.reborn("c-3").id_of("c-3")
+    story.client("c-3", "01:10:05.000", "Found no committed offset for partition orders-4")
+    story.client("c-3", "01:14:00.000", closings.LEAVING.format(member, closings.CLOSED))
+    assert ("process-crash" in story.causes()) is not same_process
 
 
 def test_brokers_alone_are_less_sure_that_it_died() -> None:

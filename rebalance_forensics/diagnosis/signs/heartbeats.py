@@ -196,8 +196,7 @@ def old_id_used_again(timeline: Timeline, absence: Absence) -> Sequence[Event]:
 
 def events_with_former_id(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """Lines of its own log after the loss that carry the former member id."""
-    until = (absence.back_at or absence.at) + timeouts.session_timeout_ms(timeline)
-    own_lines = timeline.events_from(absence.participant, Event).between(absence.at + 1, until)
+    own_lines = timeline.events_from(absence.participant, Event).since(absence.at + 1)
     if not own_lines:
         return ()
     former_ids = {d.member for d in absence.departures if d.member and has_unique_suffix(d.member)}

@@ -128,13 +128,16 @@ def stops_and_starts(timeline: Timeline) -> TimeIndex[ev.BrokerStopped | ev.Brok
     """The stops and starts of brokers, as far as the controllers that log them were in charge.
 
     A controller that stood still wakes up, takes the brokers for silent, and fences them before it learns that another
-    controller was elected meanwhile and has fenced it.
+    controller was elected meanwhile and has fenced it. And a start that a controller logs while the broker's own log
+    goes on without one was earlier: the clocks of the two differ.
     """
     found: list[ev.BrokerStopped | ev.BrokerStarted] = []
     fenced: set[int | None] = set()
     for event in timeline.of(ev.BrokerStopped, ev.BrokerStarted):
         assert isinstance(event, ev.BrokerStopped | ev.BrokerStarted)
         if isinstance(event, ev.BrokerStarted):
+            if _ran_meanwhile(timeline, event):
+                continue
             fenced.discard(affected_broker(event))
         elif event.timed_out and _broker_at(timeline, event) in fenced:
             continue
@@ -142,6 +145,22 @@ def stops_and_starts(timeline: Timeline) -> TimeIndex[ev.BrokerStopped | ev.Brok
             fenced.add(event.broker)
         found.append(event)
     return TimeIndex(found, time_of, ordered=True)
+
+
+def _ran_meanwhile(timeline: Timeline, start: ev.BrokerStarted) -> bool:
+    """True if the broker itself logged shortly before another logs its start, and logs on without a stop or a start."""
+    if start.broker is None or start.broker in _brokers_by_home(timeline).get(home_of(start), ()):
+        return False
+    at = time_of(start)
+    written = [lines.by_broker.get(start.broker, NOTHING) for lines in (timeline.own, timeline.ungrouped)]
+    before = max((time_of(e) for lines in written if (e := lines.last(at)) is not None), default=None)
+    after = min((time_of(e) for lines in written if (e := lines.first(at + 1)) is not None), default=None)
+    if before is None or after is None or at - before > windows.AT_ONCE_MS:
+        return False
+    stopped = timeline.of(ev.BrokerStopped).between(at - windows.ONE_REBALANCE_MS, at)
+    started = timeline.of(ev.BrokerStarted).between(before, after)
+    own_start = any(e.speaker.broker == start.broker for e in started)
+    return not own_start and not any(affected_broker(e) == start.broker for e in stopped)
 
 
 def _logged_changes(timeline: Timeline) -> Iterator[_Sighting]:
