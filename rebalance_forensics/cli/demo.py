@@ -10,7 +10,7 @@ import typer
 from rebalance_forensics.cli.analysis_run import exit_code, options_of, run
 from rebalance_forensics.cli.outcomes import colored, leave, say, warn, width
 from rebalance_forensics.cli.parameters import EngineName, EngineOption, JavaHomeOption
-from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.refusals import InputError, did_you_mean
 
 PAGE = Path("rebalance-report.html")
 # What most groups that keep rebalancing suffer from.
@@ -61,15 +61,11 @@ def sample_logs() -> Path:
 
 
 def _sample(logs: Path, name: str) -> Path:
-    # The directory of one sample; raise InputError with similar names, or all, where there is none of that name.
-    from rebalance_forensics.pipeline.refusals import near_names  # noqa: PLC0415 - `--help` needs none of it
-
+    # The directory of one sample; raise InputError with similar names where there is none of that name.
     names = _names(logs)
     if name in names:
         return logs / name
-    near = near_names(name, names)
-    known = f"did you mean {' or '.join(near)}?" if near else f"samples: {', '.join(names)}."
-    raise InputError(f"no sample is called {name!r}; {known}")
+    raise InputError(f"no sample is called {name!r}; {did_you_mean(name, names, 'samples')}")
 
 
 def _names(logs: Path) -> list[str]:

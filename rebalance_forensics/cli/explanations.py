@@ -12,7 +12,7 @@ from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.cli.analysis_run import catalog_with
 from rebalance_forensics.diagnosis.reference.glossary import WHERE, Topic, glossary
 from rebalance_forensics.diagnosis.reference.known_bugs import all_bugs
-from rebalance_forensics.pipeline.refusals import InputError, near_names
+from rebalance_forensics.pipeline.refusals import InputError, meant, near_names
 from rebalance_forensics.records import LogRecord
 from rebalance_forensics.report.terminal import Explanation
 from rebalance_forensics.report.times import iso
@@ -38,17 +38,18 @@ def explanation_of(asked: str) -> Explanation:
                 where=WHERE if topic.kips else "",
             )
     # A setting typed up to a dot is none of the errors whose words it shares.
-    begun = [setting for setting in known.settings if setting.startswith(f"{asked.strip().casefold()}.")][:3]
+    typed = asked.strip().casefold()
+    begun = [setting for setting in known.settings if setting.startswith(f"{typed}.")]
     if not begun and (found := _kafkas_own(asked.strip())) is not None:
         return found
-    near = begun or near_names(asked, [*sorted(known.causes), *known.follow_ups, *known.settings], limit=3)
-    near = near or near_names(asked, [*known.links], limit=3)
-    meant = (
-        f"did you mean {' or '.join(near)}?"
-        if near
-        else "explain takes a cause, a setting, a KIP, a bug, an error or a log line."
-    )
-    raise InputError(f"no explanation for {asked!r}; {meant}")
+    if typed[-1:].isdigit():
+        # No number is like another, unless it is cut off.
+        begun = [each for each in (*known.kips, *(bug.jira for bug in all_bugs())) if each.casefold().startswith(typed)]
+    else:
+        begun = begun or near_names(asked, (*sorted(known.causes), *known.follow_ups, *known.settings))
+    near = begun or near_names(asked, (*known.links, *catalog_with([]).compiled.errors))
+    takes = "explain takes a cause, a setting, a KIP, a bug, an error or a log line."
+    raise InputError(f"no explanation for {asked!r}; {meant(near[:3]) or takes}")
 
 
 def _kafkas_own(asked: str) -> Explanation | None:

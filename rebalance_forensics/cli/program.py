@@ -169,8 +169,8 @@ def _wrong_usage(error: Exception, arguments: Sequence[str]) -> int:
     message_of = getattr(error, "format_message", str)
     context = getattr(error, "ctx", None)
     command = context.command_path if context else NAME
-    sentence = message_of().rstrip(".").replace("Value error, ", "")
-    if context and getattr(getattr(error, "param", None), "param_type_name", "") == "argument":
+    sentence = " ".join(message_of().split()).rstrip(".").replace("Value error, ", "")
+    if ":" not in sentence and context and getattr(getattr(error, "param", None), "param_type_name", "") == "argument":
         # Of PATH... NAME the parser misses PATH where the name was left out, and takes the only path for the name.
         given = [argument for argument in arguments[1:] if not argument.startswith("-")]
         if len(given) == 1 and Path(given[0]).exists():

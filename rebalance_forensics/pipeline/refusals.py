@@ -25,11 +25,16 @@ def near_names(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
 
 
 def did_you_mean(name: str, known: Iterable[str], kind: str) -> str:
-    """`did you mean a or b?`, or the first of all that there are."""
+    """`did you mean a, b or c?`, or the first of all that there are."""
     names = list(dict.fromkeys(known))
-    if near := near_names(name, names):
-        return f"did you mean {' or '.join(near)}?"
-    return f"{kind}: {_first_of(names) or 'none'}."
+    return meant(near_names(name, names)) or f"{kind}: {_first_of(names) or 'none'}."
+
+
+def meant(near: Sequence[str]) -> str:
+    """`did you mean a, b or c?`; empty where nothing is near."""
+    from rebalance_forensics.diagnosis.wording.durations import listed  # noqa: PLC0415 - `--help` needs none of it
+
+    return f"did you mean {listed(near, 'or')}?" if near else ""
 
 
 def _first_of(names: Sequence[str]) -> str:

@@ -23,9 +23,12 @@ def test_a_cause_however_it_is_written(command: Command, typed: tuple[str, ...])
     ("typed", "meant"),
     [
         ("crash", "process-crash"),
-        ("static", "static-member-expired or static-member-fenced or static-member-restart"),
+        ("static", "static-member-expired, static-member-fenced or static-member-restart"),
         ("coop", "cooperative"),
         ("session.timeout", "session.timeout.ms"),
+        ("KIP-84", "KIP-848"),
+        ("KAFKA-1402", "KAFKA-14024"),
+        ("FENCED_INSTANCE", "FENCED_INSTANCE_ID"),
     ],
 )
 def test_a_part_of_a_name_is_enough_to_be_told_the_whole(command: Command, typed: str, meant: str) -> None:
