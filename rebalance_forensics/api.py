@@ -8,16 +8,17 @@ from functools import cached_property
 from html import escape
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+import numpy as np
 import pandas as pd
 from msgspec import Struct
 
 from rebalance_forensics.defects import DefectError, sentence
 from rebalance_forensics.diagnosis.model import Blame, Impact, Incident
-from rebalance_forensics.pipeline.event_files import event_records
+from rebalance_forensics.pipeline.event_files import RECORD, event_records
 from rebalance_forensics.pipeline.options import AnalyzeOptions, Engine, parse_instant, zone_rules
-from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.pipeline.refusals import InputError, did_you_mean
 from rebalance_forensics.pipeline.run import Analysis, analyze_with_events
 from rebalance_forensics.records import is_dated
 from rebalance_forensics.report.conclusions import conclusion
@@ -62,11 +63,17 @@ def analyze(
     patterns: Sequence[str | PathLike[str]] = (),
     java_home: str | None = None,
 ) -> AnalyzedLogs:
-    """Analyze logs; the options are those of the command line.
+    """Analyze log files, directories or archives; each option is the one of that name on the command line.
 
-    `engine="auto"` uses a Spark session that runs, and starts one only where there is much to read.
+    `engine`: "auto" uses a Spark session that runs, and starts one only where there is much to read; "spark", "local".
+    `group`: only this one. `since` and `until`: "2026-11-20T14:00:00Z", "02:00" (UTC, on the logs' last day), or "2h"
+    before the last line. `tz`: the zone of times without one, "Europe/Berlin" or, of one host, "broker-2=+02:00".
+    `cluster`: its name in the report. `patterns`: directories of your own. `java_home`: the Java that Spark takes.
+
     InputError says what to put right; DefectError is an internal error that left no report.
     """
+    if engine not in (engines := get_args(Engine)):
+        raise InputError(f"there is no engine {engine!r}; {did_you_mean(engine, engines, 'engines')}")
     options = AnalyzeOptions(
         engine=engine,
         group=group,
@@ -101,7 +108,7 @@ class AnalyzedLogs:
     @cached_property
     def events(self) -> pd.DataFrame:
         """One row an event: when, where, which group, what; its own fields as a dict in `fields`."""
-        return _frame(event_records(self._analysis), times=("timestamp",))
+        return _frame(RECORD, event_records(self._analysis), times=("timestamp",))
 
     @cached_property
     def generations(self) -> pd.DataFrame:
@@ -168,15 +175,16 @@ _INCIDENTS = Columns(
 
 
 def _table(columns: Columns, rows: Iterable[tuple[Struct, ...]]) -> pd.DataFrame:
-    cells = (zip(columns.names, columns.values(*parts), strict=True) for parts in rows)
-    listed = ({name: list(value) if isinstance(value, tuple) else value for name, value in row} for row in cells)
-    return _frame(listed, times=columns.times)
+    cells = (columns.values(*parts) for parts in rows)
+    listed = ([list(value) if isinstance(value, tuple) else value for value in row] for row in cells)
+    return _frame(columns.names, listed, times=columns.times)
 
 
-def _frame(rows: Iterable[dict[str, Any]], *, times: Sequence[str]) -> pd.DataFrame:
-    frame = pd.DataFrame(list(rows))
+def _frame(names: Sequence[str], rows: Iterable[Sequence[Any]], *, times: Sequence[str]) -> pd.DataFrame:
+    # Columns are there without a row too, so that what a notebook does with them goes on.
+    frame = pd.DataFrame(list(rows), columns=list(names))
     for name in times:
-        if name in frame:
-            known = [at if is_dated(at) else None for at in frame[name].astype(object).where(frame[name].notna(), None)]
-            frame[name] = pd.to_datetime(pd.array(known, dtype="Int64"), unit="ms", utc=True)
+        known = (None if pd.isna(at) or not is_dated(at) else int(at) for at in frame[name])
+        stamps = [np.datetime64("NaT" if at is None else at, "ms") for at in known]
+        frame[name] = pd.DatetimeIndex(np.array(stamps, dtype="datetime64[ms]"), tz="UTC")
     return frame

@@ -37,23 +37,21 @@ def events_of(analysis: Analysis) -> Iterator[Event]:
         yield from map(event_of, rows_of(batch))
 
 
-def event_records(analysis: Analysis) -> Iterator[dict[str, Any]]:
-    """Each event as one record of a table; the event's own fields together in `fields`."""
+RECORD = (
+    "timestamp", "cluster", "group", "event", "fields", "client_id", "host", "pattern", "path", "line", "byte_offset",
+    "text",
+)  # fmt: skip
+"""The names of a record; the event's own fields are together in `fields`."""
+
+
+def event_records(analysis: Analysis) -> Iterator[tuple[Any, ...]]:
+    """Each event as one record of a table, its values in the order of RECORD."""
     for event in events_of(analysis):
-        yield {
-            "timestamp": event.at,
-            "cluster": event.cluster,
-            "group": event.group,
-            "event": type(event).__name__,
-            "fields": own_fields(event),
-            "client_id": event.speaker.client_id,
-            "host": event.speaker.host,
-            "pattern": event.pattern,
-            "path": event.origin.path,
-            "line": event.origin.line,
-            "byte_offset": event.origin.byte_offset,
-            "text": event.text,
-        }
+        speaker, origin = event.speaker, event.origin
+        yield (
+            *(event.at, event.cluster, event.group, type(event).__name__, own_fields(event)),
+            *(speaker.client_id, speaker.host, event.pattern, origin.path, origin.line, origin.byte_offset, event.text),
+        )
 
 
 def _document(row: Row) -> dict[str, Any]:

@@ -19,6 +19,7 @@ def test_a_notebook_gets_frames(logs: Path) -> None:
     assert 1 in set(found.generations.generation)
     assert set(found.incidents.group) == {"payments"}
     assert found.pauses.empty
+    assert {"group", "from", "ms"} <= set(found.pauses)
 
 
 def test_a_report_can_be_printed_and_written(logs: Path, tmp_path: Path) -> None:
@@ -57,3 +58,5 @@ def test_the_package_lists_what_it_offers_and_its_errors(tmp_path: Path) -> None
     assert {"analyze", "AnalyzedLogs", "InputError", "DefectError"} <= set(dir(rf))
     with pytest.raises(rf.InputError, match="no such file"):
         rf.analyze(tmp_path / "missing")
+    with pytest.raises(rf.InputError, match="there is no engine 'sprak'; did you mean spark"):
+        rf.analyze(tmp_path, engine="sprak")  # type: ignore[arg-type]

@@ -148,7 +148,7 @@ def written_edition(uri: str, version: int | None = None) -> Edition:
     """The tables at an address, for readers of them: what the last whole run left, or what an earlier one did."""
     store = checked_store(uri, role="TABLES")
     if store.kind(MARK) != "file":
-        raise InputError(f"TABLES {uri} holds no tables of the job; name the --output of rebalance-forensics job.")
+        raise InputError(f"{uri} holds no tables of the job; name the --output of rebalance-forensics job.")
     refuse_other_version(store)
     return edition_of(store, version)
 

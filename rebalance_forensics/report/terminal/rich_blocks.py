@@ -28,6 +28,7 @@ def printed(blocks: Iterable[RenderableType], *, width: int, color: bool) -> str
         width=max(width, NARROWEST),
         color_system="standard" if color else None,
         force_terminal=color,
+        force_jupyter=False,
         no_color=not color,
         highlight=False,
         markup=False,
