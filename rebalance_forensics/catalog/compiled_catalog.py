@@ -71,7 +71,7 @@ class CompiledCatalog(Struct, frozen=True):
     errors: Mapping[str, ErrorWording]
     meanings: Mapping[str, str]
     programs: Mapping[str, str] = {}
-    """Pattern -> an expression for the programs that alone print its words."""
+    """Pattern -> an expression for the programs that alone print it; it also fits no name where none is needed."""
 
     def types(self) -> Types:
         """Every hole type: those in Python, the error codes, the fragments."""
@@ -136,8 +136,13 @@ def compile_catalog(loaded: PatternSet, entry_of: EntryOf | None = None) -> Comp
         },
         errors=loaded.errors,
         meanings={pattern.id: pattern.meaning for pattern in loaded.patterns},
-        programs={p.id: "|".join(map(fnmatch.translate, p.programs)) for p in loaded.patterns if p.programs},
+        programs={p.id: _programs_of(p) for p in loaded.patterns if p.programs},
     )
+
+
+def _programs_of(pattern: Pattern) -> str:
+    # Most tools print the words of a kernel or a JVM without its name.
+    return "|".join([*map(fnmatch.translate, pattern.programs), *([] if pattern.beside else [r"\Z"])])
 
 
 def _entries(loaded: PatternSet, types: Types, entry_of: EntryOf) -> Iterator[Entry]:
@@ -145,8 +150,8 @@ def _entries(loaded: PatternSet, types: Types, entry_of: EntryOf) -> Iterator[En
     templates = [(p, template) for p in loaded.patterns if not p.fragment for template in p.templates]
     entries = [entry_of(pattern, template, types) for pattern, template in templates]
     offered = [
-        offers(literals_of(parse(template.text))) if entry.search_words else frozenset[str]()
-        for entry, (_, template) in zip(entries, templates, strict=True)
+        offers(literals_of(parse(template.text))) if entry.search_words and not pattern.beside else frozenset[str]()
+        for entry, (pattern, template) in zip(entries, templates, strict=True)
     ]
     for entry, word in zip(entries, cover(offered), strict=True):
         yield replace(entry, search_words=word or entry.search_words)
@@ -162,7 +167,7 @@ def compile_entry(pattern: Pattern, template: Template, types: Types) -> Entry:
         prefixes=pattern.prefixes,
         weight=weight_of(parts),
         dressed=_opening_of(parts).startswith(OPENINGS),
-        search_words=words_to_search(literals_of(parts)) if pattern.event else None,
+        search_words=(pattern.beside or words_to_search(literals_of(parts))) if pattern.event else None,
         program=program,
         sources=tuple(_CLASS.findall(template.logged_by or "")),
         only_at_debug=bool(_AT_DEBUG.search(template.logged_by or "")),

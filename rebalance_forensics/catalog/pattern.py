@@ -43,6 +43,8 @@ class Pattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     loggers: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
     """The programs that print these words, as syslog names them, with `*` for any letters; a logger never does."""
+    beside: str | None = None
+    """What finds a line whose message has no rare words: the name of its program, which has to stand beside it."""
     prefixes: tuple[str, ...] = ()
     """The innermost log prefix must be one of these; for words that several speakers share."""
     in_doubt: str | None = None

@@ -293,7 +293,7 @@ def _template_problems(pattern: Pattern, template: Template, types: Types) -> It
         return  # compiling says it
     if pattern.event:
         yield from _unknown_fields(pattern.event, template, parts, types)
-    if pattern.event and words_to_search(literals_of(parts)) is None:
+    if pattern.event and pattern.beside is None and words_to_search(literals_of(parts)) is None:
         yield "no words in it are rare enough to look for in a log; spell out more of the message"
 
 

@@ -185,7 +185,7 @@ def _limit(kills: Sequence[ev.ProcessKilled]) -> str:
 
 # What explains most comes first: a container at its limit also ends with exit code 137, an evicted one is killed.
 SIGKILL = frozenset(("9", "SIGKILL", "KILL"))
-_EXIT_OF_SIGKILL = 128 + 9
+EXIT_OF_SIGKILL = 128 + 9
 _BY_RANK = ("evicted", "preempted", "oom-kill", "killed-by-probe", "signalled", "ended", "stopping")
 
 
@@ -233,7 +233,7 @@ def behind_container(reports: Sequence[ev.ContainerReported]) -> tuple[Link, ...
 def _near_its_limit(reports: Sequence[ev.ContainerReported], end: ev.ContainerReported) -> tuple[Link, ...]:
     """What may have sent a container its SIGKILL: the kernel killed some process of it, maybe its first."""
     lines = [e for e in reports if e.what == "oom-in-container" and abs(time_of(e) - time_of(end)) <= AT_ONCE_MS]
-    if not lines or end.exit_code != _EXIT_OF_SIGKILL:
+    if not lines or end.exit_code != EXIT_OF_SIGKILL:
         return ()
     why = "The kernel killed a process of it at its memory limit about then, perhaps this one."
     return (Link("oom-kill", why, 0.6, lines[:2]),)

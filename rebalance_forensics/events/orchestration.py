@@ -59,15 +59,18 @@ class ScalingReported(Event, frozen=True, kw_only=True):
 class NodeReported(Event, frozen=True, kw_only=True):
     """A node was lost or came back (`not-ready`, `ready`), was closed for new pods or emptied, or was rebooted.
 
-    `detail` is why it is emptied (`draining`), or the process that the kernel killed as it was `out-of-memory`.
+    `detail` is why it is emptied (`draining`). Its kernel killed a process (`command`, `pid`) as it was
+    `out-of-memory`, or as some container on it had its `limit-reached`.
     """
 
     what: Literal[
         "not-ready", "ready", "cordoned", "uncordoned", "draining", "rebooted", "removed", "low-on-memory",
-        "low-on-disk", "out-of-memory",
+        "low-on-disk", "out-of-memory", "limit-reached",
     ]  # fmt: skip
     node: str
     detail: str | None = None
+    command: str | None = None
+    pid: int | None = None
 
 
 OF_THE_ORCHESTRATOR = (ContainerReported, ScalingReported, NodeReported)

@@ -234,7 +234,7 @@ class HostDisturbed(Event, frozen=True, kw_only=True):
 
 
 class UnitStopping(Event, frozen=True, kw_only=True):
-    """A supervisor begins to stop a unit because somebody told it to."""
+    """A supervisor begins to stop a unit because somebody told it to; systemd may print its description alone."""
 
     unit: str
     by: Literal["systemd", "supervisord", "pm2"]

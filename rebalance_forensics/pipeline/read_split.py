@@ -229,8 +229,8 @@ def _is_by_its_program(programs: str | None, record: LogRecord) -> bool:
     if re.match(programs, "java"):
         # A JVM prints into the output of its process, which syslog names after the unit or the container.
         return (record.logger is None and record.level is None) or is_jvm_output(record.text)
-    program = record.program and re.sub(r"^(?:stdout|stderr)|\.service$", "", record.program)
-    if program and re.match(programs, program) is None:
+    program = re.sub(r"^(?:stdout|stderr)|\.service$", "", record.program or "")
+    if re.match(programs, program) is None:
         return False
     return record.logger is None and (record.thread is None or record.thread.replace(".", "").isdigit())
 

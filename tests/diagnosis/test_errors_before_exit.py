@@ -131,23 +131,52 @@ def test_a_process_that_was_asked_to_stop_does_not_stop_for_an_error_of_another_
     assert closes_after(*lines, thread="main").causes() == ["member-left"]
 
 
+ORDER, ENDED = "Stopping Ledger of the shop...", "c-3.service: Main process exited, code=exited, status=143/n/a"
+
+
 @pytest.mark.parametrize(
-    ("order", "cause"),
+    ("lines", "cause"),
     [
-        (("c-3/journal.log", "01:09:59.000", "Stopping c-3.service - The shop..."), "scale-in"),
-        (("c-3/supervisord.log", "01:09:59.000", "waiting for c-3 to stop"), "scale-in"),
-        (("events", "01:09:59.000", "Killing pod/c-3 in shop: Stopping container app"), "scale-in"),
-        (("c-3/journal.log", "01:09:59.000", "Stopping node-exporter.service - Metrics..."), "member-left"),
-        (("c-3/journal.log", "01:10:30.000", "Stopping c-3.service - The shop..."), "member-left"),
-        (("c-2/journal.log", "01:09:59.000", "Stopping c-3.service - The shop..."), "member-left"),
+        (("c-3/journal.log 01:09:59 Stopping c-3.service - The shop...",), "scale-in"),
+        (("c-3/journal.log 01:09:59 Stopping c-3 consumer...",), "scale-in"),
+        ((f"c-3/journal.log 01:09:59 {ORDER}", f"c-3/journal.log 01:10:02 {ENDED}"), "scale-in"),
+        (("c-3/supervisord.log 01:09:59 waiting for c-3 to stop",), "scale-in"),
+        (("events 01:09:59 Killing pod/c-3 in shop: Stopping container app",), "scale-in"),
+        (("c-3/journal.log 01:09:59 Stopping node-exporter.service - Metrics...",), "member-left"),
+        ((f"c-3/journal.log 01:09:59 {ORDER}",), "member-left"),
+        ((f"c-3/journal.log 01:09:59 {ORDER}", f"c-3/journal.log 01:10:02 {ENDED[1:]}"), "member-left"),
+        (
+            (
+                f"c-3/journal.log 01:09:59 {ORDER}",
+                "c-3/journal.log 01:09:59 Stopping Metrics of the host...",
+                f"c-3/journal.log 01:10:02 {ENDED}",
+            ),
+            "member-left",
+        ),
+        (("c-3/journal.log 01:10:30 Stopping c-3.service - The shop...",), "member-left"),
+        (("c-2/journal.log 01:09:59 Stopping c-3.service - The shop...",), "member-left"),
     ],
-    ids=["systemd", "supervisord", "Kubernetes", "another unit", "afterwards", "another host"],
+    ids=[
+        "systemd",
+        "a description with its name",
+        "a description, and its unit's end",
+        "supervisord",
+        "Kubernetes",
+        "another unit",
+        "a description",
+        "another unit's end",
+        "descriptions of two units",
+        "afterwards",
+        "another host",
+    ],
 )
 def test_a_process_that_was_told_to_stop_from_outside_does_not_stop_for_an_error(
-    order: tuple[str, str, str], cause: str
+    lines: tuple[str, ...], cause: str
 ) -> None:
     story = closes_after(("01:09:59.500", "ERROR", THROWN))
-    story.line(*order)
+    for line in lines:
+        file, time, message = line.split(" ", 2)
+        story.line(file, f"{time}.000", message)
     assert story.causes() == [cause]
     behind = [link.what for link in story.the_incident().root_causes[0].behind]
     assert behind == (["stopped"] if cause == "scale-in" else ["exception"])

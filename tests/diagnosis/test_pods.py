@@ -232,13 +232,24 @@ def test_a_node_that_is_emptied_is_behind_the_stop_of_its_pods(message: str, lin
     assert links == ["stopped", *filter(None, (link,))]
 
 
-def test_the_memory_that_a_node_lacked_is_behind_a_container_that_was_killed_there() -> None:
-    oom = "SystemOOM node/node-1: System OOM encountered, victim process: java, pid: 4711"
+@pytest.mark.parametrize(
+    ("reason", "words", "links"),
+    [
+        ("SystemOOM", "System OOM encountered, victim process: {}, pid: 4711", ["exited", "node-short"]),
+        ("OOMKilling", "Out of memory: Killed process 4711 ({}) total-vm:8kB", ["exited", "node-short"]),
+        ("OOMKilling", "Memory cgroup out of memory: Killed process 4711 ({}) total-vm:8kB", ["exited", "oom-kill"]),
+    ],
+    ids=["kubelet", "node-problem-detector", "node-problem-detector, a limit"],
+)
+@pytest.mark.parametrize("command", ["java", "nginx"])
+def test_the_process_that_the_kernel_of_its_node_killed_is_behind_a_container_of_that_command(
+    reason: str, words: str, links: list[str], command: str
+) -> None:
     incident = of_crash(
-        ("01:09:15.000", oom),
+        ("01:09:15.000", f"{reason} node/node-1: {words.format(command)}"),
         ("01:09:16.000", f"Terminated pod/{POD} in shop on node-1: Container app ended with exit code 137 (Error)"),
     )
-    assert behind(incident) == ["exited", "node-short"]
+    assert behind(incident) == (links if command == "java" else links[:1])
 
 
 def test_a_rollout_shortly_before_a_scale_in_gives_it_no_sizes() -> None:

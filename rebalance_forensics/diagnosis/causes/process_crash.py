@@ -42,7 +42,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         last = last_collection(timeline, absence) if died is not None else None
         links = behind_end((*kills, *reports), died, last, surely=bool(sure))
         links = (*links, *process_stops.behind_probe(timeline, absence, links))
-        if len(links) == 1 and (node := node_behind(timeline, [e for e in sure if isinstance(e, ContainerReported)])):
+        by_pod = [(absence, e) for e in sure if isinstance(e, ContainerReported)]
+        if len(links) == 1 and (node := node_behind(timeline, by_pod)):
             links = (*links, node)
         likely = [link for link in links if sure and link.confidence > 0.75]
         yield about_heartbeat_loss(

@@ -323,7 +323,8 @@ def containerd_row(line: Line) -> Sequence[Line] | None:
 
 
 _SPAN = r"(?:\d+[smhdy])+"
-_AGE = re.compile(rf"\A(?:<none>|<unknown>|<invalid>|{_SPAN}(?: ago)?)(?: \(x(?P<count>\d+)(?: over {_SPAN})?\))?")
+_NOTHING = "<none>"
+_AGE = re.compile(rf"\A(?:{_NOTHING}|<unknown>|<invalid>|{_SPAN}(?: ago)?)(?: \(x(?P<count>\d+)(?: over {_SPAN})?\))?")
 _OBJECT = re.compile(r"\A(?P<kind>[A-Za-z][A-Za-z.0-9]*)/(?P<name>[\w.:-]+)")
 _NAMED_BY_HASH = re.compile(r"[\w.-]+\.[0-9a-f]{12,16}")
 _KINDS = r"Pod|Deployment|ReplicaSet|StatefulSet|DaemonSet|Job|Node|HorizontalPodAutoscaler"
@@ -411,7 +412,10 @@ def _about(found: Mapping[str, Sequence[str]]) -> tuple[str | None, str | None]:
         return None, None
     # Before 1.13 kubectl printed the event's own name, which is the object's with a hash behind it.
     name, kind = names.pop(), (*found.get("kind", ()), _KIND_OF_REASON.get(reason, "pod"))[0]
-    name = name.rpartition(".")[0] if _NAMED_BY_HASH.fullmatch(name) else name
+    of_event = _NAMED_BY_HASH.fullmatch(name) is not None
+    if not of_event and "kind" not in found and _NOTHING in found.get("age", ()):
+        return None, None  # the object itself may be what the table lacks, and the name that of a namespace
+    name = name.rpartition(".")[0] if of_event else name
     return f"{kind.lower()}/{name}", names[0] if names else None
 
 

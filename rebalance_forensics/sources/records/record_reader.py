@@ -152,10 +152,12 @@ def _hit(framed: Iterable[Batch], relevant: Relevant, recorder: Recorder) -> Ite
 
 
 def _searched(framed: Framed) -> bytes:
-    """The bytes that the prefilter searches: the record's text, or the message of a JSON record."""
+    """The bytes that the prefilter searches: the record's text, or the message of a JSON record, and its program."""
     text = framed.text()
     if framed.line.fields is not None and (found := parse_fields(framed.line.fields)):
         text = f"{found[1].message} ({found[1].logger})"
+    if framed.line.stream:
+        text = f"{framed.line.stream}: {text}"
     return text.encode("utf-8", "replace")
 
 

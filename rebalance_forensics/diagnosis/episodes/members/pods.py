@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.diagnosis.behind import SIGKILL, Link, behind_container
+from rebalance_forensics.diagnosis.behind import EXIT_OF_SIGKILL, SIGKILL, Link, behind_container
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -38,7 +39,10 @@ _AT_THE_NODE = {
     "draining": ("drain", "was drained"),
     **dict.fromkeys(("not-ready", "rebooted", "removed"), ("node-lost", "was lost")),
     "out-of-memory": ("node-short", "was out of memory, and its kernel killed a process"),
+    "limit-reached": ("oom-kill", "logged that its kernel killed a process at the memory limit of some container"),
 }
+# Which of the processes on a node the kernel killed shows its command alone.
+_OF_SOME_PROCESS = ("out-of-memory", "limit-reached")
 
 
 class Scaling(Struct, frozen=True, gc=False):
@@ -214,11 +218,11 @@ def _is_decision(event: ev.ScalingReported, workload: str, namespace: str | None
     return event.what == "resized" and of_target and event.namespace in (None, namespace)
 
 
-def node_behind(timeline: Timeline, reports: Iterable[ev.ContainerReported]) -> Link | None:
-    """What became of the nodes whose pods were stopped, shortly before."""
+def node_behind(timeline: Timeline, reports: Iterable[tuple[Absence, ev.ContainerReported]]) -> Link | None:
+    """What became of the nodes whose pods were stopped, shortly before; reports are of the pod of an absence each."""
     found: dict[str, ev.NodeReported] = {}
-    for report in reports:
-        if (event := _of_its_node(timeline, report)) is not None:
+    for absence, report in reports:
+        if (event := _of_its_node(timeline, absence.participant, report)) is not None:
             found.setdefault(event.node, event)
     if not found:
         return None
@@ -228,16 +232,28 @@ def node_behind(timeline: Timeline, reports: Iterable[ev.ContainerReported]) -> 
     *others, last = alike
     nodes = f"Nodes {', '.join(others)} and {last}" if others else f"Node {last}"
     words = words.replace("was ", "were ", 1) if others else words
-    why = f": {first.detail}" if first.detail else ""
-    return Link(what, f"{nodes} {words}{why}.", 0.9, tuple(alike.values())[:4])
+    victim = f"{first.command} (pid {first.pid})" if first.pid else None
+    why = f": {detail}" if (detail := first.detail or victim) else ""
+    # Other containers of the node have limits as well.
+    confidence = 0.6 if first.what == "limit-reached" else 0.9
+    return Link(what, f"{nodes} {words}{why}.", confidence, tuple(alike.values())[:4])
 
 
-def _of_its_node(timeline: Timeline, report: ev.ContainerReported) -> ev.NodeReported | None:
+def _of_its_node(timeline: Timeline, participant: Participant, report: ev.ContainerReported) -> ev.NodeReported | None:
     of_node = timeline.orchestration.of_node.get(report.node or "", ())
     near = of_node.between((report.at or 0) - ONE_STEP_MS, (report.at or 0) + ROUND_TRIP_MS) if of_node else ()
     # Memory that the node lacks stops no container in order, and is not the container's own limit.
-    unrelated = ("out-of-memory",) if is_stop(report) or report.what == "oom-kill" else ()
-    return next((e for e in reversed(near) if e.what in _AT_THE_NODE and e.what not in unrelated), None)
+    may_be_killed = report.what != "oom-kill" and report.exit_code in (None, EXIT_OF_SIGKILL) and not is_stop(report)
+    java = is_java_member(timeline, participant)
+    return next(
+        (
+            e
+            for e in reversed(near)
+            if e.what in _AT_THE_NODE
+            and (e.what not in _OF_SOME_PROCESS or (may_be_killed and (e.command == "java") is java))
+        ),
+        None,
+    )
 
 
 def links_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Sequence[Arrival] = ()) -> tuple[Link, ...]:
@@ -247,11 +263,12 @@ def links_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Sequ
     of_each = [
         [r for r in reports_of(timeline, a) if is_kill(r) or is_stop(r) or r.what == "probe-failed"] for a in absences
     ]
+    of_ended = [(a, r) for a, reports in zip(absences, of_each, strict=True) for r in reports]
     ended = [reports for reports in of_each if any(r.what != "probe-failed" for r in reports)]
     killed = next((reports for reports in ended if any(r.what in _AGAINST_ITS_WILL for r in reports)), None)
     links = behind_container(killed or ended[0]) if len(ended) == 1 or killed else _stopped(ended) if ended else ()
     scaling = scaling_behind(timeline, absences, arrivals)
-    if (at_the_node := node_behind(timeline, (r for reports in ended for r in reports))) is not None:
+    if (at_the_node := node_behind(timeline, of_ended)) is not None:
         links = (*links, at_the_node)
     elif scaling is not None and killed is None:
         links = (*links, _in_words(scaling), *_decided(timeline, scaling))
