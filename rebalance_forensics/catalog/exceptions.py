@@ -28,6 +28,10 @@ _TRACE = re.compile(r"\n[^\S\n]*+at [\w.$/<>]+\(")
 _RAISED = re.compile(
     r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n|\n){1,1000}([A-Za-z_][\w.]*)(?::[ \t]*([^\n]*))?"
 )
+# .NET and Node.js print it below the message, above its frames, and name no package or a namespace in capitals.
+_ABOVE_ITS_FRAMES = re.compile(
+    r"\n[ \t]*+((?:[A-Za-z_]\w{0,60}\.){0,12}[A-Z]\w{0,60}(?:Exception|Error)): ([^\n]*)\n[ \t]++at "
+)
 # What prints the frames of a stack: Java, .NET and Node; Python; Ruby; PHP.
 _STACK = re.compile(
     r"\n(?:[ \t]++(?:at |File \"|from )|Traceback |[^\s:]+\.rb:\d|#\d+ |[ \t]*+Stack trace:)", re.IGNORECASE
@@ -78,7 +82,7 @@ def exception_in(record: LogRecord, component: str | None) -> Match | None:
 
 def thrown_in(message: str) -> dict[str, Any]:
     """The fields of an ExceptionLogged that a message with a stack trace shows, whatever words announce it."""
-    thrown = _thrown_in(message)
+    thrown = _thrown_in(message) or _ABOVE_ITS_FRAMES.search(message)
     detail = (thrown[2] if thrown and thrown[2] else message.partition("\n")[0]).strip()
     return {
         "exception": thrown[1] if thrown else None,

@@ -289,20 +289,32 @@ _GAVE_UP = re.compile(
 )
 
 
+# What librdkafka, KafkaJS, Sarama and their like hand to an application whose request to a broker failed.
+_OF_A_CLIENT = re.compile(r"(?i:kafka)|\b(?:Local|Broker): ")
+
+
+def _is_of_kafka(error: ev.ExceptionLogged) -> bool:
+    if error.speaker.thread is None:
+        return _OF_A_CLIENT.search(f"{error.exception or ''} {error.detail}") is not None
+    return (error.exception or "").startswith("org.apache.kafka.")
+
+
 def behind_late_poll(errors: Sequence[ev.ExceptionLogged]) -> tuple[Link, ...]:
-    """The calls on which the polling thread gave up while it did not poll, the most frequent first."""
-    gave_up = [e for e in errors if e.exception and _GAVE_UP.search(f"{e.exception} {e.detail}")]
-    gave_up = [e for e in gave_up if not (e.exception or "").startswith("org.apache.kafka.")]
+    """The calls on which the polling thread gave up while it did not poll, the most frequent first.
+
+    Go, Node.js and .NET name no threads, so that any part of the process may have made such a call.
+    """
+    gave_up = [e for e in errors if _GAVE_UP.search(f"{e.exception or ''} {e.detail}") and not _is_of_kafka(e)]
     if not gave_up:
         return ()
     kinds = [e.exception for e in gave_up]
     alike = [e for e in gave_up if e.exception == max(kinds, key=kinds.count)]
-    name = (alike[0].exception or "").rpartition(".")[2]
+    name = (alike[0].exception or "").rpartition(".")[2] or "an error"
     often = f" {len(alike)} times" if len(alike) > 1 else ""
     detail = f": {alike[-1].detail}" if alike[-1].detail else ""
-    return (
-        Link("exception", f"Its polling thread logged {name}{often} before it was late{detail}.", 0.75, alike[-3:]),
-    )
+    named = alike[0].speaker.thread is not None
+    who, confidence = ("Its polling thread", 0.75) if named else ("Its process, on a thread without a name,", 0.5)
+    return (Link("exception", f"{who} logged {name}{often} before it was late{detail}.", confidence, alike[-3:]),)
 
 
 def waiting_in(stack: ev.ThreadStack) -> str | None:

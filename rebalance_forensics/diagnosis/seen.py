@@ -105,7 +105,7 @@ def client_log(participant: Participant, begin: int, end: int) -> Need:
 def host_place(timeline: Timeline, absence: Absence, words: str, logs: tuple[CoveredLog, ...] = ()) -> Place:
     """What the JVM or the host of a member logs while its session runs out, and the logs of it that are at hand."""
     participant, begin = absence.participant, absence.at - session_timeout_ms(timeline)
-    what = words.format(f"{participant.kind} {participant.name}")
+    what = words.replace("{}", f"{participant.kind} {participant.name}")
     need = Need(what=what, who=participant.name, begin=begin, end=absence.at, of_its_host=True)
     return Place(begin, absence.at, logs, need)
 

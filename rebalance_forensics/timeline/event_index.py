@@ -46,7 +46,8 @@ def distinct(events: Iterable[Event]) -> list[Event]:
 
 def _distinct(events: Iterable[Event], *, timed: bool) -> Iterable[Event]:
     found: dict[tuple[object, ...], Event] = {}
-    for event in events:
+    # Whoever copies a log adds to its name, and a name tells whose log it is.
+    for event in sorted(events, key=lambda event: len(event.origin.path)):
         broker_or_client = event.speaker.broker if event.speaker.role == "broker" else event.speaker.client_id
         where = None if timed else event.origin
         found.setdefault((type(event), event.text, event.group, broker_or_client, event.speaker.host, where), event)

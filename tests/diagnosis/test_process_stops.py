@@ -639,6 +639,33 @@ def test_the_call_on_which_the_polling_thread_gave_up_is_behind_its_late_poll(
     assert (thrown.partition(": ")[2] in incident.summary) is bool(links)
 
 
+@pytest.mark.parametrize(
+    ("thrown", "shown"),
+    [
+        ('price lookup failed: Get "http://rates/eur": context deadline exceeded', True),
+        (
+            (
+                "Price lookup failed\nSystem.Threading.Tasks.TaskCanceledException: HttpClient.Timeout of 100 seconds "
+                "elapsed.\n   at Shop.Rates.LookUp() in Rates.cs:line 42"
+            ),
+            True,
+        ),
+        ("price lookup failed\nAxiosError: timeout of 30000ms exceeded\n    at Rates.lookUp (rates.js:42:7)", True),
+        ("commit failed: Local: Timed out", False),
+        ("no such currency", False),
+    ],
+    ids=["Go", ".NET", "Node.js", "a client of Kafka", "no slow call"],
+)
+def test_a_call_given_up_on_a_thread_without_a_name_may_be_behind_the_late_poll(thrown: str, *, shown: bool) -> None:
+    story = slow_member((4, 1))
+    story.line("c-3/app.log", "01:09:30.000", thrown, level="ERROR", logger="shop")
+    story.line("c-1/app.log", "01:09:30.000", f"{thrown} elsewhere", level="ERROR", logger="shop")
+    incident = story.the_incident()
+    links = incident.root_causes[0].behind
+    assert [(link.what, link.confidence, len(link.evidence)) for link in links] == [("exception", 0.5, 1)] * shown
+    assert "logged" not in incident.summary
+
+
 SUPERVISED = "2026-11-21 01:58:56,142 INFO exited: {} ({}; not expected)"
 
 
@@ -688,6 +715,6 @@ def test_what_other_supervisors_log_of_a_programs_end_is_behind_a_death(
 )
 def test_what_no_time_and_no_name_ties_to_a_member_is_a_gap(name: str, text: str, gap: str, tmp_path: Path) -> None:
     logs = shutil.copytree(CRASHED, tmp_path / "logs")
-    for each in name.split():
-        (logs / "node-1" / each).write_text(text + "\n")
+    for number, each in enumerate(name.split()):
+        (logs / "node-1" / each).write_text(text.replace(".000+", f".{number:03}+") + "\n")
     assert any(found.what.startswith(gap) for found in analyze([str(logs)], LOCAL).gaps)

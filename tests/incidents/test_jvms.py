@@ -142,6 +142,38 @@ def test_without_a_dated_gc_log_the_pause_stays_and_the_gc_log_is_asked_for(tmp_
     assert "the GC log of client payments-2 (-Xlog:gc*,safepoint)" in needs(incident)
 
 
+@pytest.mark.parametrize("copy", ["gc-copy.log", "old-gc.txt", "gc-incident.log"])
+def test_a_copy_of_a_gc_log_beside_it_is_no_log_of_another_jvm(tmp_path: Path, copy: str) -> None:
+    def copied(folder: Path) -> None:
+        (folder / NODE / copy).write_bytes((folder / NODE / "gc.log").read_bytes())
+
+    alone = the_incident(tmp_path / "alone", "full-gc")
+    assert the_incident(tmp_path / "copied", "full-gc", copied).root_causes == alone.root_causes
+
+
+@pytest.mark.parametrize(
+    ("name", "begin", "lack"),
+    [
+        ("gc.log", "2026-11-26T13:25:1", "node-2/gc.log does not reach that far"),
+        ("gc-ledger.log", "", "node-2/gc-ledger.log is named as if it were another application's"),
+    ],
+)
+def test_what_the_gc_log_beside_a_member_lacks_is_said_where_one_is_asked_for(
+    tmp_path: Path, name: str, begin: str, lack: str
+) -> None:
+    def put(folder: Path) -> None:
+        log = folder / NODE / "gc.log"
+        lines = [line for line in log.read_text().splitlines(keepends=True) if begin in line]
+        log.unlink()
+        log.with_name(name).write_text("".join(lines))
+
+    incident = the_incident(tmp_path, "full-gc", put)
+    assert (chain(incident), needs(incident)) == (
+        [],
+        f"the GC log of client payments-2 (-Xlog:gc*,safepoint); {lack}",
+    )
+
+
 def test_a_full_heap_is_behind_the_end_of_the_jvm(tmp_path: Path) -> None:
     incident = the_incident(tmp_path, "exit-on-out-of-memory")
     assert chain(incident) == ["out-of-memory", "heap-full"]

@@ -150,7 +150,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         links = behind_slow_loop(stacks) or behind_late_poll(
             [e for a in slow.absences for e in errors_of_its_loop(timeline, a)]
         )
-        shown_in = [link.why for link in links[:1]]
+        shown_in = [link.why for link in links[:1] if link.confidence > 0.5]
         who = names_of(culprits_of(timeline, [a.participant for a in slow.absences]))
         yield about_absences(
             timeline,

@@ -18,7 +18,7 @@ from rebalance_forensics.diagnosis.episodes.members.pods import is_kill, reports
 from rebalance_forensics.diagnosis.seen import host_place, seen
 from rebalance_forensics.diagnosis.sign import Answer, Need, Present, Subject, shown, sign
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
-from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.diagnosis.wording.durations import seconds, some
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.clients import is_java_member
@@ -49,6 +49,8 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_STEP_MS, REQUES
 
 _SPRING_PRINTS = 15
 _GC_LOG = "the GC log of {} (-Xlog:gc*,safepoint)"
+_DUMPS = "any thread dumps taken of {} (jcmd PID Thread.print)"
+_UNTIMED = "has no time of day"
 # Threads of a consumer that run whether or not the application polls.
 _BESIDE_THE_LOOP = (HEARTBEATS, BACKGROUND, "kafka-producer-network-thread")
 
@@ -62,7 +64,7 @@ def threads_stopped(timeline: Timeline, subject: Subject) -> Answer:
     silent = (a for a in subject.absences if is_java_member(timeline, a.participant))
     return seen(
         (e for absence in subject.absences for e in stops_of_threads(timeline, absence)),
-        (host_place(timeline, a, _GC_LOG, gc_logs(timeline, a)) for a in silent),
+        (host_place(timeline, a, _gc_log_that_decides(timeline, a), gc_logs(timeline, a)) for a in silent),
     )
 
 
@@ -80,6 +82,28 @@ def gc_logs(timeline: Timeline, absence: Absence) -> tuple[CoveredLog, ...]:
     )
 
 
+def _gc_log_that_decides(timeline: Timeline, absence: Absence) -> str:
+    """The GC log of its JVM in words, and what those that lie beside it lack."""
+    if several := gc_logs_of_several(timeline, absence):
+        return f"which of {some(several)} is the GC log of {{}} (its process id: file=gc-%p.log)"
+    own = [log.path for log in _gc_logs_near(timeline, absence)]
+    others = [log.path for log in timeline.coverage.of_its_jvm(absence.participant) if log.path not in own]
+    for logs, lack in (
+        (own, "does not reach that far"),
+        (_untimed(timeline, absence, ev.ThreadsStopped), _UNTIMED),
+        (others, "is named as if it were another application's"),
+    ):
+        if logs:
+            return f"{_GC_LOG}; {some(sorted(logs))} {lack}"
+    return _GC_LOG
+
+
+def _untimed(timeline: Timeline, absence: Absence, kind: type[Event]) -> set[str]:
+    """The files beside a member with such lines of a JVM that have no time."""
+    found = (e for e in timeline.untimed_of_hosts if isinstance(e, kind))
+    return {e.speaker.file for e in found if absence.participant in timeline.participants.at_place(e)}
+
+
 def _gc_logs_near(timeline: Timeline, absence: Absence) -> list[CoveredLog]:
     logs = timeline.coverage.of_its_jvm(absence.participant)
     return [log for log in logs if may_be_its_log(absence.participant, log.path)]
@@ -90,8 +114,11 @@ def gc_logs_of_several(timeline: Timeline, absence: Absence) -> tuple[str, ...]:
     # A restarted JVM gets another process id, and its log begins after that of the one before.
     begin = absence.at - session_timeout_ms(timeline)
     ran = [log for log in _gc_logs_near(timeline, absence) if log.begin <= absence.at and log.end >= begin]
-    jvms = {process_id_in(log.path) or log_stem(log.path) for log in ran}
-    return tuple(sorted({log.path for log in ran})) if len(jvms) > 1 else ()
+    jvms = {(process_id_in(log.path), log.begin): log for log in ran}
+    jvms = {(pid, log.end): log for (pid, _), log in jvms.items()}
+    # No two JVMs write their first lines, or their last ones, in the same millisecond; two copies of a log do.
+    logs = {pid or log_stem(log.path) for (pid, _), log in jvms.items()}
+    return tuple(sorted({log.path for log in jvms.values()})) if len(logs) > 1 else ()
 
 
 @sign("thread dumps show its polling thread in one call while it did not poll")
@@ -100,8 +127,14 @@ def stuck_in_a_call(timeline: Timeline, subject: Subject) -> Answer:
     slow = [a for a in subject.absences if is_java_member(timeline, a.participant)]
     return seen(
         (e for a in slow for e in slow_calls(timeline, a)),
-        (host_place(timeline, a, "any thread dumps taken of {} (jcmd PID Thread.print)") for a in slow),
+        (host_place(timeline, a, _dumps_that_decide(timeline, a)) for a in slow),
     )
+
+
+def _dumps_that_decide(timeline: Timeline, absence: Absence) -> str:
+    """Dumps of its threads in words, and what one that lies beside it lacks."""
+    untimed = _untimed(timeline, absence, ev.ThreadStack)
+    return f"{_DUMPS}; {some(sorted(untimed))} {_UNTIMED}" if untimed else _DUMPS
 
 
 def slow_calls(timeline: Timeline, absence: Absence) -> tuple[ev.ThreadStack, ...]:
@@ -119,12 +152,13 @@ def slow_calls(timeline: Timeline, absence: Absence) -> tuple[ev.ThreadStack, ..
 
 
 def errors_of_its_loop(timeline: Timeline, absence: Absence) -> tuple[ev.ExceptionLogged, ...]:
-    """What its polling thread logged as errors since it may have polled last."""
+    """What its polling thread logged as errors since it may have polled last; without names of threads, what it did."""
     limit, participant = _poll_limit_ms(timeline, absence), absence.participant
-    # An application may log through other threads as well; without names of threads nothing tells these apart.
-    threads = loop_threads(timeline, participant)
+    # An application may log through other threads as well.
+    threads: set[str | None] = {*loop_threads(timeline, participant)} or {None}
     near = timeline.of(ev.ExceptionLogged).between(absence.at - limit, absence.at + ROUND_TRIP_MS)
-    return tuple(e for e in near if e.speaker.thread in threads and participant in authors_of(timeline, e))
+    found = [(e, authors_of(timeline, e)) for e in near if e.speaker.thread in threads]
+    return tuple(e for e, authors in found if participant in authors and (e.speaker.thread or len(authors) == 1))
 
 
 def _poll_limit_ms(timeline: Timeline, absence: Absence) -> int:
@@ -266,7 +300,7 @@ def heap_unseen(timeline: Timeline, absence: Absence, links: Sequence[behind.Lin
     died = links[-1].lines[0] if links and links[-1].what == "out-of-memory" else None
     if not isinstance(died, ev.ProcessDied) or not behind.is_of_the_heap(died) or gc_logs(timeline, absence):
         return ()
-    return (host_place(timeline, absence, _GC_LOG).need,)
+    return (host_place(timeline, absence, _gc_log_that_decides(timeline, absence)).need,)
 
 
 def last_collection(timeline: Timeline, absence: Absence) -> ev.ThreadsStopped | None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _OF_ANY_LOG = frozenset(
     """
     gc log current pid jvm safepoint service gz txt app old thread threads dump jstack jcmd stack tdump hs err
-    error errors stderr stdout console out warn info debug output application
+    error errors stderr stdout console out warn info debug output application copy bak backup orig saved
     """.split()  # noqa: SIM905 - names read best as words
 )
 # Words in the names of main classes, archives and directories that do not either.
