@@ -61,6 +61,8 @@ class AssignmentNotStored(Event, frozen=True, kw_only=True):
     generation: int | None = None
     error: str | None = None
     partition: int | None = None
+    empty: bool = False
+    """It was to be written that the group has no members any more."""
 
 
 class EmptyAssignmentSent(Event, frozen=True, kw_only=True):

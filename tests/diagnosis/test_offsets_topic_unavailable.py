@@ -177,3 +177,13 @@ def test_a_write_that_was_refused_while_the_members_got_their_assignment_was_not
     story.rebalanced("01:10:00.010", "Adding new member c-3", ["c-1", "c-2", "c-3"])
     story.broker("01:10:00.525", INSUFFICIENT, logger="kafka.server.ReplicaManager")
     assert "offsets-topic-unavailable" not in story.causes()
+
+
+def test_one_write_that_came_late_for_an_empty_group_is_no_proof_of_an_outage() -> None:
+    story = Story(seen="brokers").formed("c-1")
+    story.broker("01:10:00.000", "Group payments with generation 2 is now empty (__consumer_offsets-13)")
+    late = "Failed to write empty metadata for group payments: The group is rebalancing, so a rejoin is needed."
+    story.broker("01:10:05.000", late)
+    incident = next(i for i in story.incidents() if i.root_causes[0].cause == "offsets-topic-unavailable")
+    assert incident.severity == "warning"
+    assert (incident.root_causes[0].confidence or 0) < 0.75

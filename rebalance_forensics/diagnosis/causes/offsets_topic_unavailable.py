@@ -16,6 +16,7 @@ from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 REFUSED = clue("offsets-write-refused", DECISIVE, f"writes to {OFFSETS} were rejected again and again")
+LATE = clue("offsets-write-late", WEAK, f"one write to {OFFSETS} was not replicated in time")
 TOO_FEW = clue("too-few-replicas", WEAK, f"a broker logged too few in-sync replicas of {OFFSETS}")
 
 
@@ -30,8 +31,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         yield Hypothesis(
             because=outage.lines,
             culprits=culprits,
-            clues={REFUSED: Present(outage.refused)} | ({TOO_FEW: Present(short)} if short else {}),
-            severity="critical",
+            clues={LATE if outage.is_one_late_write else REFUSED: Present(outage.refused)}
+            | ({TOO_FEW: Present(short)} if short else {}),
+            severity="warning" if outage.of_empty_group else "critical",
             onset=outage.onset,
             implies=(*moves, *offsets_outages.rebalances_in_outage(timeline, outage)),
             narrative=f"The coordinator could not write {_failed_writes(outage)}{missing}",
@@ -72,6 +74,8 @@ CAUSE = Cause(
 
 
 def _failed_writes(outage: offsets_outages.Outage) -> str:
+    if outage.of_empty_group:
+        return f"to {OFFSETS} that the group is empty"
     if outage.stored_no_assignment:
         return f"the group's assignment to {OFFSETS}: every rebalance failed and started over"
     if any(isinstance(e, OffsetCommitFailed) for e in outage.refused):

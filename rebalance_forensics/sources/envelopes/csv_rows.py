@@ -19,6 +19,8 @@ from rebalance_forensics.sources.times.timestamps import read_stamp
 _MAX_ROW = 8 << 20
 _DELIMITERS = ",;\t|"
 _LONGEST_NAME = 80
+# A sentence has commas as well, and more words between them than the name of a column.
+_MOST_WORDS = 4
 _LONGEST_TIME = 36
 _HOST = re.compile(r"[A-Za-z](?=\D*+\d)[\w.-]*+\Z")
 csv.field_size_limit(2 * _MAX_ROW)
@@ -43,7 +45,9 @@ def has_header(text: str) -> bool:
     if text.startswith("|"):
         return False
     names = _names(text.partition("\n")[0].rstrip("\r"))[0]
-    if any(len(name) > _LONGEST_NAME for name in names) or not any(is_called(name, TEXTS) for name in names):
+    if any(len(name) > _LONGEST_NAME or len(name.split()) > _MOST_WORDS for name in names) or not any(
+        is_called(name, TEXTS) for name in names
+    ):
         return False
     return any(is_called(name, ("raw",)) for name in names) or any(
         is_called(name, TIMES) for name in names if not is_called(name, TEXTS)

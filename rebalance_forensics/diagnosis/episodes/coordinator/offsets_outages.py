@@ -19,6 +19,8 @@ from rebalance_forensics.timeline.windows import QUIET_MS, REQUEST_MS, REQUEST_T
 
 OFFSETS = "__consumer_offsets"
 _FREQUENT = 5
+# GroupMetadataManager.scala gives a write that was not replicated in time the first of these names.
+_TIMED_OUT = ("REBALANCE_IN_PROGRESS", "REQUEST_TIMED_OUT")
 # A broker that resumes after a pause writes for groups it has lost: the topic is there, with another leader.
 _NOT_LEADER = ("NOT_COORDINATOR", "NOT_LEADER_OR_FOLLOWER", "NOT_LEADER_FOR_PARTITION")
 
@@ -43,7 +45,19 @@ class Outage(Struct, frozen=True):
     @property
     def stored_no_assignment(self) -> bool:
         """True if assignments could not be stored, and not only commits and other writes."""
-        return not all(isinstance(e, ev.OffsetCommitFailed | ev.ReplicasInsufficient) for e in self.refused)
+        others = (isinstance(e, ev.OffsetCommitFailed | ev.ReplicasInsufficient) for e in self.refused)
+        return not all(others) and not self.of_empty_group
+
+    @property
+    def of_empty_group(self) -> bool:
+        """True if it could not be stored that the group is empty, which holds nobody up."""
+        return all(isinstance(e, ev.AssignmentNotStored) and e.empty for e in self.refused)
+
+    @property
+    def is_one_late_write(self) -> bool:
+        """True if one write was not replicated in time: a broker that stands still for a moment does that, too."""
+        only = self.refused[0]
+        return len(self.refused) == 1 and isinstance(only, ev.AssignmentNotStored) and only.error in _TIMED_OUT
 
     @property
     def begin(self) -> int:
