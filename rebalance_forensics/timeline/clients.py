@@ -110,9 +110,14 @@ def is_error_before_reset(event: Event) -> bool:
 
 def library_of(timeline: Timeline, participant: Participant) -> Client | None:
     """The client library whose lines a participant's log holds; None without such a log."""
-    known = _first_lines(timeline).get(participant, ())
+    return _libraries(timeline).get(participant)
+
+
+@answered_once
+def _libraries(timeline: Timeline) -> Mapping[Participant | None, Client]:
     # Only aiokafka has a module `group_coordinator`; the names of its others are kafka-python's, too.
-    return next((client for client in known if client.component is not None), next(iter(known), None))
+    lines = _first_lines(timeline).items()
+    return {who: max(known, key=lambda client: client.component is not None) for who, known in lines}
 
 
 @answered_once

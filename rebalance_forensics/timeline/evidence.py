@@ -68,9 +68,11 @@ def without_middle(text: str, limit: int) -> str:
     """Cut the first line of a text to `limit` characters: before its message, then within the message."""
     # A coordinator's line ends with its reason, a client's begins or ends with it; names and ids of any length stand
     # before the message. Where the first line fits, the text is cut as others are.
+    if len(text) <= limit + _NOT_WORTH_IT:
+        return text
     tail = _CUT.search(text) if "\n" not in text else None  # it was cut before, to a larger limit
     line = text.partition("\n")[0] if tail is None else text[: tail.start()]
-    if len(line) <= limit or len(text) <= limit + _NOT_WORTH_IT:
+    if len(line) <= limit:
         return shortened(text, limit)
     cuts = _cuts(line, limit)
     more = len(text) - len(line) if tail is None else int(tail[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -129,14 +130,15 @@ class Generations:
             case _ if event.speaker.role != "broker":
                 self._apply_client_line(event)
 
-    def note_members(self, event: Event, live: Collection[str]) -> None:
+    def note_members(self, event: Event, live: Members) -> None:
         """Note the member ids that are in as an event creates its generation."""
         slot = self._created_by.get(id(event))
         if slot is not None:
             # At most twice as many as were counted, the latest: unlogged departures must not pile up.
             created = slot.stabilized if isinstance(event, ev.GenerationStabilized) else None
             count = created.member_count if created is not None else None
-            slot.live = tuple(live) if count is None else tuple(live)[-max(2 * count, 1) :]
+            most = None if count is None else max(2 * count, 1)
+            slot.live = tuple(islice(reversed(live), most))[::-1]
 
     def _led_by_thread(self, event: ev.StreamsParticipants) -> None:
         # Record the thread that lists the participants as leader: only leaders do (StreamsPartitionAssignor).

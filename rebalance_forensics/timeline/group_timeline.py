@@ -69,7 +69,7 @@ class Timeline:
     clocks: tuple[FileClock, ...]
     coverage: Coverage
     settings: Mapping[str, str] = field(default_factory=dict)
-    _answers: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    answers: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Cached answers: many rules ask the same question, which costs a pass over all events."""
     _from_participants: dict[object, dict[Participant | None, TimeIndex[Any]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -78,7 +78,7 @@ class Timeline:
 
     def cached_as(self, question: object, answer: Callable[[], T]) -> T:
         """The answer to a question about this timeline, computed once."""
-        known = self._answers
+        known = self.answers
         found: T = known.get(question, _UNKNOWN)
         if found is _UNKNOWN:
             found = known[question] = answer()
@@ -86,7 +86,7 @@ class Timeline:
 
     def cached(self, answer: Callable[[Timeline], T]) -> T:
         """The value of a function of this timeline, computed once."""
-        known = self._answers
+        known = self.answers
         found: T = known.get(answer, _UNKNOWN)
         if found is _UNKNOWN:
             found = known[answer] = answer(self)
@@ -140,7 +140,7 @@ class Timeline:
 
     def of(self, *kinds: type[E]) -> TimeIndex[E]:
         """The events of these types."""
-        known = self._answers
+        known = self.answers
         found: TimeIndex[E] | None = known.get(kinds)
         if found is None:
             found = known[kinds] = self._of_types(kinds)
@@ -169,7 +169,7 @@ class Timeline:
         if by_participant is None:
             by_participant = self._from_participants[kinds] = self._by_speaker(kinds)
         own: TimeIndex[E] = by_participant.get(participant, NOTHING)
-        shared = self.nearby.spoken(self.participants).get(participant, ()) if self.nearby else ()
+        shared = self.nearby.spoken(self.participants).get(participant, ()) if self.nearby.logs else ()
         if not shared:
             return own
         if Event in kinds:
@@ -202,7 +202,14 @@ class Timeline:
 
 def answered_once(question: Callable[[Timeline], T]) -> Callable[[Timeline], T]:
     """Let a function of a timeline compute its answer once for each timeline."""
-    return wraps(question)(lambda timeline: timeline.cached(question))
+
+    @wraps(question)
+    def answer(timeline: Timeline) -> T:
+        # Asked seventeen times for each line of a group: a known answer is worth no second call.
+        found: T = timeline.answers.get(question, _UNKNOWN)
+        return timeline.cached(question) if found is _UNKNOWN else found
+
+    return answer
 
 
 def listed_once(question: Callable[[Timeline], Iterator[T]]) -> Callable[[Timeline], list[T]]:

@@ -139,8 +139,6 @@ class Witness:
 
 def find(signature: Signature, witness: Witness, near: tuple[int, int]) -> tuple[Event, ...]:
     """The events of the signature whose last one lies near the finding; empty when it is not there."""
-    if not _fits(signature, witness):
-        return ()
     found: list[Event] = []
     seen = 0
     spans = _spans(signature.steps, near)
@@ -171,9 +169,8 @@ def _spans(steps: Sequence[Step], near: tuple[int, int]) -> list[tuple[int, int]
     return spans[::-1]
 
 
-def _fits(signature: Signature, witness: Witness) -> bool:
+def _fits(signature: Signature, timeline: Timeline) -> bool:
     """True if the kind and settings of the group fit, and there is an event for every step."""
-    timeline = witness.timeline
     asked = (
         (signature.kinds, timeline.kind),
         (signature.modes, timeline.mode),
@@ -372,12 +369,11 @@ class Bug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> tuple[KnownBug, ...]:
     """The bugs that this finding shows, in the order of their numbers."""
-    releases = timeline.cached(releases_of)
-    suspects = [b for b in _bugs_in(timeline.kind, releases.known) if not b.causes or cause in b.causes]
+    suspects = [b for b in timeline.cached(_suspects) if not b.causes or cause in b.causes]
     times = [e.at for e in because if e.at is not None] if suspects else []
     if not times:
         return ()
-    witness = timeline.cached(Witness)
+    witness, releases = timeline.cached(Witness), timeline.cached(releases_of)
     near = (min(times) - ONE_SCALING_MS, max(times) + ONE_SCALING_MS)
     found = []
     for bug in suspects:
@@ -386,6 +382,12 @@ def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> t
         if seen and (dated or releases.affects(bug.side, bug.ranges, seen)):
             found.append(KnownBug(jira=bug.jira, title=bug.title, fixed_in=", ".join(bug.fixed_in) or None))
     return tuple(found)
+
+
+def _suspects(timeline: Timeline) -> list[Bug]:
+    """The bugs of releases that run here and that the group's lines may show."""
+    running = timeline.cached(releases_of).known
+    return [b for b in _bugs_in(timeline.kind, running) if b.signature is not None and _fits(b.signature, timeline)]
 
 
 @lru_cache(maxsize=256)

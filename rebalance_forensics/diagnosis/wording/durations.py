@@ -72,6 +72,8 @@ def some(names: Sequence[object], most: int = 4) -> str:
 
 def listed(names: Sequence[object], word: str = "and") -> str:
     """`orders-1, orders-2 and orders-3`: all of them, as in a sentence."""
+    if len(names) == 1:
+        return str(names[0])
     return f" {word} ".join(filter(None, (", ".join(map(str, names[:-1])), *map(str, names[-1:]))))
 
 

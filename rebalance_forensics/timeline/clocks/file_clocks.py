@@ -134,9 +134,11 @@ def read_clocks(
     brokers = [place for place, spoken in by_place.items() if any(e.speaker.role == "broker" for e in spoken)]
     adjusted = by_place.keys() - set(brokers) - broker_skews.keys()
     logs = _logs([place for place in by_place if place in adjusted], files, clients)
+    if not logs:
+        return files.clocks
     reference = _coordinator_reference(files, brokers, logs)
     reference_step = max((files.clocks[place].step_ms for place in brokers), default=1)
-    if reference.is_empty and logs:
+    if reference.is_empty:
         chosen = _best_reference(files, logs)
         reference = shared_facts.facts_of_a_member(files.stamped(chosen.places))
         adjusted -= set(chosen.places)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import accumulate
 from operator import attrgetter
@@ -124,13 +124,13 @@ class MembershipTable:
         # Computed once: a storm of restarts asks for the size of the group again and again.
         steps: dict[int, int] = defaultdict(int)
         size = 0
-        for member in self.members:
-            was_in = any(moves[0].before != "out" for moves in self._by_client.get(member, ()))
-            size += was_in
-            for at in sorted({move.at for moves in self._by_client.get(member, ()) for move in moves}):
-                is_in = self.is_in(member, at)
-                steps[at] += is_in - was_in
-                was_in = is_in
+        for clients in self._by_client.values():
+            threads = sum(moves[0].before != "out" for moves in clients)
+            size += threads > 0
+            changes = [change for moves in clients for change in _changes(moves)]
+            for at, change in changes if len(clients) == 1 else sorted(changes):
+                steps[at] += (threads + change > 0) - (threads > 0)
+                threads += change
         times = sorted(steps)
         return times, [*accumulate((steps[at] for at in times), initial=size)]
 
@@ -148,3 +148,13 @@ class MembershipTable:
     @cached_property
     def _all_arrive(self) -> bool:
         return all(moves[0].before == "out" for of_client in self._by_client.values() for moves in of_client)
+
+
+def _changes(moves: TimeIndex[Transition]) -> Iterator[tuple[int, int]]:
+    """The times at which one client came, with 1, and left, with -1."""
+    was_in = moves[0].before != "out"
+    for move in moves:
+        is_in = move.after == "in"
+        if is_in != was_in:
+            yield move.at, is_in - was_in
+        was_in = is_in
