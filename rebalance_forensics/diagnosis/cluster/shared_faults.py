@@ -176,12 +176,13 @@ def _of_brokers(histories: Sequence[GroupOutline], parts: Sequence[Part], *, mom
     reaching = {(m.broker, history.group, m.member) for history in histories for m in history.unreached}
     stalls = [stall for found in _stalls(histories) if (stall := _explained(found, logged, terms)) is not None]
     outages = _outages([*logged, *(stall.outage for stall in stalls)])
-    faults = [part for part in parts if part.cause in BROKERS_FAULT or _stalled(part, stalls) is not None]
+    stalls_of = lists_by_key((group, stall) for stall in stalls for group in stall.groups)
+    faults = [part for part in parts if part.cause in BROKERS_FAULT or _stalled(part, stalls_of) is not None]
     found: list[SharedFault] = []
     taken: set[int] = set()
     for run in runs(faults, lambda part: part.begin, QUIET_MS, until=lambda part: part.end):
         doubtful = [part for part in parts if part.cause in FOLLOWS_A_BROKER and not _is_planned(part)]
-        for brokers, of_brokers, is_shared in _by_brokers(run, outages, stalls, terms, doubtful):
+        for brokers, of_brokers, is_shared in _by_brokers(run, outages, stalls_of, terms, doubtful):
             known = tuple([o for b in brokers for o in outages.get(b, ()) if _touches(o, of_brokers)])
             free = [part for part in parts if id(part) not in taken]
             affected = {id(part): part for part in (*of_brokers, *_that_follow(free, known, terms, reaching))}
@@ -225,6 +226,10 @@ class _Stall(Struct, frozen=True):
     until: int
     outage: BrokerOutage
     groups: frozenset[str]
+
+
+StallsOf = Mapping[str, Sequence[_Stall]]
+"""Group -> the stalls that cost it members, in their order."""
 
 
 def _stalls(histories: Iterable[GroupOutline]) -> list[_Stall]:
@@ -308,7 +313,7 @@ def _explained(stall: _Stall, logged: Iterable[BrokerOutage], terms: Terms) -> _
     return None if took_over else stall
 
 
-def _stalled(part: Part, stalls: Iterable[_Stall]) -> str | None:
+def _stalled(part: Part, stalls: StallsOf) -> str | None:
     """The broker whose standing still this group's own lines took for its members'."""
     verdict = part.headline.root_causes[0]
     # A group that lost all of its members looks shut down; one whose members the logs do not mention again, dead.
@@ -321,7 +326,7 @@ def _stalled(part: Part, stalls: Iterable[_Stall]) -> str | None:
         return None
     # A session ends at most a session timeout after the last heartbeat, with which the incident begins.
     begin, end = part.begin - ROUND_TRIP_MS, max(part.end, part.begin + SESSION_MS) + TICK_MS
-    near = (stall for stall in stalls if part.group in stall.groups and begin <= stall.until and stall.at <= end)
+    near = (stall for stall in stalls.get(part.group, ()) if begin <= stall.until and stall.at <= end)
     return next((stall.outage.broker for stall in near), None)
 
 
@@ -372,7 +377,7 @@ def _touches(outage: BrokerOutage, parts: Sequence[Part]) -> bool:
 def _by_brokers(
     run: Sequence[Part],
     outages: Mapping[str, Sequence[BrokerOutage]],
-    stalls: Sequence[_Stall],
+    stalls: StallsOf,
     terms: Terms,
     doubtful: Sequence[Part],
 ) -> list[tuple[list[str], list[Part], bool]]:
@@ -410,7 +415,7 @@ def _by_brokers(
     ]
 
 
-def _brokers_of(part: Part, stalls: Sequence[_Stall]) -> list[str]:
+def _brokers_of(part: Part, stalls: StallsOf) -> list[str]:
     stalled = _stalled(part, stalls)
     return part.culprits("broker") if stalled is None else [stalled]
 
@@ -571,7 +576,8 @@ def _brokers_cause(parts: Sequence[Part]) -> str:
 def _of_hosts(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[SharedFault]:
     host_index = index_hosts(histories)
     silent = [part for part in parts if part.cause in FALLEN_SILENT and part.headline.severity != "info"]
-    found = [_of_silence(host_index, [*run, *_again(host_index, run, silent)]) for run in _at_once(silent)]
+    by_time = TimeIndex(enumerate(silent), lambda place_and_part: place_and_part[1].begin)
+    found = [_of_silence(host_index, [*run, *_again(host_index, run, by_time)]) for run in _at_once(silent)]
     taken = {id(part) for fault in found for part in fault.parts}
     by_host: dict[str, list[Part]] = defaultdict(list)
     for part in silent:
@@ -597,21 +603,15 @@ def _at_once(silent: Sequence[Part]) -> Iterator[list[Part]]:
             yield run
 
 
-def _again(host_index: HostIndex, run: Sequence[Part], silent: Iterable[Part]) -> Iterator[Part]:
+def _again(host_index: HostIndex, run: Sequence[Part], silent: TimeIndex[tuple[int, Part]]) -> Iterator[Part]:
     """Later incidents of members on the same hosts before all are back: they are refused, or fall silent once more."""
     end, known = max(part.end for part in run) + HEARTBEAT_MS, {id(part) for part in run}
     hosts = {host for part in run for host in hosts_of_part(host_index, part)}
-    for part in silent:
-        unsure = part.headline.root_causes[0].confidence < LIKELY
-        of_part = hosts_of_part(host_index, part)
-        if (
-            id(part) not in known
-            and unsure
-            and run[0].begin <= part.begin <= end
-            and of_part
-            and hosts.issuperset(of_part)
-        ):
-            yield part
+    for _, part in sorted(silent.between(run[0].begin, end)) if hosts else ():
+        if id(part) not in known and part.headline.root_causes[0].confidence < LIKELY:
+            of_part = hosts_of_part(host_index, part)
+            if of_part and hosts.issuperset(of_part):
+                yield part
 
 
 def _of_silence(host_index: HostIndex, run: Sequence[Part]) -> SharedFault:

@@ -145,7 +145,7 @@ def _started_in_its_file(timeline: Timeline, absence: Absence) -> bool:
 def _logs_of(timeline: Timeline, participant: Participant) -> frozenset[tuple[str, str | None]]:
     """The logs to which a member writes."""
     own = timeline.events_from(participant, Event)
-    return timeline.cached_as(("logs of", participant), lambda: frozenset(map(place_of, own)))
+    return timeline.cached_as(("logs of", participant), lambda: frozenset(map(place_of, own))) if own else frozenset()
 
 
 own_log_continues = of_each(

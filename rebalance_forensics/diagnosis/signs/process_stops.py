@@ -24,7 +24,7 @@ from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.log_names import may_be_its_log, process_id_in, words_of
 from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.own_process import (
@@ -76,10 +76,10 @@ def ends_in_a_collection(timeline: Timeline, subject: Subject) -> Iterator[Event
 
 def gc_logs(timeline: Timeline, absence: Absence) -> tuple[CoveredLog, ...]:
     """The GC log of its JVM, where it covers the time in which its session ran out; empty where several JVMs run."""
-    begin = absence.at - session_timeout_ms(timeline)
-    return (
-        () if gc_logs_of_several(timeline, absence) else covering(_gc_logs_near(timeline, absence), begin, absence.at)
-    )
+    near = _gc_logs_near(timeline, absence)
+    if not near or gc_logs_of_several(timeline, absence):
+        return ()
+    return covering(near, absence.at - session_timeout_ms(timeline), absence.at)
 
 
 def _gc_log_that_decides(timeline: Timeline, absence: Absence) -> str:
@@ -265,6 +265,8 @@ def death_of(timeline: Timeline, absence: Absence) -> ev.ProcessDied | None:
 
 def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ev.ThreadsStopped, ...]:
     """The stops of its JVM in which its session ran out, the longest first; none where they explain only part of it."""
+    if not timeline.of(ev.ThreadsStopped):
+        return ()
     session = session_timeout_ms(timeline)
     stops = [
         e
@@ -419,12 +421,14 @@ Kill = ev.ProcessKilled | ev.ContainerReported
 
 def kills_of(timeline: Timeline, absence: Absence) -> tuple[Kill, ...]:
     """What a kernel, supervisor or orchestrator logged of the end of its process; none where it may be another's."""
+    if not _shows_ends(timeline):
+        return ()
     return timeline.cached_as(("kills", absence), lambda: _kills_of(timeline, absence, _is_its_own))
 
 
 def likely_kills_of(timeline: Timeline, absence: Absence) -> tuple[Kill, ...]:
     """The end of some `java` on its host in the moment in which its heartbeats stopped, where nothing names another."""
-    if kills_of(timeline, absence):
+    if not _shows_ends(timeline) or kills_of(timeline, absence):
         return ()
     session = session_of_member_ms(timeline, absence.participant) or known_session_ms(timeline, absence.participant)
     if session is None:
@@ -434,11 +438,14 @@ def likely_kills_of(timeline: Timeline, absence: Absence) -> tuple[Kill, ...]:
     return tuple(e for e in _kills_of(timeline, absence, _is_a_java_of_its_host) if time_of(e) <= until)
 
 
+@answered_once
+def _shows_ends(timeline: Timeline) -> bool:
+    return bool(timeline.orchestration) or timeline.shows_any((ev.ProcessKilled,))
+
+
 def _kills_of(
     timeline: Timeline, absence: Absence, is_its: Callable[[Timeline, Participant, ev.ProcessKilled], bool]
 ) -> tuple[Kill, ...]:
-    if not timeline.orchestration and not timeline.shows_any((ev.ProcessKilled,)):
-        return ()
     participant = absence.participant
     # Syslog cuts the time to whole seconds.
     begin = absence.at - session_timeout_ms(timeline) - heartbeat_interval_ms(timeline) - ROUND_TRIP_MS
