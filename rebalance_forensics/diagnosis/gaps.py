@@ -185,7 +185,14 @@ def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[G
     """Logs that end before the outcome is known."""
     end = max(timeline.coverage.end, timeline.last)
     session = session_timeout_ms(timeline)
-    lately = [d for d in timeline.departures.since(end - 2 * session) if d.returned is None or d.at >= end - session]
+    closed = [i for i in incidents if i.root_causes[0].cause == "shutdown"]
+    lately = [
+        d
+        for d in timeline.departures.since(end - 2 * session)
+        if (d.returned is None or d.at >= end - session)
+        # A group that was shut down is not missed.
+        and not any(i.started_at <= d.at and (i.ended_at is None or d.at <= i.ended_at) for i in closed)
+    ]
     going_on = any(i.ongoing for i in incidents)
     still_joining = any(
         r.completed_at is None and r.stabilized_at is None for r in timeline.rebalances.since(end - session)
@@ -210,11 +217,12 @@ def _open_end(
     # A member that is still away matters more than one that came back shortly before the end.
     away = [d for d in lately if not _is_back(timeline, d)]
     last, whose = (away or lately)[-1], list(dict.fromkeys(d.participant for d in away or lately))
-    why = f"{_shortly(timeline.measured(end - last.at))}after {_went(away or [last])}"
+    since = f"{_shortly(timeline.measured(end - last.at))}after"
+    if not away and not going_on:
+        return f"{since} {last.participant.name} dropped out and rejoined", "what happened next", whose
+    why = f"{since} {_went(away or [last])}"
     if going_on:
         return why, "how the incident ended", everybody
-    if not away:
-        return f"{why} and came back", "what happened next", whose
     return why, "whether it came back" if len(whose) == 1 else "which of them came back", whose
 
 

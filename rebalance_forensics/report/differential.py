@@ -72,16 +72,15 @@ def serious_rivals(incident: Incident) -> tuple[RootCause, ...]:
 
 
 class WantedLogs(Struct, frozen=True, kw_only=True):
-    """Logs that would decide between the same causes over the same time; no cause is named that has no rival."""
+    """Logs that would decide between the same causes over the same times; no cause is named that has no rival."""
 
     needs: str
-    started_at: EpochMs | None
-    ended_at: EpochMs | None
+    spans: tuple[tuple[EpochMs | None, EpochMs | None], ...]
     between: tuple[str, ...]
 
 
 def wanted_logs(incident: Incident) -> tuple[WantedLogs, ...]:
-    """The first of the logs that would decide, those of the same time together."""
+    """The first of the logs that would decide: those of the same time together, then the same ones of other times."""
     together: list[list[WouldDecide]] = []
     for log in incident.would_decide[:LOGS_SHOWN]:
         alike = next((logs for logs in together if _at_one_time(logs[0], log)), None)
@@ -89,14 +88,13 @@ def wanted_logs(incident: Incident) -> tuple[WantedLogs, ...]:
             together.append([log])
         else:
             alike.append(log)
+    spans: dict[tuple[str, tuple[str, ...]], list[tuple[EpochMs | None, EpochMs | None]]] = {}
+    for first, *others in together:
+        needs = listed(_of_several([first.needs, *(log.needs for log in others)]))
+        between = first.between if len(first.between) > 1 else ()
+        spans.setdefault((needs, between), []).append((first.started_at, first.ended_at))
     return tuple(
-        WantedLogs(
-            needs=listed(_of_several([log.needs for log in alike])),
-            started_at=alike[0].started_at,
-            ended_at=alike[0].ended_at,
-            between=alike[0].between if len(alike[0].between) > 1 else (),
-        )
-        for alike in together
+        WantedLogs(needs=needs, spans=tuple(times), between=between) for (needs, between), times in spans.items()
     )
 
 
@@ -141,7 +139,8 @@ def deciding(incident: Incident) -> Iterator[str]:
     # As many logs as a person reads, then how many more the JSON report names.
     for logs in wanted_logs(incident):
         between = f" ({either(logs.between)})" if logs.between else ""
-        yield f"get {logs.needs}{_spanned(logs.started_at, logs.ended_at, incident.started_at)}{between}"
+        when = " and".join(filter(None, (_spanned(*span, incident.started_at) for span in logs.spans)))
+        yield f"get {logs.needs}{when.replace(' and, ', ' and ')}{between}"
     if len(incident.would_decide) > LOGS_SHOWN:
         yield f"and {count(len(incident.would_decide) - LOGS_SHOWN, 'more log')}; the JSON report names them all"
 

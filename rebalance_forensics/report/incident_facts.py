@@ -8,10 +8,10 @@ from itertools import accumulate, groupby
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import ChainLink, Incident, KnownBug, RootCause
-from rebalance_forensics.diagnosis.wording.durations import some
-from rebalance_forensics.records import EpochMs, is_timed
+from rebalance_forensics.diagnosis.wording.durations import listed, some
+from rebalance_forensics.records import SECOND_MS, EpochMs, is_timed
 from rebalance_forensics.report.differential import decides, deciding
-from rebalance_forensics.report.times import time_of_day
+from rebalance_forensics.report.times import time_of_day, time_to_second
 from rebalance_forensics.report.wording import count, culprits, impact, names_besides, ranges, since, thousands
 from rebalance_forensics.timeline.model import Evidence
 
@@ -31,13 +31,12 @@ def facts(incident: Incident) -> Iterator[tuple[str, str]]:
         yield MEMBERS if members else ALSO_KNOWN, some(others, _names_that_fit(others))
     for link in cause.behind:
         yield "Behind it", link.why
-    yield "Impact", impact(incident.impact, groups=max(1, len(incident.groups)))
+    yield "Impact", impact(incident.impact, groups=max(1, len(incident.groups)), outside=_unread_outside(incident))
     yield "When", since(incident)
     if incident.occurrences > 1:
-        yield "Happened", _how_often(incident)
+        yield "Disturbed" if incident.groups else "Happened", how_often(incident)
     if incident.generations:
-        follow_ups = f", with follow-ups: {', '.join(incident.followups)}" if incident.followups else ""
-        yield "Generations", ranges(incident.generations) + follow_ups
+        yield generations(incident)
     for wanted in deciding(incident):
         yield decides(incident), wanted
     for relation in incident.related:
@@ -51,7 +50,34 @@ def _names_that_fit(names: Sequence[str]) -> int:
     return max(1, sum(length <= NAMES_CHARACTERS for length in lengths))
 
 
-def _how_often(incident: Incident) -> str:
+def _unread_outside(incident: Incident) -> str:
+    """When partitions were unread besides the time that the incident's own lines span."""
+    longest = incident.impact.longest_unread_ms or 0
+    if not is_timed(incident.started_at) or incident.lasted_ms is None or longest - incident.lasted_ms < SECOND_MS:
+        return ""
+    if incident.root_causes[0].cause == "shutdown":
+        return " until the logs end"
+    return f", starting before {time_to_second(incident.started_at)}"
+
+
+def generations(incident: Incident) -> tuple[str, str]:
+    """`Generations` and `2-4, with cooperative follow-up rebalances`."""
+    follow_ups = f", with {listed(incident.followups)} follow-up rebalances" if incident.followups else ""
+    return "Generations" if incident.generations[1:] else "Generation", ranges(incident.generations) + follow_ups
+
+
+def narrative_beyond(cause: RootCause, incident: Incident) -> str:
+    """What happened, where the incident's summary, which stands above it, does not say so."""
+    if incident.summary.startswith(cause.narrative):
+        return ""
+    # How often each of several groups was disturbed is not how often it happened.
+    return cause.narrative if incident.groups else cause.whole_narrative
+
+
+def how_often(incident: Incident) -> str:
+    """`7 times`, `once to each of 3 members`, `up to 3 times in one group`."""
+    if incident.groups:
+        return f"up to {thousands(incident.occurrences)} times in one group"
     blamed = incident.root_causes[0].culprits
     names = blamed[0].names if len(blamed) == 1 and blamed[0].kind == "group" else blamed
     each = len(names) == incident.occurrences

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from rebalance_forensics.diagnosis.model import Incident, RootCause
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.differential import chance, exclusions, likelihoods, ruled_out
-from rebalance_forensics.report.incident_facts import facts, fixed, lines_left_out, steps_of
+from rebalance_forensics.report.incident_facts import facts, fixed, lines_left_out, narrative_beyond, steps_of
 from rebalance_forensics.report.plain_text import line_of, lines_of, prose
 from rebalance_forensics.report.times import day, time_of_day, utc
 from rebalance_forensics.report.wording import group_of, place, step
@@ -29,7 +29,7 @@ def incident_markdown(incident: Incident, to_fill_in: Sequence[str] = ()) -> Ite
     for rank, cause in enumerate(incident.root_causes):
         yield f"## {safe(f'Or {chance(cause)}' if rank else f'What happened: {cause.cause}')}"
         yield ""
-        if (why := cause.whole_narrative) != incident.summary:
+        if why := narrative_beyond(cause, incident):
             yield from (safe(why), "")
         yield from _cause(cause)
     if incident.ruled_out:

@@ -13,6 +13,8 @@ SUSPECT = re.compile(r"[^ -~]")
 # No language stacks more than a few accents on one letter; a thousand of them cover the lines above.
 # The most lines shown of one record; the last of them holds the rest.
 MOST_LINES = 6
+BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|ms|s|min|h|d|B|kB|MB|GB|times)(?!\w))")
+"""The blank between a number and its unit, which read as one word."""
 STACKED_MARKS = re.compile(r"([\u0300-\u036f]{4})[\u0300-\u036f]+")
 
 

@@ -141,11 +141,14 @@ def _several(kind: str, same: Sequence[Culprit]) -> str:
     return f"{kind}s {some([named.name for named in same], CULPRITS_SHOWN)}"
 
 
-def impact(impact: Impact, *, groups: int = 1) -> str:
-    """The cost in numbers: unread partitions and stops of the whole group first, then pauses. Each says what it is."""
+def impact(impact: Impact, *, groups: int = 1, outside: str = "") -> str:
+    """The cost in numbers: unread partitions and stops of the whole group first, then pauses. Each says what it is.
+
+    `outside` is when partitions were unread before or after the incident.
+    """
     stop = stopped(impact)
     whose = "whole group stopped for" if groups == 1 else "longest stop of a whole group"
-    reading = [unread(impact), "" if stop in (NEVER, NOT_LOGGED) else f"{whose} {stop}"]
+    reading = [unread(impact) + outside, "" if stop in (NEVER, NOT_LOGGED) else f"{whose} {stop}"]
     return "; ".join(filter(None, (*reading, _paused(impact))))
 
 
@@ -183,14 +186,13 @@ def unread_figure(impact: Impact) -> str:
 
 
 def unread_briefly(impact: Impact) -> str:
-    """The longest time first, for a column: `11.2 s, 2 of 6`, `none`, `at least 10.8 s, 1 of 3 members`."""
+    """For a column: `2 of 6 partitions, 11.2 s`, `none`, `1 of 3 members, at least 10.8 s`; the longest time of any."""
     if impact.unread_partition_ms is None:
-        return ", ".join(reversed(_by_member(impact) or (NOT_LOGGED,)))
+        return ", ".join(_by_member(impact) or (NOT_LOGGED,))
     if not impact.unread_partitions:
         return "none"
-    known = "" if impact.known_partitions is None else f" of {thousands(impact.known_partitions)}"
     least = "at least " if impact.unread_at_least else ""
-    return f"{least}{duration(impact.longest_unread_ms or 0)}, {thousands(impact.unread_partitions)}{known}"
+    return f"{_how_many_unread(impact)}, {least}{duration(impact.longest_unread_ms or 0)}"
 
 
 def _by_member(impact: Impact) -> tuple[str, str] | None:

@@ -50,6 +50,7 @@ _PACKAGE = re.compile(r" \((?:[a-z][\w-]*\.){2,}(?=[A-Z]\w*\$?\)\s*\Z)")
 
 # What Kafka's LogContext puts before a message: `[Consumer clientId=a, groupId=b] `, `[GroupCoordinator 1]: `.
 _CONTEXT = re.compile(r"\[[A-Z][A-Za-z]+ [^\]\[]*\]:? (?:\[Group [^\]\[]*\] )?(?=\S)")
+_TIME_AND_LEVEL = re.compile(r"\W*\d[^A-Z]{7,40}?T?[^A-Z]{0,20}\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\]? +")
 # The time of a line, its level, and what follows them at once.
 _HEAD = 48
 
@@ -62,6 +63,13 @@ def abridged(text: str, limit: int) -> str:
         line, ending, rest = text.partition("\n")
         text = shortened(line) + ending + rest
     return without_middle(text, limit)
+
+
+def message_of(text: str, limit: int) -> str:
+    """What a line says, without its time, level, context and package: `Member c-1-1b4e28ba… in group g has failed`."""
+    line = _PACKAGE.sub(" (…", text.partition("\n")[0])
+    head = _CONTEXT.search(line) or _TIME_AND_LEVEL.match(line)
+    return shortened(with_short_ids(line[head.end() :] if head else line), limit)
 
 
 def without_middle(text: str, limit: int) -> str:

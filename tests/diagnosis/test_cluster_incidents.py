@@ -457,7 +457,7 @@ def test_a_stop_of_a_blink_is_not_counted_among_those_that_stopped_reading() -> 
         DisturbedGroup(group=name, severity="warning", impact=Impact(rebalances=1, stopped_ms=ms))
         for name, ms in stops.items()
     ]
-    assert summary_of(fault, groups[:1]).endswith("1 rebalanced.")
+    assert summary_of(fault, groups[:1]).endswith("One rebalanced.")
     assert summary_of(fault, groups).endswith("All 3 rebalanced and 2 stopped reading altogether for up to 12.4 s.")
 
 

@@ -17,7 +17,7 @@ def test_a_client_speaks_in_its_own_name_and_its_member_id_is_not_repeated() -> 
         f"Member {MEMBER} sending LeaveGroup request to coordinator {coordinator} due to the consumer is being closed"
     )
     logs = Logs().consumer(1, message)
-    assert only_step(logs) == "c-1: leave sent, the consumer is being closed"
+    assert only_step(logs) == "c-1: sent LeaveGroup, the consumer is being closed"
 
 
 def test_a_broker_names_the_generation_and_cuts_random_ids() -> None:
@@ -39,6 +39,15 @@ def test_a_broker_names_the_member_it_gave_up() -> None:
 def test_a_controller_that_fences_a_broker_is_not_the_one_that_stopped() -> None:
     logs = Logs().broker(3, "[QuorumController id=3] Fencing broker 1 because its session has timed out.", "broker-3")
     assert only_step(logs) == "broker-3: fenced broker-1"
+
+
+def test_a_reason_is_its_first_sentence() -> None:
+    reason = (
+        "consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer than the "
+        "configured max.poll.interval.ms, which typically implies that the poll loop is spending too much time."
+    )
+    message = f"Member {MEMBER} sending LeaveGroup request to coordinator b:9092 (id: 1 rack: null) due to {reason}"
+    assert only_step(Logs().consumer(1, message)) == "c-1: sent LeaveGroup, consumer poll timeout has expired"
 
 
 def test_a_cause_that_java_prints_as_null_is_none() -> None:

@@ -69,6 +69,13 @@ def test_logs_of_the_same_time_are_asked_for_together() -> None:
     assert second.startswith("get the log of client payments-2, 10:01:26 to 10:08:20 (")
 
 
+def test_the_same_log_of_two_times_is_asked_for_once() -> None:
+    one = replace(an_open_case().would_decide[0], between=("slow-processing",))
+    later = replace(one, started_at=at(300), ended_at=at(310))
+    (asked,) = deciding(replace(an_open_case(), would_decide=(one, later)))
+    assert asked == "get the log of client payments-2, 10:01:26 to 10:02:14 and 10:05:00 to 10:05:10"
+
+
 def test_logs_that_would_confirm_the_only_cause_name_no_choice_between_causes() -> None:
     one = replace(an_open_case().would_decide[0], between=("unstable-leader",))
     case = replace(an_open_case(), would_decide=(one,))
@@ -190,7 +197,7 @@ def test_json_holds_the_fields_of_the_contract() -> None:
 
 def test_the_page_folds_the_table_under_each_incident() -> None:
     page = to_html(open_report())
-    assert "Most likely <strong>process-crash</strong>, 55 % sure; or network-partition, 27 %." in page
+    assert 'Most likely <strong>process-crash</strong>, <span class="measure">55 %</span> sure; or' in page
     assert "<h2>To settle it, get</h2>" in page
     assert "<li><strong>The log of client payments-2</strong>, <time" in page
     assert "<summary>Why: 3 causes against 4 signs</summary>" in page

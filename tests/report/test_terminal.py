@@ -74,7 +74,7 @@ def test_a_verdict_about_several_is_told_once() -> None:
     report = replace(crash_report(), incidents=(replace(crash, summary=message, root_causes=(cause,), occurrences=3),))
     text = terminal.render(report, width=120)
     assert "What happened" not in text
-    assert "Happened     once to each of 3 members\n" in text
+    assert "Happened    once to each of 3 members\n" in text
     assert "members payments-1, payments-2 and payments-3\n" in text
     assert "process-crash (97 % sure) in payments on prod, resolved." in text
 
@@ -311,6 +311,12 @@ def test_an_explanation_teaches() -> None:
     assert_same("explain-process-crash.txt", terminal.render_explain(EXPLANATION))
 
 
+def test_a_duration_is_not_broken_between_its_number_and_its_unit() -> None:
+    crash = replace(a_crash(), summary="payments-2 was out of the group for 10 s and 4 min 12 s")
+    lines = [terminal.render(replace(crash_report(), incidents=(crash,)), width=w).splitlines() for w in range(40, 60)]
+    assert not [line for text in lines for line in text[1:4] if line.endswith((" 10", " 4", " 12"))]
+
+
 def test_lines_without_times_are_given_no_time_and_no_duration() -> None:
     started = EpochMs(ORDER_EPOCH + 1_000)
     one = replace(payments().generations[0], started_at=started, completed_at=EpochMs(started + 5_000))
@@ -323,7 +329,7 @@ def test_lines_without_times_are_given_no_time_and_no_duration() -> None:
     assert "pause" not in text
     incident = replace(a_crash(), started_at=started, ended_at=EpochMs(started + 7_000), would_decide=())
     incidents = terminal.render(replace(crash_report(), incidents=(incident,), groups=(history,)))
-    assert "When         the lines have no times\n" in incidents
+    assert "When        the lines have no times\n" in incidents
     assert "unknown UTC" not in incidents
 
 

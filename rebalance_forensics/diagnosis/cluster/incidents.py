@@ -44,10 +44,13 @@ from rebalance_forensics.diagnosis.model import (
     SignRow,
     WouldDecide,
 )
+from rebalance_forensics.diagnosis.unexplained.left_over import UNEXPLAINED
 from rebalance_forensics.diagnosis.wording.culprits import about, about_others
 from rebalance_forensics.diagnosis.wording.durations import seconds, some
+from rebalance_forensics.diagnosis.wording.event_text import LONGEST_STEP
 from rebalance_forensics.diagnosis.wording.proof import interleaved
 from rebalance_forensics.records import SECOND_MS, is_timed
+from rebalance_forensics.timeline.evidence import message_of
 from rebalance_forensics.timeline.model import BrokerOutage, Evidence, GroupHistory, GroupOutline
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
@@ -279,10 +282,10 @@ def _worst_first(row: DisturbedGroup) -> tuple[int, int, int, int, str, int, str
     # group-2 before group-10.
     cost = row.impact
     return (
-        RANKS[row.severity],
         -(cost.unread_partition_ms or 0),
         -(cost.stopped_ms or 0),
         -cost.rebalances,
+        RANKS[row.severity],
         row.group.rstrip("0123456789"),
         len(row.group),
         row.group,
@@ -435,7 +438,7 @@ def _advice(fault: SharedFault, causes: Sequence[RootCause]) -> tuple[Advice, ..
 
 def _chain(fault: SharedFault, causes: Sequence[RootCause]) -> tuple[ChainLink, ...]:
     links = [
-        ChainLink(at=line.timestamp, what=f"{outage.broker}: {line.text[:120]}", evidence=line)
+        ChainLink(at=line.timestamp, what=f"{outage.broker}: {message_of(line.text, LONGEST_STEP)}", evidence=line)
         for outage in fault.outages
         for line in outage.evidence[:2]
     ]
@@ -449,17 +452,19 @@ def _chain(fault: SharedFault, causes: Sequence[RootCause]) -> tuple[ChainLink, 
 def _ruled_out(fault: SharedFault, own: Sequence[Incident]) -> tuple[RuledOut, ...]:
     """What its groups' lines contradict throughout, and what the lines of one suggest and those of others rule out."""
     suggested = {incident.root_causes[0].cause: incident for incident in reversed(own)}
+    shown = [(incident.group, incident.root_causes[0]) for incident in own]
+    agreeing = [(group, cause) for group, cause in shown if cause.cause == fault.cause]
     found = [
         RuledOut(
             cause=cause,
-            why=overruled_because(fault, incident),
+            why=overruled_because(fault),
             sign="other-groups-at-that-time",
-            evidence=_interleaved([o.root_causes[0].evidence for o in own if o.group != incident.group])[
-                :LINES_OF_A_GROUP
-            ],
+            evidence=_interleaved(
+                [other.evidence for group, other in agreeing or shown if agreeing or group != incident.group]
+            )[:LINES_OF_A_GROUP],
         )
         for cause, incident in sorted(suggested.items())
-        if cause != fault.cause
+        if cause not in (fault.cause, UNEXPLAINED)
     ]
     named = {row.cause for row in found} | {fault.cause}
     common = set.intersection(*({row.cause for row in incident.ruled_out} for incident in own))

@@ -86,9 +86,8 @@ def summary_of(fault: SharedFault, groups: Sequence[DisturbedGroup]) -> str:
 
 
 def narrative_of(fault: SharedFault, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> str:
-    """What happened, the disturbed groups by name, and the evidence for one cause behind all of them."""
-    disturbed = f"{_happened(fault, groups)}: {some([group.group for group in groups], NAMES_SHOWN)}."
-    return " ".join(filter(None, (disturbed, *_across(fault, groups, histories))))
+    """What the groups show together; where that adds nothing, what happened."""
+    return " ".join(_across(fault, groups, histories)) or f"{_happened(fault, groups)}."
 
 
 def group_sentence(incidents: Sequence[Incident]) -> str:
@@ -96,12 +95,10 @@ def group_sentence(incidents: Sequence[Incident]) -> str:
     return incidents[0].summary if len(incidents) == 1 else f"{incidents[0].summary} ({len(incidents)} times)"
 
 
-def overruled_because(fault: SharedFault, incident: Incident) -> str:
+def overruled_because(fault: SharedFault) -> str:
     """Why what one group's lines suggest is not what happened."""
-    others = len({part.group for part in fault.parts}) - 1
     return (
-        f"{others} other {'group was' if others == 1 else 'groups were'} disturbed at the same time: {_what(fault)}; "
-        f"the lines of {incident.group} alone do not show it"
+        f"{counted(len({part.group for part in fault.parts}), 'group')} were disturbed at the same time: {_what(fault)}"
     )
 
 
@@ -126,15 +123,18 @@ def _what(fault: SharedFault) -> str:
 
 
 def _hosts(names: Sequence[str], fault: SharedFault) -> str:
-    verb = {"process-crash": "died", "network-partition": "was cut off"}.get(fault.cause, "stood still")
+    is_crash = fault.cause == "process-crash"
+    verb = "died" if is_crash else "was cut off" if fault.cause == "network-partition" else "stood still"
     if fault.culprits[0].kind != "host":
         shared = "the host or network path that they share"
         return f"{some(names, NAMES_SHOWN)} fell silent at the same moment: {shared} {verb}"
-    hosts = f"Host {names[0]}" if len(names) == 1 else f"Hosts {some(names, NAMES_SHOWN)}"
-    whose = "its" if len(names) == 1 else "their"
+    hosts = f"{'host' if len(names) == 1 else 'hosts'} {some(names, NAMES_SHOWN)}"
+    if is_crash:
+        # One process may have been all of them: a worker is a member of its Connect cluster and of its sinks' groups.
+        return f"The members on {hosts} died together"
     if len(names) > 1:
         verb = verb.replace("was ", "were ")
-    return f"{hosts} {verb}: {whose} members of several groups fell silent together"
+    return f"{capitalized(hosts)} {verb}: {'its' if len(names) == 1 else 'their'} members fell silent together"
 
 
 def _brokers(names: Sequence[str], fault: SharedFault) -> str:
@@ -168,17 +168,17 @@ def _clock(at: int) -> str:
 
 def _cost(groups: Sequence[DisturbedGroup]) -> str:
     rebalanced = sum(group.impact.rebalances > 0 for group in groups)
-    unread = [group.impact for group in groups if group.impact.unread_partition_ms]
-    longest = max((impact.longest_unread_ms or 0 for impact in unread), default=0)
+    unread = [group.impact.longest_unread_ms or 0 for group in groups if group.impact.unread_partition_ms]
     # Every eager rebalance stops its group for a moment: worth a word is what a consumer's lag would show.
     stops = [ms for group in groups if (ms := group.impact.stopped_ms or 0) >= ROUND_TRIP_MS]
     # Groups of which only lost sessions are logged may well have rebalanced.
     none = "none rebalanced" if unread or stops else "no rebalance was logged"
     costs = [f"{_share(rebalanced, groups)} rebalanced" if rebalanced else none]
     if unread:
-        costs.append(f"{_share(len(unread), groups)} left partitions unread for up to {seconds(longest)}")
+        costs.append(f"{_share(len(unread), groups)} left partitions unread for up to {seconds(max(unread))}")
     if stops:
-        costs.append(f"{_share(len(stops), groups)} stopped reading altogether for up to {seconds(max(stops))}")
+        longest = f"{'up to ' if stops[1:] else ''}{seconds(max(stops))}"
+        costs.append(f"{_share(len(stops), groups)} stopped reading altogether for {longest}")
     text = listed(costs)
     led = sorted({partition for group in groups for partition in group.led})
     without = f" Meanwhile nobody could fetch {some(led)}, which it led." if led else ""
@@ -187,7 +187,7 @@ def _cost(groups: Sequence[DisturbedGroup]) -> str:
 
 def _share(number: int, groups: Sequence[DisturbedGroup]) -> str:
     every = "both" if len(groups) == 2 else f"all {number}"
-    return every if number == len(groups) > 1 else str(number)
+    return every if number == len(groups) > 1 else "one" if number == 1 else str(number)
 
 
 def _across(fault: SharedFault, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> list[str]:
@@ -205,7 +205,7 @@ def _across(fault: SharedFault, groups: Sequence[DisturbedGroup], histories: Seq
             where = homes.of_these(cluster, affected)
             number = "all" if len(affected) == len(names) else len(affected)
             sentences.append(
-                f"{culprit.name} coordinated {number} of them{f' ({where})' if where else ''}"
+                f"{culprit.name} coordinated {number} of the {len(names)} groups{f' ({where})' if where else ''}"
                 f"{_spared(coordinated, names)}."
             )
     outages = [outage for outage in fault.outages if outage.evidence]

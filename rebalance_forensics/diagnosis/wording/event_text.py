@@ -6,15 +6,29 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.events.process import BrokerStopped
+from rebalance_forensics.timeline.evidence import shortened
 from rebalance_forensics.timeline.identity.names import with_short_ids
 
 LONGEST_STEP = 240
+# Where the name of the event, in words, is not what one would say.
+_PHRASES: dict[type[Event], str] = {
+    ev.LeaveSent: "sent LeaveGroup",
+    ev.GenerationReset: "reset its generation",
+    ev.SettingsReported: "logged its settings",
+    ev.FollowUpRequested: "follow-up rebalance requested",
+    ev.FollowUpScheduled: "follow-up rebalance scheduled",
+    ev.FollowUpTriggered: "follow-up rebalance triggered",
+    ev.ReplicasInsufficient: "not enough in-sync replicas",
+    ev.ConnectorConfigChanged: "connector configuration changed",
+    ev.MemberTransitioned: "member state changed",
+}
 # What Java prints for a cause that is not there.
 EMPTY = ("", "null")
 SHOWN = 3
+_END_OF_SENTENCE = re.compile(r"\.(?: (?=[A-Z])|\Z)")
 _FLAGS = {"replacing": "in place of a dying one", "fatal": "fatal"}
 _NUMBERED = ("generation", "epoch")
 _SAID = ("reason", "client_reason", "error", "cause", "exception", "detail")
@@ -25,16 +39,13 @@ def what_happened(event: Event) -> str:
     """Say it as `payments-2: poll timeout expired`; random ids are cut to their beginning."""
     fields = _fields_of(type(event))
     words = f"fenced {_fenced(event)}" if _is_fencing(event) else fields.words
-    found = _details(event, fields)
-    text = f"{_who(event)}: {words}"
-    if found:
-        text = f"{text}, {found[0] if len(found) == 1 else ', '.join([*dict.fromkeys(found)][:SHOWN])}"
-    return with_short_ids(text)[:LONGEST_STEP]
+    text = ", ".join([f"{_who(event)}: {words}", *list(dict.fromkeys(_details(event, fields)))[:SHOWN]])
+    return shortened(with_short_ids(text), LONGEST_STEP)
 
 
 def _is_fencing(event: Event) -> bool:
     """True if a controller logged it about other brokers: the speaker itself did not stop."""
-    return isinstance(event, BrokerStopped) and event.phase == "fenced"
+    return isinstance(event, ev.BrokerStopped) and event.phase == "fenced"
 
 
 def _fenced(event: Event) -> str:
@@ -54,7 +65,8 @@ def _details(event: Event, fields: _Fields) -> list[str]:
     for name in fields.texts:
         text = getattr(event, name)
         if isinstance(text, str) and text not in EMPTY:
-            parts.append(text)
+            # What Java explains behind it says nothing about this event.
+            parts.append(_END_OF_SENTENCE.split(text, 1)[0])
     found: list[str] = []
     for name in fields.numbered:
         number = getattr(event, name)
@@ -86,7 +98,7 @@ class _Fields(NamedTuple):
 @cache
 def _fields_of(kind: type[Event]) -> _Fields:
     known = kind.__struct_fields__
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind.__name__).lower()
+    words = _PHRASES.get(kind) or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind.__name__).lower()
     chosen = (tuple([name for name in names if name in known]) for names in (_SAID, _NUMBERED, _FLAGS, _NAMED))
     return _Fields(words, *chosen)
 

@@ -11,7 +11,7 @@ from functools import cache
 from importlib import resources
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from rebalance_forensics.diagnosis.model import RANKS
 from rebalance_forensics.diagnosis.wording.durations import capitalized, some
@@ -23,7 +23,7 @@ from rebalance_forensics.report.html import budget, names, overview, prepared_hi
 from rebalance_forensics.report.html.content import Content, content_of
 from rebalance_forensics.report.html.page_data import page_data
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.plain_text import line_of, lines_of, prose
+from rebalance_forensics.report.plain_text import BEFORE_UNIT, line_of, lines_of, prose
 from rebalance_forensics.report.urgency_order import is_unexplained
 
 LONGEST_WHOLE = 30
@@ -107,6 +107,7 @@ def _filters() -> dict[str, Callable[..., object]]:
         "lines": _lines,
         "prose": prose,
         "unbroken": _unbroken,
+        "tied": _tied,
         "apart": _apart,
         "rank": RANKS.__getitem__,
         "is_unexplained": is_unexplained,
@@ -138,17 +139,28 @@ def _length_or_unknown(ms: int | None) -> str:
     return "unknown" if ms is None else times.duration(ms)
 
 
-_BETWEEN_WORDS = re.compile(r" (?!(?<=\d )(?:ms|s|min|h)\b)")
+_MEASURE = rf"(?P<measure>\d[\d.,]*{BEFORE_UNIT.pattern}[%A-Za-z]+)"
+_NAME = rf"(?P<whole>(?<!\S)(?=\S*-)\S{{1,{LONGEST_WHOLE}}}(?!\S))"
+_MEASURES, _MEASURES_AND_NAMES = re.compile(_MEASURE), re.compile(f"{_MEASURE}|{_NAME}")
+
+
+def _tied(text: str) -> Markup:
+    # Keep numbers with their units on one line.
+    return _spanned(_MEASURES, text)
 
 
 def _unbroken(text: str) -> Markup:
-    # Keep names such as broker-1, and numbers with their units, on one line of a headline.
-    words = (line_of(word, budget.LINE_CHARACTERS) for word in _BETWEEN_WORDS.split(names.brief(prose(text))))
-    whole = Markup('<span class="whole">{}</span>')
-    may_break = {"-", " "}
-    return Markup(" ").join(
-        whole.format(word) if may_break & {*word} and len(word) < LONGEST_WHOLE else word for word in words
-    )
+    # Keep names such as broker-1 on one line of a headline as well.
+    return _spanned(_MEASURES_AND_NAMES, names.brief(prose(text)))
+
+
+def _spanned(pattern: re.Pattern[str], text: str) -> Markup:
+    safe, span, end = line_of(text, budget.LINE_CHARACTERS), Markup('<span class="{}">{}</span>'), 0
+    parts = []
+    for found in pattern.finditer(safe):
+        parts += [escape(safe[end : found.start()]), span.format(found.lastgroup, found[0])]
+        end = found.end()
+    return Markup("").join([*parts, escape(safe[end:])])
 
 
 def _apart(several: Iterable[str]) -> Markup:
@@ -173,6 +185,6 @@ def island(document: Json) -> Markup:
     """Write a document so that no text in it can close the script element or open a comment."""
     # ensure_ascii covers U+2028 and U+2029 as well, which once ended a line of JavaScript.
     text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    for character, escape in ESCAPES.items():
-        text = text.replace(character, escape)
+    for character, harmless in ESCAPES.items():
+        text = text.replace(character, harmless)
     return Markup(text)  # noqa: S704 (every character that HTML gives a meaning is escaped above)

@@ -118,10 +118,10 @@ def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[Ren
     if cause.advice:
         yield heading("What to do")
         yield from _advice(cause)
-    # The summary holds the first occurrence too; how often and to whom else stands among the facts.
-    if not incident.summary.startswith(cause.narrative):
+    # How often and to whom else stands among the facts.
+    if narrative := incident_facts.narrative_beyond(cause, incident):
         yield heading("What happened")
-        yield indented(cause.whole_narrative)
+        yield indented(narrative)
     yield from _proven(cause, verbosity)
 
 
@@ -222,7 +222,8 @@ def signs_of(incident: Incident, *, every: bool = False) -> Iterator[RenderableT
     yield indented(_Grid(table, every))
     if table.idle and not every:
         checked = f"{wording.count(len(table.idle), 'more sign')} {'was' if len(table.idle) == 1 else 'were'} checked"
-        yield indented(text_block(f"{checked} and said nothing about these causes.", "dim"))
+        causes = "this cause" if len(table.hypotheses) == 1 else "these causes"
+        yield indented(text_block(f"{checked} and said nothing about {causes}.", "dim"))
     if every:
         yield indented(legend())
         yield from _lines((*table.relevant, *table.idle))

@@ -15,10 +15,12 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from rebalance_forensics.report.plain_text import line_of, printable
+from rebalance_forensics.report.plain_text import BEFORE_UNIT, line_of, printable
 
 NARROWEST = 40
 LONGEST_TEXT = 4_000
+# A number and its unit wrap as one word: tied by a character that `printable` leaves in no text.
+TIE = "\ue000"
 
 
 def printed(blocks: Iterable[RenderableType], *, width: int, color: bool) -> str:
@@ -39,12 +41,13 @@ def printed(blocks: Iterable[RenderableType], *, width: int, color: bool) -> str
     with console.capture() as capture:
         for block in blocks:
             console.print(block)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines()).lstrip("\n") + "\n"
+    text = capture.get().replace(TIE, " ")
+    return "\n".join(line.rstrip() for line in text.splitlines()).lstrip("\n") + "\n"
 
 
 def text_block(text: str, style: str = "") -> Text:
     """Turn text of any origin and length into a harmless block that wraps between words."""
-    return Text(line_of(text, LONGEST_TEXT), style=style, overflow="fold")
+    return Text(BEFORE_UNIT.sub(TIE, line_of(text, LONGEST_TEXT)), style=style, overflow="fold")
 
 
 def heading(text: str) -> Text:

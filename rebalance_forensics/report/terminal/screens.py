@@ -280,7 +280,9 @@ def _folded(incidents: Sequence[Headline]) -> Iterator[tuple[str, str]]:
         first_at = f"; first at {utc(once.started_at)} UTC" if is_timed(once.started_at) else ""
         yield cause, f"{who}: {once.summary}" if alone else f"{who}{first_at}"
         if any(cost.unread_partition_ms is not None or cost.pause_ms for cost in costs[cause]):
-            yield "", f"{capitalized(wording.worst_of(costs[cause]))}."
+            # A summary that counts the rebalances itself is not repeated.
+            parts = wording.worst_of(costs[cause]).split("; ")
+            yield "", f"{capitalized('; '.join(p for p in parts if not alone or p not in once.summary))}."
 
 
 def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
