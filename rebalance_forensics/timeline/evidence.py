@@ -51,6 +51,8 @@ _PACKAGE = re.compile(r" \((?:[a-z][\w-]*\.){2,}(?=[A-Z]\w*\$?\)\s*\Z)")
 # What Kafka's LogContext puts before a message: `[Consumer clientId=a, groupId=b] `, `[GroupCoordinator 1]: `.
 _CONTEXT = re.compile(r"\[[A-Z][A-Za-z]+ [^\]\[]*\]:? (?:\[Group [^\]\[]*\] )?(?=\S)")
 _TIME_AND_LEVEL = re.compile(r"\W*\d[^A-Z]{7,40}?T?[^A-Z]{0,20}\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\]? +")
+# Where a client's message comes to its reason, behind which Java may explain at length what to do about it.
+_REASON = re.compile(r" (?:due to|because of) (?!cause: null)")
 # The time of a line, its level, and what follows them at once.
 _HEAD = 48
 
@@ -90,7 +92,7 @@ def without_middle(text: str, limit: int) -> str:
         missing += sum(int(mark[1]) - len(mark[0]) for mark in _CUT_WITHIN.finditer(line, begin, until))
         kept += f"{line[end:begin].strip()} … (+{missing} characters) … "
         end = until
-    return kept + line[end:].lstrip()
+    return (kept + line[end:].lstrip()).removesuffix(" … ")
 
 
 def _cuts(line: str, limit: int) -> list[tuple[int, int]]:
@@ -109,7 +111,15 @@ def _cuts(line: str, limit: int) -> list[tuple[int, int]]:
     if len(line) - begin <= room:
         return [(head, begin)]
     room -= _LONGEST_MARK
-    return [(head, begin), _between_words(line, begin + room // 2, len(line) - (room - room // 2))]
+    cut = _between_words(line, begin + room // 2, len(line) - (room - room // 2))
+    reason = _REASON.search(line, begin, cut[1])
+    if reason is None or reason.end() <= cut[0] - _WORD:
+        return [(head, begin), cut]
+    # The reason is the proof: what is said before and behind it is cut.
+    room -= _LONGEST_MARK
+    before, _ = _between_words(line, min(begin + room // 2, reason.start()), len(line))
+    after, _ = _between_words(line, reason.start() + room // 2, len(line))
+    return [(head, begin), *([(before, reason.start())] if before < reason.start() else []), (after, len(line))]
 
 
 def _between_words(line: str, head: int, end: int) -> tuple[int, int]:

@@ -102,3 +102,22 @@ def test_no_word_of_a_proof_is_cut_in_two(line: str) -> None:
     shown = abridged(line, 220)
     head, _, end = re.split(r" … \(\+(\d+) characters\) … ", shown)
     assert set(head.split()) | set(end.split()) <= set(abridged(line, 320).split())
+
+
+def test_of_a_client_that_leaves_the_reason_is_kept_before_what_java_advises() -> None:
+    # As Java 2.8 logs it.
+    line = (
+        "2026-11-21 01:55:24.345  INFO 6 --- [-thread | email] o.a.k.c.c.internals.AbstractCoordinator : [Consumer "
+        "clientId=email-sender.eu-4, groupId=email-sender.eu] Member email-sender.eu-4-53833684-f868-46e2-a5dd-"
+        "07a792706049 sending LeaveGroup request to coordinator 127.0.0.1:19002 (id: 2147483645 rack: null) due to "
+        "consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer than the "
+        "configured max.poll.interval.ms, which typically implies that the poll loop is spending too much time "
+        "processing messages. You can address this either by increasing max.poll.interval.ms or by reducing the "
+        "maximum size of batches returned in poll() with max.poll.records."
+    )
+    short = abridged(line, 400)
+    assert len(short) <= 400
+    assert "email-sender.eu-4, groupId" in short
+    assert "sending LeaveGroup" in short
+    assert "due to consumer poll timeout has expired." in short
+    assert short.endswith(" characters)")

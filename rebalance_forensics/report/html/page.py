@@ -139,7 +139,7 @@ def _length_or_unknown(ms: int | None) -> str:
     return "unknown" if ms is None else times.duration(ms)
 
 
-_MEASURE = rf"(?P<measure>\d[\d.,]*{BEFORE_UNIT.pattern}[%A-Za-z]+)"
+_MEASURE = rf"(?P<measure>[\d.,]{{1,12}}{BEFORE_UNIT.pattern}[%A-Za-z]{{1,5}})"
 _NAME = rf"(?P<whole>(?<!\S)(?=\S*-)\S{{1,{LONGEST_WHOLE}}}(?!\S))"
 _MEASURES, _MEASURES_AND_NAMES = re.compile(_MEASURE), re.compile(f"{_MEASURE}|{_NAME}")
 
