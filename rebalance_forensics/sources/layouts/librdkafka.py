@@ -12,8 +12,9 @@ from rebalance_forensics.sources.layouts.json_layouts import JsonLayout
 from rebalance_forensics.sources.times.timestamps import read_stamp
 
 _LINE = re.compile(
-    r"%(?P<severity>[0-7])\|(?:(?P<time>\d{10}(?:\.\d+)?)|\.{3}|\u2026)\|(?P<facility>[A-Z0-9_]+)\|(?P<name>[^|\n]*)\|"
-    r" ?(?:(?:\.{3}|\u2026): )?(?P<message>.*)",  # three dots are what a person leaves of a time or a thread
+    r"%(?P<severity>[0-7])\|(?:(?:(?P<time>\d{10}(?:\.\d+)?)|\.{3}|\u2026)\|)?(?P<facility>[A-Z0-9_]+)\|"
+    r"(?P<name>[^|\n]*)\|"
+    r" ?(?:(?:\.{3}|\u2026): )?(?P<message>.*)",  # a person leaves three dots of a time or a thread, or nothing
     re.DOTALL,
 )
 # Confluent.Kafka for .NET until 1.0, and applications that print its log messages so; it has no level.

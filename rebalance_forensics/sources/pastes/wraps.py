@@ -29,7 +29,8 @@ _ENDS_A_WORD = ".,:;)]}"
 # The logger that ends a record in Kafka's own layout: the line does not continue behind it.
 _LOGGER_LAST = re.compile(r"(?:^|\s)\((?:[\w$-]{1,60}\.){1,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\)\Z")
 _SMALL_WORD = re.compile(
-    r"(?:a|and|as|by|due|for|from|has|in|is|no|not|of|on|or|that|the|to|was|which|will|with|without) "
+    r"(?:a|after|and|as|because|before|between|by|due|during|for|from|has|in|into|is|its|no|not|of|on|or|than|that|the"
+    r"|to|until|was|were|when|which|while|will|with|within|without) "
 )
 _SENTENCE_ENDS = (".", ")", "]")
 # brod's group members log a heading, with the message on the next line (brod_group_coordinator.erl).
@@ -114,7 +115,8 @@ def is_rest_of_a_sentence(before: str, after: str) -> bool:
 
     Behind an exception, whose words are one sentence, any word does that is not capitalized.
     """
-    if before.rstrip().endswith((*_SENTENCE_ENDS, ":")):
+    before = before.rstrip()
+    if before.endswith((".", "]", ":")) or _LOGGER_LAST.search(before) is not None:
         return False
     rest = after.lstrip()
     return _SMALL_WORD.match(rest) is not None or (rest[:1].islower() and is_thrown(before) and not is_thrown(rest))
