@@ -76,7 +76,25 @@ def build_participants(kind: str, lines: EventIndex, nearby: NearbyLines) -> Par
     participants.name_namesakes()
     for event in lines:
         participants.add_named(event)
+    if _has_one_member(lines):
+        participants.add_log_of_only_member(lines.by_clients)
     return participants.finished()
+
+
+_COUNTING = (ev.GenerationStabilized, ev.AssignmentReceived, ev.GroupEmptied, ev.MemberIdIssued, ev.MemberJoined)
+
+
+def _has_one_member(lines: EventIndex) -> bool:
+    """True where the coordinator shows the group with one member or with none, and never with more."""
+    counts: set[int] = set()
+    was_empty = False
+    for event in lines.of_type(*_COUNTING):
+        match event:
+            case ev.GenerationStabilized(member_count=int(count)) | ev.AssignmentReceived(member_count=int(count)):
+                counts.add(count)
+            case ev.GroupEmptied() | ev.MemberIdIssued(state="Empty") | ev.MemberJoined(state="Empty"):
+                was_empty = True
+    return counts <= {0, 1} and (was_empty or bool(counts))
 
 
 def _logs_of_members(events: Sequence[Event]) -> frozenset[Place]:

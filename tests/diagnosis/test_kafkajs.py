@@ -95,3 +95,25 @@ def test_what_a_connection_logs_of_one_of_two_clients_in_a_log_belongs_to_the_gr
         joined(11, FIRST),
     )
     assert incident.group == "payments"
+
+
+def test_a_crash_that_names_only_its_group_is_of_the_groups_only_member(tmp_path: Path) -> None:
+    group = {"timestamp": "2026-03-01T01:10:00.000Z", "logger": "kafkajs", "groupId": "payments"}
+    crash = json.dumps(
+        {
+            "level": "ERROR",
+            **group,
+            "message": "[Consumer] Crash: KafkaJSNonRetriableError: db down",
+            "stack": "Error\n",
+        }
+    )
+    stopped = json.dumps({"level": "INFO", **group, "message": "[Consumer] Stopped"})
+    (tmp_path / "server.log").write_text(
+        "[2026-03-01 01:10:08,000] INFO [GroupCoordinator 1]: Dynamic member with unknown member id joins group "
+        f"payments in Empty state. Created a new member id {SECOND} and request the member to rejoin with this id. "
+        "(kafka.coordinator.group.GroupCoordinator)\n",
+        encoding="utf-8",
+    )
+    (incident,) = incidents(tmp_path, crash, stopped)
+    assert incident.root_causes[0].cause == "member-left"
+    assert [culprit.name for culprit in incident.root_causes[0].culprits] == ["pay-1"]

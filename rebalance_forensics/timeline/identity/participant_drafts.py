@@ -320,6 +320,21 @@ class ParticipantDrafts:
             if member and not member.startswith("?"):  # that is a placeholder (`placeholder_id`)
                 self.of_member(member)
 
+    def add_log_of_only_member(self, events: Sequence[Event]) -> None:
+        """Give the only member the only log that names its group and no client, as KafkaJS' consumers do."""
+        named = [event for event in events if event.group is not None and event.speaker.role != "broker"]
+        places = {place_name(event) for event in named}
+        is_nameless = all(event.speaker.client_id is None and own_member_id(event) is None for event in named)
+        if self.kind != "consumer" or len(self.everybody) != 1 or len(places) != 1 or not is_nameless:
+            return
+        only, place = self.everybody[0], places.pop()
+        if only.has_log or only in self._by_place[place]:
+            return
+        self._by_place[place].append(only)
+        only.has_log = True
+        for event in named:
+            only.note(files=event.speaker.file, hosts=event.speaker.host, pids=event.speaker.pid)
+
     def finished(self) -> Participants:
         """The participants that the drafts became."""
         done = {draft: draft.finished() for draft in self.everybody}
