@@ -158,3 +158,22 @@ def test_a_line_that_names_the_group_ties_those_of_its_writer_that_do_not(tmp_pa
     error = "IllegalGenerationError - 22 - The generation id is not the current generation."
     found = incidents(tmp_path, *LEFT, refused.format(error), again.format(error))
     assert {i.group for i in found} == {"payments"}
+
+
+def test_the_lines_without_a_time_above_the_coordinators_show_why_the_member_left(tmp_path: Path) -> None:
+    expired = "[Consumer clientId=orders-1, groupId=payments] consumer poll timeout has expired."
+    leaving = (
+        f"[Consumer clientId=orders-1, groupId=payments] Member {MEMBER} sending LeaveGroup request to coordinator "
+        "localhost:9092 (id: 2147483646 rack: null) due to consumer poll timeout has expired."
+    )
+    client = [CLIENT.format("", HEARTBEATS, message) for message in (expired, leaving)]
+    (incident,) = incidents(tmp_path, *client, *LEFT)
+    likeliest = incident.root_causes[0]
+    assert (likeliest.cause, [culprit.name for culprit in likeliest.culprits]) == ("slow-processing", ["orders-1"])
+    assert likeliest.confidence > 0.75
+
+
+def test_a_brod_member_that_rejoins_because_it_was_fenced_shares_its_instance_id(tmp_path: Path) -> None:
+    again = "Group member (payments,coor=#PID<0.922.0>,cb=#PID<0.921.0>,generation=170): re-joining group, reason::{}"
+    found = incidents(tmp_path, again.format("fenced_instance_id"), again.format("rebalance_in_progress"))
+    assert [incident.root_causes[0].cause for incident in found] == ["static-member-fenced"]

@@ -40,7 +40,7 @@ _STAYS_OUT = " A fenced consumer does not rejoin by itself; its process has to b
 # Fences after which two processes are surely taking the place from each other in turns.
 MANY_FENCES = 6
 _REQUESTS = (ev.JoinFailed, ev.SyncFailed, ev.HeartbeatFailed, ev.OffsetCommitFailed, ev.GroupHeartbeatFailed)
-FENCING = (ev.StaticMemberFenced, ev.InstanceFenced, ev.ExceptionLogged, *_REQUESTS)
+FENCING = (ev.StaticMemberFenced, ev.InstanceFenced, ev.JoinRequested, ev.ExceptionLogged, *_REQUESTS)
 # A fenced member logs these beside the fencing line; alone where its log holds no other.
 _ONCE_MORE = (ev.ExceptionLogged, ev.OffsetCommitFailed)
 FENCED, UNRELEASED = "FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"

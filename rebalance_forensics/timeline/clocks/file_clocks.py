@@ -22,6 +22,7 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import MINUTE_MS, ORDER_EPOCH, SECOND_MS, EpochMs
 from rebalance_forensics.timeline.clocks import shared_facts
+from rebalance_forensics.timeline.identity.participants import member_ids_in
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.windows import LARGEST_SKEW_MS, ONE_REBALANCE_MS, TICK_MS
 from rebalance_forensics.utc_offsets import EASTERNMOST, SUMMER_MINUTES, name_of_offset, nearest_offset, offset_at
@@ -322,17 +323,37 @@ def is_newest_first(events: Sequence[Event]) -> bool:
 
 # Lines were written in the order of the file, or in reverse where an export is newest first.
 def with_times(events: Sequence[Event], others: Sequence[Event] = ()) -> list[Event]:
-    """The events as written; a line without a time takes that of the line before it in its log, `others` included."""
-    last: dict[tuple[str, str | None], EpochMs] = {}
+    """The events as written; a line without a time takes that of the line before it in its log, `others` included.
+
+    Those with which a log begins take that of its first line with one, if both name one member: an id is given once.
+    """
+    written = [*as_written([*events, *others])]
+    last = _firsts_about_the_same_members(written)
     filled = []
     lent = set(map(id, others))
-    for event in as_written([*events, *others]):
+    for event in written:
         place = event.speaker.file, event.speaker.host
         if event.at is not None:
             last[place] = event.at
         if id(event) not in lent:
             filled.append(replace(event, at=last[place]) if event.at is None and place in last else event)
     return filled
+
+
+def _firsts_about_the_same_members(written: Sequence[Event]) -> dict[tuple[str, str | None], EpochMs]:
+    """The first time in each log that begins with lines without one, some about a member that dated lines name."""
+    firsts: dict[tuple[str, str | None], EpochMs] = {}
+    begun: dict[tuple[str, str | None], set[str]] = defaultdict(set)
+    shared = set()
+    for event in written:
+        place = event.speaker.file, event.speaker.host
+        if event.at is not None:
+            firsts.setdefault(place, event.at)
+            if not begun[place].isdisjoint(member_ids_in(event)):
+                shared.add(place)
+        elif place not in firsts:
+            begun[place].update(member_ids_in(event))
+    return {place: at for place, at in firsts.items() if place in shared}
 
 
 def in_order(events: Sequence[Event]) -> list[Event]:
