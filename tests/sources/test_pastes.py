@@ -258,3 +258,11 @@ def test_the_sentence_of_an_exception_goes_on_in_the_next_line_of_a_comment(tmp_
     assert [record.message.partition(": ")[2] for record in read(said, tmp_path)] == [
         "Not authorized to access group: payments"
     ]
+
+
+@pytest.mark.parametrize("above", ["They look like this.\n\n", "   .. code-block:: text\n\n", "```\n"])
+@pytest.mark.parametrize("envelope", ["", "consumer_1   | "])
+def test_indented_code_between_paragraphs_is_a_log(above: str, envelope: str, tmp_path: Path) -> None:
+    code = "\n".join(f"      {envelope}{each.text}" for each in TOLD)
+    records = read(f"{above}{code}\n\nThen it goes on.\n", tmp_path)
+    assert [record.message.partition("\n")[0] for record in records] == [each.message for each in TOLD]

@@ -75,14 +75,26 @@ def _quoted(text: str) -> str:
     return next((match["text"] for match in _CODE.finditer(text) if is_quotable(match["text"])), text)
 
 
-def _dedented(pieces: Sequence[Piece]) -> Sequence[Piece]:
-    """The lines without the indentation that all of them have, as those of Markdown's indented code."""
+def _dedented(pieces: Sequence[Piece]) -> list[Piece]:
+    """The lines without the indentation that all of a paragraph have, as those of indented code in a text."""
+    done: list[Piece] = []
+    begins = True
+    for indented, lines in groupby(
+        pieces, key=lambda piece: piece.text[:1] in (" ", "\t") and bool(piece.text.strip())
+    ):
+        block = list(lines)
+        # What is indented right below a line belongs to it, as a stack trace does.
+        done.extend(_moved_left(block) if indented and begins else block)
+        begins = not block[-1].text.strip() or _BORDER.match(block[-1].text) is not None
+    return done
+
+
+def _moved_left(block: Sequence[Piece]) -> Sequence[Piece]:
     # Between tabs stand the cells of a table, of which the first may be empty.
-    if any("\t" in piece.text.lstrip(" \t") for piece in pieces):
-        return pieces
-    indents = [len(piece.text) - len(piece.text.lstrip(" \t")) for piece in pieces if piece.text.strip()]
-    least = min(indents, default=0)
-    return [piece.reading(piece.text[least:]) for piece in pieces] if least else pieces
+    if any("\t" in piece.text.lstrip(" \t") for piece in block):
+        return block
+    least = min(len(piece.text) - len(piece.text.lstrip(" \t")) for piece in block)
+    return [piece.reading(piece.text[least:]) for piece in block]
 
 
 def _without(pieces: Sequence[Piece], mark: re.Pattern[str]) -> list[Piece]:
