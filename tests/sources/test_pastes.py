@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from itertools import chain
 from pathlib import Path
@@ -266,3 +267,17 @@ def test_indented_code_between_paragraphs_is_a_log(above: str, envelope: str, tm
     code = "\n".join(f"      {envelope}{each.text}" for each in TOLD)
     records = read(f"{above}{code}\n\nThen it goes on.\n", tmp_path)
     assert [record.message.partition("\n")[0] for record in records] == [each.message for each in TOLD]
+
+
+@pytest.mark.parametrize("around", ["```json\n{}\n```\n", "For example:\n\n{}\n\nThat is normal.\n"])
+def test_an_object_over_several_lines_is_a_record(around: str, tmp_path: Path) -> None:
+    written = json.dumps({"level": "WARN", "logger": "kafkajs", "message": "[Runner] joins payments"}, indent=2)
+    records = read(around.replace("{}", f"{written}\n{written}"), tmp_path)
+    assert [record.message for record in records] == ["[Runner] joins payments"] * 2
+
+
+def test_a_heading_with_a_log_line_is_a_row_and_bars_inside_an_object_separate_nothing(tmp_path: Path) -> None:
+    message = "[Consumer clientId=c-1, groupId=payments] (Re-)joining group"
+    written = json.dumps({"@timestamp": "2026-11-20T10:15:30Z", "thread": "heartbeat | payments", "message": message})
+    table = f"| Nov 20, 2026 @ 10:15:30.860 | log: {written} |\n| --- | --- |\n"
+    assert [record.message for record in read(table, tmp_path)] == [message]

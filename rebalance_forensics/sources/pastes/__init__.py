@@ -63,6 +63,7 @@ def restored(page: Sequence[Piece]) -> list[Placed]:
     plain = [piece.reading(characters.plain(piece.text)) for piece in page]
     pieces = markup.without_tags([*examples.left_out(plain)])
     pieces = marks.stripped([piece.reading(cut_objects.opened(piece.text)) for piece in pieces])
+    pieces = cut_objects.in_one_line(pieces)
     found = tables.split([piece.reading(dates.in_english(piece.text)) for piece in pieces])
     pieces = [each for each in found if isinstance(each, Piece)]
     timed = any(has_time(each.text) for each in pieces)

@@ -1,16 +1,41 @@
-"""JSON objects that lost their first brace, or were cut in the middle or at the end, completed so that they parse."""
+"""JSON objects that were written over several lines, lost their first brace or were cut: in one line, and complete."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import islice
 
 from rebalance_forensics.sources.layouts.json_fields import object_of
+from rebalance_forensics.sources.pastes.piece import Piece
 
 _CUT = re.compile(r"\s?(?:\u2026|\.{3,9})\s?")
 _MARK = " \u2026"
 _UNOPENED = re.compile(r'"[@\w.-]{1,60}": ?["\d]')
 _LETTER = re.compile(r"[^\W_]")
 _OPENS, _CLOSES = "{[", "}]"
+_MOST_LINES = 60
+
+
+def in_one_line(pieces: Sequence[Piece]) -> list[Piece]:
+    """The pieces, with each JSON object in one that was written over several lines."""
+    done: list[Piece] = []
+    at = 0
+    while at < len(pieces):
+        size = _lines_of_object(pieces, at) if pieces[at].text.strip() == "{" else 0
+        written = "".join(piece.text.strip() for piece in pieces[at : at + size])
+        done.append(pieces[at].reading(written or pieces[at].text))
+        at += size or 1
+    return done
+
+
+def _lines_of_object(pieces: Sequence[Piece], at: int) -> int:
+    written = ""
+    for size, piece in enumerate(islice(pieces, at, at + _MOST_LINES), 1):
+        written += piece.text.strip()
+        if piece.text.strip() == "}" and object_of(written) is not None:
+            return size
+    return 0
 
 
 def opened(text: str) -> str:

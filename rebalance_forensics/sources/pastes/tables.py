@@ -12,6 +12,7 @@ from rebalance_forensics.sources.envelopes.base import Line, Placed, instant
 from rebalance_forensics.sources.envelopes.csv_rows import cells_of
 from rebalance_forensics.sources.layouts.base import LEVEL
 from rebalance_forensics.sources.layouts.json_field_names import HOSTS, TEXTS, TIMES, is_called
+from rebalance_forensics.sources.layouts.json_fields import object_of
 from rebalance_forensics.sources.pastes.piece import Piece, looks_like_record
 from rebalance_forensics.sources.times.timestamps import read_stamp
 
@@ -102,9 +103,14 @@ def split(pieces: Sequence[Piece]) -> list[Piece | Placed]:
             cells = _cells(piece.text, delimiter)
             if named := _named(cells):
                 columns = named
-            elif not _RULE.match(piece.text) and not (following and _RULE.match(following.text)):
+            elif not _RULE.match(piece.text) and (any(map(_is_line, cells)) or not _is_heading(following)):
                 done.append(_row(piece, cells, columns))
     return done
+
+
+def _is_heading(following: Piece | None) -> bool:
+    """True for the row above a rule."""
+    return following is not None and _RULE.match(following.text) is not None
 
 
 def _with_whole_cells(pieces: Sequence[Piece]) -> list[Piece]:
@@ -131,8 +137,24 @@ def _cells(text: str, delimiter: str) -> list[str]:
     if delimiter == "|":
         inner = text.strip().removeprefix("|")
         inner = inner[:-1] if inner.endswith("|") and not inner.endswith("\\|") else inner
-        return [cell.strip().replace("\\|", "|").strip("`") for cell in _BAR.split(inner)]
+        cells = _whole_objects(_BAR.split(inner)) if '{"' in inner else _BAR.split(inner)
+        return [cell.strip().replace("\\|", "|").strip("`") for cell in cells]
     return [cell.strip() for cell in cells_of([text], delimiter)]
+
+
+def _whole_objects(cells: Sequence[str]) -> list[str]:
+    """The cells, with each JSON object in one whose texts have bars, as names of threads do."""
+    done: list[str] = []
+    for at, cell in enumerate(cells):
+        if done and '{"' in done[-1] and object_of(_object_in(done[-1])) is None and "}" in "".join(cells[at:]):
+            done[-1] += f"|{cell}"
+        else:
+            done.append(cell)
+    return done
+
+
+def _object_in(cell: str) -> str:
+    return cell[cell.index('{"') :].strip(" `")
 
 
 def _runs(pieces: Sequence[Piece]) -> Iterator[tuple[list[Piece], str | None]]:
