@@ -268,6 +268,14 @@ def test_all_members_that_one_group_loses_at_once_were_lost_like_those_of_others
     assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-2"]
 
 
+def test_two_sessions_that_end_at_one_moment_are_lost_to_a_coordinator_that_stood_still_before() -> None:
+    affected = expiring("audit", "01:10:00.000"), expiring("payments", "01:10:00.003")
+    pair = expiring("orders", "01:11:00.000", members=1), expiring("prices", "01:11:00.004", members=1)
+    (one,), own = incidents_of(*affected, *pair)
+    assert (own, set(one.group_names)) == ([], {"audit", "orders", "payments", "prices"})
+    assert incidents_of(*pair)[0] == [], "two sessions alone may end together by chance"
+
+
 def test_members_of_three_groups_that_are_lost_after_refused_logins_share_a_credential() -> None:
     at = ("01:10:00.000", "01:10:01.100", "01:10:04.300")
     cases = [expiring(f"group-{n}", when, members=1, refused=["10.0.0.7"]) for n, when in enumerate(at)]
@@ -394,6 +402,23 @@ def test_of_coordinators_that_fall_silent_together_the_one_whose_groups_moved_on
         (one,), _ = incidents_of(*moved, coordinated_by("c", 1))
         assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-2"], goes_back
         assert set(one.group_names) == {"a", "b", "c"}
+
+
+def refused(group: str, broker: int, at: str) -> GroupCase:
+    """Its only member is refused a heartbeat, by its own log, and joins again at once."""
+    story = Story(group=group, seen="clients", coordinator=broker).formed(f"{group}-1")
+    found = f"Discovered group coordinator broker-{broker}:9092 (id: {2147483647 - broker} rack: null)"
+    story.client(f"{group}-1", "01:00:00.500", found)
+    unknown = "Resetting generation and member id due to: encountered UNKNOWN_MEMBER_ID from HEARTBEAT response"
+    story.client(f"{group}-1", at, unknown).reborn(f"{group}-1")
+    return story.rebalanced(clock(ms(at) + 100), "", [f"{group}-1"]).goes_on("01:30:00.000").case()
+
+
+def test_of_coordinators_that_answer_nothing_the_one_beside_them_whose_groups_lose_members_stood_still() -> None:
+    waiting = [coordinated_by("c", 1), coordinated_by("d", 3)]
+    (one,), own = incidents_of(*waiting, refused("a", 2, "01:10:02.000"), refused("b", 2, "01:10:02.020"))
+    assert (own, [culprit.name for culprit in one.root_causes[0].culprits]) == ([], ["broker-2"])
+    assert set(one.group_names) == {"a", "b", "c", "d"}
 
 
 def evicted_while_running(group: str, at: str) -> GroupCase:

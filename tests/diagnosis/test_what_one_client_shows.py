@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_forensics.diagnosis.engine.confidence import PROBABLE
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
@@ -62,6 +63,33 @@ def test_a_log_that_begins_when_the_member_is_unknown_does_not_show_that_it_was_
     incident = the_incident(tmp_path, FORGOTTEN.format(1) + "re-joining group", DEAD.format(1), DEAD.format(2))
     assert "was no longer a member" in told(incident)
     assert "silent" not in told(incident)
+
+
+def test_a_log_cut_off_behind_the_eviction_does_not_show_whether_the_member_stood_still(tmp_path: Path) -> None:
+    """People send the last 200 lines of each log: a member that was cut off reads like one that stood still."""
+    member = "app-1-f616c4f3-438a-449d-b43b-49428c4bbe21"
+    server = "[2026-03-01 {},000] INFO [GroupCoordinator 2]: {} (kafka.coordinator.group.GroupCoordinator)\n"
+    client = "[2026-03-01 {},000] INFO [Consumer clientId=app-1, groupId=payments] {} (o.a.k.ConsumerCoordinator)\n"
+    evicted = f"Member {member} in group payments has failed, removing it from the group"
+    (tmp_path / "server.log").write_text(
+        server.format("01:08:00", "Stabilized group payments generation 4 (__consumer_offsets-3) with 2 members")
+        + server.format("01:10:00", evicted),
+        encoding="utf-8",
+    )
+    refused = (
+        f"Attempt to heartbeat with Generation{{generationId=4, memberId='{member}', protocol='range'}} and group "
+    )
+    refused += "instance id Optional.empty failed due to UNKNOWN_MEMBER_ID, resetting generation"
+    behind = client.format("01:10:30", refused) + client.format("01:10:30", "(Re-)joining group")
+    joined = (
+        f"Successfully joined group with generation Generation{{generationId=6, memberId='{member}', protocol='r'}}"
+    )
+    behind += client.format("01:10:31", joined)
+    (tmp_path / "app-1").mkdir()
+    (tmp_path / "app-1" / "app.log").write_text(behind, encoding="utf-8")
+    found = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
+    assert [cause.cause for cause in found[-1].root_causes] == ["process-pause", "network-partition"]
+    assert found[-1].root_causes[0].confidence < PROBABLE
 
 
 def test_a_client_that_counts_its_own_session_does_not_know_whether_the_coordinator_evicted_it(tmp_path: Path) -> None:

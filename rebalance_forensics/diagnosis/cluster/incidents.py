@@ -402,12 +402,14 @@ def _first_seen_together(fault: SharedFault, own: Sequence[Incident]) -> RootCau
 
 
 def _confidence(fault: SharedFault, causes: Sequence[RootCause]) -> float:
-    """That of the surest group; several coordinators that no line shows to be out leave open which one began it."""
+    """That of the surest group, or less where no line shows which of the coordinators it was, or what members share."""
     surest = max(cause.confidence for cause in causes)
     if fault.kind == "credential" and len({part.group for part in fault.parts}) > 2:
         # A broker names no client that it refuses: chance explains the moment in one group, not in three.
         return max(surest, LIKELY if surest >= PROBABLE else PROBABLE)
-    return min(surest, UNSURE) if fault.is_shared else surest
+    # Members that no line places on one host may have lost anything else that they share.
+    unplaced = fault.kind == "host" and surest < LIKELY and any(c.kind != "host" for c in fault.culprits)
+    return min(surest, UNSURE) if fault.is_shared or unplaced else surest
 
 
 def _occurrences(own: Sequence[Incident]) -> int:

@@ -124,10 +124,10 @@ def _what(fault: SharedFault) -> str:
 
 def _hosts(names: Sequence[str], fault: SharedFault) -> str:
     is_crash = fault.cause == "process-crash"
-    verb = "died" if is_crash else "was cut off" if fault.cause == "network-partition" else "stood still"
+    verb = "was cut off" if fault.cause == "network-partition" else "stood still"
     if fault.culprits[0].kind != "host":
-        shared = "the host or network path that they share"
-        return f"{some(names, NAMES_SHOWN)} fell silent at the same moment: {shared} {verb}"
+        shared = "as when a host or a network path that they share fails"
+        return f"{some(names, NAMES_SHOWN)} fell silent at the same moment, {shared}"
     hosts = f"{'host' if len(names) == 1 else 'hosts'} {some(names, NAMES_SHOWN)}"
     if is_crash:
         # One process may have been all of them: a worker is a member of its Connect cluster and of its sinks' groups.

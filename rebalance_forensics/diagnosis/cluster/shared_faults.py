@@ -243,13 +243,14 @@ def _stalls(histories: Iterable[GroupOutline]) -> list[_Stall]:
     found = []
     for broker, losses in sorted(grouped(pairs, lambda pair: pair[0].broker).items()):
         elsewhere = TimeIndex((loss.at for loss, _ in pairs if loss.broker != broker), int)
-        bursts = [
-            burst
-            for burst in runs(losses, lambda loss: loss[0].at, 2 * TICK_MS)
-            if _ended_by_one_timer(burst, elsewhere) and not _of_one_process(burst)
-        ]
-        # Where a broker is known to have stood still, the members that one group loses at once were lost like that.
-        if any(len({group for _, group in burst}) > 1 for burst in bursts):
+        together = runs(losses, lambda loss: loss[0].at, 2 * TICK_MS)
+        bursts = [burst for burst in together if not _of_one_process(burst)]
+        sure = [burst for burst in bursts if len(burst) > 2 and _ended_by_one_timer(burst, elsewhere)]
+        # Where a broker is known to have stood still, the members that one group loses at once were lost like that, and
+        # two members of two groups.
+        if any(len({group for _, group in burst}) > 1 for burst in sure):
+            pairs_of_groups = (b for b in bursts if len(b) == 2 and len({group for _, group in b}) > 1)
+            sure += [burst for burst in pairs_of_groups if _ended_by_one_timer(burst, elsewhere)]
             found += [
                 _Stall(
                     burst[0][0].at,
@@ -257,7 +258,7 @@ def _stalls(histories: Iterable[GroupOutline]) -> list[_Stall]:
                     _stall_of(broker, [loss for loss, _ in burst]),
                     frozenset(group for _, group in burst),
                 )
-                for burst in bursts
+                for burst in sure
             ]
     return found
 
@@ -272,7 +273,7 @@ def _ended_by_one_timer(burst: Sequence[tuple[Loss, str]], elsewhere: TimeIndex[
     # A stall costs other brokers a few members of KIP-848 groups, whose heartbeats wait for its replica; hosts that are
     # cut off cost them as many.
     lost_elsewhere = len(elsewhere.between(begin - HEARTBEAT_MS, end + HEARTBEAT_MS))
-    if lost_elsewhere >= len(burst) or len(burst) < 3:
+    if lost_elsewhere >= len(burst):
         return False
     if end - begin <= REQUEST_MS:
         return True
@@ -423,11 +424,11 @@ def _brokers_of(part: Part, stalls: StallsOf) -> list[str]:
 def _narrowed(
     names: Collection[str], parts: list[Part], terms: Terms, doubtful: Sequence[Part]
 ) -> tuple[list[str], list[Part], bool]:
-    """Of brokers that fell silent at one moment the one whose groups alone moved on, or alone lost members.
+    """Of brokers that fell silent at one moment the one whose groups alone moved on; else the one that lost members.
 
-    While a replica stands still, the coordinators beside it cannot answer commits, and the heartbeats behind these on
-    the same connection wait (a broker handles one request of a connection at a time); but they go on hearing from their
-    members, keep their groups, and let no session expire.
+    That may be a broker beside those that fell silent: while a replica stands still, the other coordinators cannot
+    answer commits, and the heartbeats behind these on the same connection wait (a broker handles one request of a
+    connection at a time); but they go on hearing from their members, keep their groups, and let no session expire.
     """
     affected = {part.group for part in parts}
     begin, end = min(part.begin for part in parts), max(part.end for part in parts) + ONE_REBALANCE_MS
@@ -437,7 +438,7 @@ def _narrowed(
     # A group may blame its own members for what its coordinator did to them.
     meanwhile = (part for part in doubtful if begin - SESSION_MS <= part.begin <= end)
     harmed = {part.group for part in (*parts, *meanwhile) if part.headline.impact.rebalances}
-    behind = {name for name in names if any(name in _brokers_in(terms, group) for group in harmed)}
+    behind = set[str]().union(*(_brokers_in(terms, group) for group in harmed))
     if len(left) == 1 and len(affected) > 1:
         return sorted(left), parts, False
     if len(behind) == 1 and len(harmed) > 1 and all(terms.get(group) for group in harmed):

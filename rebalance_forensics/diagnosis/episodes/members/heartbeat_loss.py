@@ -194,14 +194,16 @@ def log_starts_in_its_silence(timeline: Timeline, absence: Absence) -> tuple[Eve
         return ()
     logs = [log for log in timeline.coverage.of(absence.participant) if log.detailed]
     lost_since = absence.at - session_timeout_ms(timeline)
-    if not logs or min(log.begin for log in logs) <= lost_since:
+    if min((log.begin for log in logs), default=absence.at) <= lost_since:
+        return ()
+    if not logs and not timeline.coverage.shows_picked_lines(absence.participant):
         return ()
     # A member whose log has its join sent heartbeats after it. A file that several members write to is covered for
     # each from its own first line.
     if timeline.events_from(absence.participant, *_JOINING).last(absence.at) is not None:
         return ()
     opening = timeline.events_from(absence.participant, Event).first(0)
-    if opening is None or timeline.coverage.began_before(opening, lost_since):
+    if opening is None or time_of(opening) <= lost_since or timeline.coverage.began_before(opening, lost_since):
         return ()
     return (opening,)
 
