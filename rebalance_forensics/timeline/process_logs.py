@@ -171,10 +171,6 @@ class NearbyLines:
         """The number of all lines."""
         return sum(map(len, self.logs))
 
-    def __iter__(self) -> Iterator[Event]:
-        """All lines, oldest first."""
-        return iter(joined(self.logs, by_time_then_origin))
-
     @cached_property
     def last(self) -> int:
         """The time of the last line; 0 without any."""

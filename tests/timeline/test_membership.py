@@ -51,3 +51,12 @@ def test_a_leave_behind_a_join_that_waits_is_over_when_the_coordinator_says_so()
     (left,) = story.timeline().departures
     assert left.at == ms("01:20:35.000")
     assert "unexplained" not in story.causes()
+
+
+def test_a_client_that_is_given_an_id_and_never_joins_was_no_member() -> None:
+    story = Story().formed("c-1", "c-2")
+    story.broker("01:10:00.000", story.words.introduced(story.id_of("c-3")))
+    left = "has been removed after session timeout expiration."
+    story.says("01:10:45.000", f"Pending member {story.id_of('c-3')} in group payments {left}")
+    assert {arrival.participant.name for arrival in story.timeline().arrivals} == {"c-1", "c-2"}
+    assert not story.timeline().departures

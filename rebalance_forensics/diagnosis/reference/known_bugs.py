@@ -288,9 +288,7 @@ def _clients(event: Event) -> set[str]:
     return client_ids | {name for m in member_ids_in(event) if (name := name_in_member_id(m))}
 
 
-def _field(event: Event, name: str | None) -> object:
-    if name is None:
-        return None
+def _field(event: Event, name: str) -> object:
     if name == "members":
         return tuple(member_ids_in(event))
     owner: object = event.speaker if name.startswith("speaker.") else event

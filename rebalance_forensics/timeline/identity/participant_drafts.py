@@ -15,7 +15,6 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import input_name
 from rebalance_forensics.timeline.identity.log_writers import instance_of
 from rebalance_forensics.timeline.identity.names import (
-    is_bare_member_id,
     is_thread_cut_off,
     name_in_member_id,
     process_of_streams_client,
@@ -286,12 +285,7 @@ class ParticipantDrafts:
                 self._add_instance_id(instance, member)
         match event:
             case ev.MemberLeft(member=str(of)) | ev.MemberLoaded(member=of) if of:
-                participant = self.of_member(of)
-                participant.note(endpoints=(event.client_host or "").lstrip("/"))
-                if event.client_id and is_bare_member_id(of):
-                    self._add_owned_client_id(participant, event.client_id)
-                    if participant.name == of:
-                        participant.name = event.client_id
+                self.of_member(of).note(endpoints=(event.client_host or "").lstrip("/"))
 
     def _link_described(self, event: ev.MemberDescribed) -> None:
         # Link a KIP-1071 member id, a bare uuid, with the client id and process that the coordinator prints.
