@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -128,6 +130,77 @@ def test_a_pods_status_shows_how_its_container_ended_and_since_when_it_runs(prin
         ),
         (1795169733000, "Running pod/orders-0 in shop on node-1: Container app is running, restarted 1 times"),
     ]
+
+
+# What clusters were seen to report, as the patterns' samples have it; a status and what Docker says are no events.
+PATTERNS = Path(__file__).parents[2] / "patterns"
+REPORTED = re.compile(
+    r"(?P<reason>(?!Terminated|Running|OutOfMemory|DisruptionTarget|LastScale)[A-Z]\w+) "
+    r"(?P<kind>[a-z]+)/(?P<name>[\w.-]+)(?: in (?P<namespace>[\w-]+))?: (?P<message>.+)"
+)
+AT = "2026-11-20T10:15:30Z"
+
+
+def reported() -> list[tuple[str, re.Match[str]]]:
+    files = sorted((PATTERNS / "kubernetes").glob("*.yaml"))
+    samples = (sample["message"] for file in files for sample in yaml.safe_load(file.read_text())["samples"])
+    return [(text, found) for text in samples if (found := REPORTED.fullmatch(text))]
+
+
+def about(found: re.Match[str]) -> dict[str, str]:
+    named = {"kind": found["kind"].title(), "name": found["name"]}
+    return named | ({"namespace": found["namespace"]} if found["namespace"] else {})
+
+
+def as_core(found: re.Match[str]) -> dict[str, object]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{found['name']}.17f2b1c4e5d6a7b8"},
+        "involvedObject": about(found),
+        "reason": found["reason"],
+        "message": found["message"],
+        "lastTimestamp": AT,
+        "type": "Normal",
+    }
+
+
+def as_events_v1(found: re.Match[str]) -> dict[str, object]:
+    return {
+        "kind": "Event",
+        "apiVersion": "events.k8s.io/v1",
+        "regarding": about(found),
+        "reason": found["reason"],
+        "note": found["message"],
+        "eventTime": AT,
+        "type": "Normal",
+    }
+
+
+def listed(all_found: list[re.Match[str]]) -> dict[str, object]:
+    return {"apiVersion": "v1", "kind": "List", "items": [*map(as_core, all_found)]}
+
+
+def as_row(found: re.Match[str]) -> str:
+    cells = (found["namespace"], AT, "Normal", found["reason"], f"{found['kind']}/{found['name']}", found["message"])
+    return "   ".join(filter(None, cells)) + "\n"
+
+
+SHAPES: dict[str, Callable[[list[re.Match[str]]], str]] = {
+    "core/v1 as JSON": lambda all_found: json.dumps(listed(all_found), indent=4),
+    "core/v1 as YAML": lambda all_found: yaml.safe_dump(listed(all_found)),
+    "events.k8s.io/v1": lambda all_found: "".join(json.dumps(as_events_v1(found)) + "\n" for found in all_found),
+    "exported": lambda all_found: "".join(json.dumps({"event": as_core(found)}) + "\n" for found in all_found),
+    "a table": lambda all_found: "".join(map(as_row, all_found)),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_event_that_is_known_is_read_alike_in_each_shape(shape: str, tmp_path: Path) -> None:
+    texts, found = zip(*reported(), strict=True)
+    assert len(texts) > 30
+    read_back = {text for at, text in lines(tmp_path, SHAPES[shape]([*found])) if at == 1795169730000}
+    assert sorted({" ".join(text.split()) for text in texts} - read_back) == []
 
 
 def test_an_age_is_no_time(tmp_path: Path) -> None:
