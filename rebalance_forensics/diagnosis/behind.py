@@ -148,7 +148,10 @@ def behind_end(
         return links
     by_memory = [e for e in by_host if e.why == "oom-kill"]
     # The kernel logs the cgroup in one line, the process and its memory in the next; systemd reports both afterwards.
-    first = max(by_memory or by_host[:1], key=lambda e: (e.by == "kernel", unit_of(e) is not None, e.used_kib or 0))
+    first = max(
+        by_memory or by_host[:1],
+        key=lambda e: (e.by == "kernel", e.pid is not None, unit_of(e) is not None, e.used_kib or 0),
+    )
     by_host = [e for e in by_host if e.pid in (None, first.pid)]
     by_memory = [e for e in by_memory if e in by_host]
     kib = max((e.used_kib or 0 for e in by_memory), default=0)

@@ -340,6 +340,13 @@ OF_ITS_UNIT = (
 )
 
 
+OF_RHEL_6 = (
+    "Nov 21 01:58:56 node-1 kernel: Task in /etl-prod killed as a result of limit of /\n"
+    "Nov 21 01:58:56 node-1 kernel: Memory cgroup out of memory: Kill process 4242 (java) score 9 or sacrifice child\n"
+    "Nov 21 01:58:56 node-1 kernel: Killed process 4242, UID 679, (java) total-vm:8kB, anon-rss:262144kB, file-rss:0kB"
+)
+
+
 @pytest.mark.parametrize(
     ("text", "how"),
     [
@@ -360,8 +367,12 @@ OF_ITS_UNIT = (
             OF_A_PROCESS.format(56, 999) + SUMMARY.format("CONSTRAINT_NONE", "global_oom") + OF_ITS_UNIT,
             "(pid 4242): out of memory.",
         ),
+        (
+            OF_RHEL_6,
+            "(pid 4242, 256 MiB resident) at the memory limit of cgroup /.",
+        ),
     ],
-    ids=["its own limit", "a limit above it", "any limit", "another process before it"],
+    ids=["its own limit", "a limit above it", "any limit", "another process before it", "RHEL 6"],
 )
 def test_a_kill_is_read_from_the_lines_of_its_process_alone(text: str, how: str, tmp_path: Path) -> None:
     (link,) = beside_the_crash(tmp_path, "node-1/syslog", text).root_causes[0].behind

@@ -478,7 +478,7 @@ def _is_its_own(timeline: Timeline, participant: Participant, kill: ev.ProcessKi
     if same is not None:
         return same
     if kill.command is None:
-        return is_named_after(timeline.group, participant, kill.unit or "")
+        return is_named_after(timeline.group, participant, behind.unit_of(kill) or "")
     if units := behind.units_beside(kill, timeline.of(ev.ProcessKilled)):
         return all(is_named_after(timeline.group, participant, unit) for unit in units)
     return not is_java_member(timeline, participant) and is_named_after(timeline.group, participant, kill.command)
