@@ -138,8 +138,10 @@ def _refused(error: Exception) -> int:
         # The reader (`| head`) has seen enough.
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - there until the process ends
         return OK
-    where = f"{error.filename}: " if isinstance(error, OSError) and error.filename else ""
-    warn(f"{where}{getattr(error, 'strerror', None) or error}")
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        warn(f"{error.filename}: {error.strerror.lower()}.")
+    else:
+        warn(str(getattr(error, "strerror", None) or error))
     return REFUSED
 
 

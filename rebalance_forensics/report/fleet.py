@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from datetime import date
 from fnmatch import fnmatchcase
 
@@ -197,7 +197,7 @@ def fleet_of(tables: FleetTables, known: Sequence[Known] = ()) -> Fleet:
     return Fleet(
         headline=_headline(counted, begun, len(within) - len(counted)),
         period=f"{utc(period.start)} to {utc(period.end)} UTC{_uncovered(tables)}",
-        changes=tuple(_changes(counted, period)) if tables.is_comparable else (),
+        changes=tuple(_changes(within, {_story(each) for each in counted}, period)) if tables.is_comparable else (),
         sections=tuple(_without_cluster(section) for section in sections if section.rows or section.empty),
         days=tuple(_days(counted, period)),
     )
@@ -231,9 +231,13 @@ def _uncovered(tables: FleetTables) -> str:
     return f"; no run of the job covers {duration(tables.uncovered_ms)} of it" if tables.uncovered_ms else ""
 
 
-def _changes(counted: Sequence[FleetIncident], period: Period) -> Iterator[str]:
-    """What the last seven days have and the seven before had not, and the other way round; faults only."""
-    now, before = ([each for each in counted if period.week_of(each.started_at) == week] for week in (0, 1))
+def _changes(within: Sequence[FleetIncident], stories: Set[str], period: Period) -> Iterator[str]:
+    """What the last seven days have and the seven before had not, and the other way round; faults only.
+
+    Of the stories that are not muted throughout, all incidents: one that is no longer muted is not more frequent.
+    """
+    compared = [each for each in within if _story(each) in stories]
+    now, before = ([each for each in compared if period.week_of(each.started_at) == week] for week in (0, 1))
     faults = [Counter(_story(each) for each in week if each.severity != "info") for week in (now, before)]
     for story in sorted(faults[0].keys() - faults[1].keys(), key=lambda story: (-faults[0][story], story)):
         yield f"New: {story}, {times(faults[0][story])}."
@@ -243,7 +247,7 @@ def _changes(counted: Sequence[FleetIncident], period: Period) -> Iterator[str]:
         if faults[0][story] != faults[1][story]:
             more = "More often" if faults[0][story] > faults[1][story] else "Less often"
             yield f"{more}: {story}, {times(faults[0][story])} after {times(faults[1][story])}."
-    if now or before:
+    if _unread([*now, *before]).ms:
         yield f"Unread: {_unread(now)} this week, {_unread(before)} the week before."
 
 

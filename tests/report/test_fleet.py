@@ -92,6 +92,15 @@ def test_changes_compare_the_last_week_with_the_one_before() -> None:
     )
 
 
+def test_a_fault_is_not_more_frequent_because_it_is_no_longer_muted() -> None:
+    until = date(2026, 9, 1)
+    in_week = [incident(days) for days in (9, 8, 2, 1)]
+    over = Known(cause="slow-processing", until=until)
+    muted = [over.mutes(each) for each in in_week]
+    assert muted == [True, True, False, False]
+    assert not [line for line in fleet(*in_week, known=(over,)).changes if "slow-processing" in line]
+
+
 def test_a_week_that_no_run_covers_is_compared_with_none() -> None:
     tables = FleetTables(period=PERIOD, incidents=(incident(1),), rebalances=(), is_comparable=False)
     assert fleet_of(tables).changes == ()
