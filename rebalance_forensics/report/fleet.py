@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
 
@@ -231,7 +231,7 @@ def _uncovered(tables: FleetTables) -> str:
     return f"; no run of the job covers {duration(tables.uncovered_ms)} of it" if tables.uncovered_ms else ""
 
 
-def _changes(within: Sequence[FleetIncident], stories: Set[str], period: Period) -> Iterator[str]:
+def _changes(within: Sequence[FleetIncident], stories: set[str], period: Period) -> Iterator[str]:
     """What the last seven days have and the seven before had not, and the other way round; faults only.
 
     Of the stories that are not muted throughout, all incidents: one that is no longer muted is not more frequent.
