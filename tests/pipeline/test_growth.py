@@ -7,11 +7,15 @@ from cProfile import Profile
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.cluster_logs import write_coordinator, write_node
 from benchmarks.growth_logs import GROWING, write_growing
+from rebalance_forensics.diagnosis.cluster.shared_faults import Part, shared_faults
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
+from rebalance_forensics.records import HOUR_MS
+from tests.diagnosis.test_cluster_incidents import losing
 
 MOST = 2.3
 SIZE = 100
@@ -57,3 +61,19 @@ def test_no_group_goes_through_lines_that_name_none(write: Callable[[Path, int, 
     few, many = ([calls(number, others) for others in lines] for number in groups)
     pairs = (groups[1] - groups[0]) * (lines[1] - lines[0])
     assert (many[1] - many[0]) - (few[1] - few[0]) < CALLS_A_PAIR * pairs
+
+
+def test_incidents_of_several_groups_are_compared_with_those_near_them_alone() -> None:
+    cases = [losing(group, f"{group}-1", "01:10:00.000") for group in ("a", "b", "c")]
+    headlines = [(case, headline) for case, each in enumerate(cases) for headline in each.incidents]
+
+    def calls(hours: int) -> int:
+        # Hour after hour these groups lose a member each within a heartbeat.
+        parts = [
+            Part(replace(headline, started_at=headline.started_at + hour * HOUR_MS, ended_at=None), case, hour)
+            for hour in range(hours)
+            for case, headline in headlines
+        ]
+        return calls_of(lambda: [*shared_faults([case.history for case in cases], parts, lambda _: ())])
+
+    assert calls(200) <= MOST * calls(100)

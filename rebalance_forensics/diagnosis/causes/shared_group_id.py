@@ -147,9 +147,9 @@ def _by_names(timeline: Timeline) -> tuple[tuple[Participant, ...], Sequence[Eve
     unset = (_stem(f"consumer-{timeline.group}"), _stem("consumer"))
     for participant in members:
         stem = _stem(participant.name)
-        if stem in unset:
-            return None
         stems[stem].append(participant)
+        if stem in unset or len(stems) > 2:
+            return None
     if len(stems) != 2 or any(len(participants) < 2 for participants in stems.values()):
         return None
     home = min(stems, key=lambda s: _first_seen(timeline, stems[s]))

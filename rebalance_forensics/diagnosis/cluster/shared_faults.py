@@ -160,10 +160,10 @@ def shared_faults(
     for cluster in sorted({history.cluster for history in histories}):
         of_cluster = [history for history in histories if history.cluster == cluster]
         for find in finders:
-            for fault in find(of_cluster, [part for part in left if part.headline.cluster == cluster]):
-                taken = {id(part) for part in fault.parts}
-                left = [part for part in left if id(part) not in taken]
-                yield fault
+            found = find(of_cluster, [part for part in left if part.headline.cluster == cluster])
+            taken = {id(part) for fault in found for part in fault.parts}
+            left = [part for part in left if id(part) not in taken]
+            yield from found
 
 
 # Brokers

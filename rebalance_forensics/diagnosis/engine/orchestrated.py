@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.behind import Link, advice_on, as_reason
 from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.orders_to_stop import behind_unit
@@ -16,7 +17,7 @@ from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Present, Row, clue
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.diagnosis.signs.process_stops import behind_clock, behind_host
 from rebalance_forensics.timeline.facts import Arrival
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 
 # Kind of a link -> its statement, and what it adds to the odds of each cause.
 _SAYS = {
@@ -78,8 +79,15 @@ _CLUES: dict[tuple[str, str], Row] = {
 }
 
 
+@answered_once
+def _shows_any(timeline: Timeline) -> bool:
+    return bool(timeline.orchestration) or timeline.shows_any((ev.HostDisturbed, ev.UnitStopping))
+
+
 def with_orchestration(timeline: Timeline, cause: str, hypothesis: Hypothesis) -> Hypothesis:
     """The hypothesis with what its host did, or orchestrators did to its pods; as it was where no log shows that."""
+    if not _shows_any(timeline):
+        return hypothesis
     links: tuple[Link, ...] = ()
     if len(hypothesis.absences) == 1 and cause in _OF_A_HOST:
         links = behind_host(timeline, hypothesis.absences[0])

@@ -72,7 +72,7 @@ def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis)
 def spans_clusters(timeline: Timeline, hypothesis: Hypothesis) -> bool:
     """True if it blames members by what was logged in another cluster: groups of one name are two groups there."""
     clusters = timeline.cached(_clusters_of_logs)
-    if len({*clusters.values()}) <= 1:
+    if not clusters:
         return False
     files = {event.speaker.file for event in (*hypothesis.because, *hypothesis.circumstances)}
     files |= {file for participant in hypothesis.participants for file in participant.files}
@@ -80,7 +80,9 @@ def spans_clusters(timeline: Timeline, hypothesis: Hypothesis) -> bool:
 
 
 def _clusters_of_logs(timeline: Timeline) -> Mapping[str, str]:
-    return reported_clusters(timeline.own, timeline.participants)
+    # Empty where all logs are of one cluster.
+    clusters = reported_clusters(timeline.own, timeline.participants)
+    return clusters if len({*clusters.values()}) > 1 else {}
 
 
 def subject_of(timeline: Timeline, hypothesis: Hypothesis) -> Subject:

@@ -67,8 +67,10 @@ class ParticipantDraft(Struct, eq=False):
 
     def finished(self) -> Participant:
         """The participant that this draft became."""
-        known = ((name, getattr(self, name)) for name in Participant.__struct_fields__)
-        found: dict[str, Any] = {name: frozenset(v) if isinstance(v, set) else v for name, v in known}
+        found: dict[str, Any] = {}
+        for name in Participant.__struct_fields__:
+            known = getattr(self, name)
+            found[name] = frozenset(known) if isinstance(known, set) else known
         return Participant(**found)
 
 
