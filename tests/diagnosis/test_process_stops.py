@@ -247,6 +247,21 @@ def test_an_exit_with_an_error_and_a_crash_in_native_code_are_behind_a_death(mes
     assert behind(story.goes_on("01:15:00.000").the_incident()) == links
 
 
+@pytest.mark.parametrize(
+    ("status", "link"), [("killed, status=9/KILL", "killed"), ("exited, status=1/FAILURE", "exited")]
+)
+@pytest.mark.parametrize(
+    ("order", "ordered"),
+    [("Stopping c-3.service - The shop...", ["stopped"]), ("Stopping nginx.service - Web server...", [])],
+)
+def test_an_order_to_stop_is_behind_a_unit_that_did_not_end_as_asked(
+    status: str, link: str, order: str, ordered: list[str]
+) -> None:
+    story = evicted().line("c-3/syslog", "01:09:15.000", order)
+    story.line("c-3/syslog", "01:09:16.000", f"c-3.service: Main process exited, code={status}")
+    assert behind(story.goes_on("01:15:00.000").the_incident()) == [link, *ordered]
+
+
 def test_a_gc_log_that_ends_in_a_full_collection_leaves_open_whether_the_process_died() -> None:
     story = evicted()
     story.line("c-3/gc.log", "01:09:15.500", "GC(12) Pause Full (G1 Compaction Pause)", logger="jdk.Hotspot")

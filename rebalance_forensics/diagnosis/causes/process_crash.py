@@ -8,6 +8,7 @@ from rebalance_forensics.diagnosis.behind import Link, advice_on, as_reason, beh
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, is_missing
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_line, losses
+from rebalance_forensics.diagnosis.episodes.members.orders_to_stop import behind_unit
 from rebalance_forensics.diagnosis.episodes.members.pods import node_behind, reports_of
 from rebalance_forensics.diagnosis.episodes.members.restarts import successors
 from rebalance_forensics.diagnosis.model import Advice
@@ -45,6 +46,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         by_pod = [(absence, e) for e in sure if isinstance(e, ContainerReported)]
         if len(links) == 1 and (node := node_behind(timeline, by_pod)):
             links = (*links, node)
+        elif len(links) == 1 and links[0].what in ("exited", "killed"):
+            # systemd kills what does not end in time, and some programs end with an error when they are told to stop.
+            links = (*links, *behind_unit(timeline, [absence]))
         likely = [link for link in links if sure and link.confidence > 0.75]
         yield about_heartbeat_loss(
             timeline,
