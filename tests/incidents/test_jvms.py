@@ -248,13 +248,27 @@ def test_the_kernel_or_a_supervisor_that_logs_an_end_is_behind_it_and_is_asked_f
     assert "on the host of client payments-2 (journalctl -o short-iso, dmesg -T)" in needs(alone)
 
 
+LOST = "Its session with ZooKeeper expired; it had heard nothing from it for {}."
+
+
 @pytest.mark.parametrize(
-    ("recorded", "heard"), [("zookeeper-stalls-3.9.1", "6 s"), ("broker-stalls-on-zookeeper-3.9.1", "13.5 s")]
+    ("recorded", "links"),
+    [
+        ("zookeeper-stalls-3.9.1", {"session-lost": LOST.format("6 s")}),
+        ("broker-stalls-on-zookeeper-3.9.1", {"session-lost": LOST.format("13.5 s")}),
+        (
+            "disk-full-3.9.1",
+            {
+                "disk-failed": "It shut itself down because all of its log directories failed.",
+                "disk-full": "Its disk was full: it logged No space left on device.",
+            },
+        ),
+    ],
 )
-def test_the_session_with_zookeeper_that_a_coordinator_lost_is_behind_its_move(
-    tmp_path: Path, recorded: str, heard: str
+def test_what_happened_to_a_coordinator_is_behind_its_move(
+    tmp_path: Path, recorded: str, links: dict[str, str]
 ) -> None:
-    """ZooKeeper, or the coordinator, was stopped (SIGSTOP) for longer than a session of 6 s; Kafka 3.9.1."""
+    """ZooKeeper, or the coordinator, was stopped (SIGSTOP) for longer than a session of 6 s; or its disk was filled."""
     coordinator = extracted(tmp_path, recorded)["coordinator"]
 
     def moved() -> Incident:
@@ -263,12 +277,15 @@ def test_the_session_with_zookeeper_that_a_coordinator_lost_is_behind_its_move(
         assert coordinator in {culprit.name for culprit in incident.root_causes[0].culprits}
         return incident
 
-    why = f"Its session with ZooKeeper expired; it had heard nothing from it for {heard}."
-    assert [(link.what, link.why) for link in moved().root_causes[0].behind] == [("session-lost", why)]
+    assert {link.what: link.why for link in moved().root_causes[0].behind} == links
     for log in tmp_path.glob("logs/broker-*/server.log"):
-        log.unlink()
+        if "disk-full" not in links or log.parent.name == coordinator:
+            log.unlink()
     without = moved()
-    assert (without.root_causes[0].behind, needs(without)) == ((), f"server.log of {coordinator}")
+    assert (without.root_causes[0].behind, {log.needs for log in without.would_decide}) == (
+        (),
+        {f"server.log of {coordinator}"},
+    )
 
 
 @pytest.mark.parametrize(
