@@ -4,7 +4,7 @@ import pytest
 
 from tests.diagnosis.closings import closes
 from tests.diagnosis.statics import static_group
-from tests.kafka_words import Release
+from tests.kafka_words import Release, member_id
 from tests.story import Story
 
 
@@ -124,3 +124,13 @@ def test_a_generation_that_is_stabilized_after_the_only_member_that_brokers_name
     story.broker("01:10:00.001", story.words.preparing(1, story.words.leaving(gone, "")))
     story.broker("01:10:03.000", story.words.prefixed("Stabilized group payments generation 2 (__consumer_offsets-13)"))
     assert "shutdown" not in {i.root_causes[0].cause for i in story.case().incidents}
+
+
+def test_a_process_that_asks_to_join_again_was_not_shut_down_even_if_its_log_ends_before_the_answer() -> None:
+    story = Story(release=(2, 2), seen="clients").formed("c-1")
+    coordinator = "broker-2:9092 (id: 2147483645 rack: null)"
+    leaves = f"Member {member_id('c-1')} sending LeaveGroup request to coordinator {coordinator}"
+    story.client("c-1", "01:10:00.000", leaves)
+    assert story.case().incidents[-1].root_causes[0].cause == "shutdown"
+    story.client("c-1", "01:10:20.000", "(Re-)joining group")
+    assert "shutdown" not in [i.root_causes[0].cause for i in story.case().incidents]

@@ -289,7 +289,9 @@ def _absent_at_end(timeline: Timeline, absence: Absence) -> bool:
         for a in absence.arrivals
     ):
         return False  # a KIP-848 client keeps its member id for as long as its process lives
-    if absence.back_at is None or _later(timeline, absence):
+    if absence.back_at is None:
+        return not _asks_again(timeline, absence)
+    if _later(timeline, absence):
         return True
     if timeline.of(ev.GroupEmptied).any_between(absence.at, absence.back_at):
         return True
@@ -297,6 +299,13 @@ def _absent_at_end(timeline: Timeline, absence: Absence) -> bool:
     until = again.at if again is not None else absence.back_at
     near = timeline.departures.between(absence.at - one_shutdown_ms(timeline), until)
     return any(d.participant is not absence.participant for d in near)
+
+
+def _asks_again(timeline: Timeline, absence: Absence) -> bool:
+    """True if the process that left asks to join again: an excerpt may end before it is answered."""
+    if absence.stop is not None or absence.start is not None:
+        return False
+    return any(timeline.events_from(absence.participant, ev.JoinStarted).since(absence.at + 1))
 
 
 def _later(timeline: Timeline, absence: Absence) -> bool:
