@@ -42,7 +42,7 @@ MANY_FENCES = 6
 _REQUESTS = (ev.JoinFailed, ev.SyncFailed, ev.HeartbeatFailed, ev.OffsetCommitFailed, ev.GroupHeartbeatFailed)
 FENCING = (ev.StaticMemberFenced, ev.InstanceFenced, ev.JoinRequested, ev.ExceptionLogged, *_REQUESTS)
 # A fenced member logs these beside the fencing line; alone where its log holds no other.
-_ONCE_MORE = (ev.ExceptionLogged, ev.OffsetCommitFailed)
+_ONCE_MORE = (ev.ExceptionLogged, ev.OffsetCommitFailed, ev.JoinRequested)
 FENCED, UNRELEASED = "FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"
 
 
