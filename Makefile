@@ -59,10 +59,10 @@ bench: $(READY) ## measure scan and start beside grep, ripgrep and plain Spark; 
 pictures: $(READY) ## take the pictures of README and docs anew, from a sample, with Chromium
 	$(RUN)/python -m tests.browser.pictures
 
-release: ## wheel, sdist and bill of materials, from environments of their own, into dist/
+release: ## wheel, sdist and bill of materials, from environments of their own, into dist/; URL=https://… of the repository
 	rm -rf dist && $(PYTHON) -m venv dist/.build && $(PYTHON) -m venv --without-pip dist/.installed
 	dist/.build/bin/pip install --quiet --disable-pip-version-check build cyclonedx-bom
-	dist/.build/bin/python -m build --quiet --outdir dist .
+	PROJECT_URL=$(URL) dist/.build/bin/python -m build --quiet --outdir dist .
 	dist/.build/bin/pip --quiet --python dist/.installed/bin/python install dist/*.whl
 	dist/.build/bin/cyclonedx-py environment --output-reproducible --output-file dist/sbom.cdx.json dist/.installed/bin/python
 	rm -rf dist/.build dist/.installed
