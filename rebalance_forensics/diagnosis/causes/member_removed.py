@@ -28,7 +28,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         back = all(away.back_at is not None for away in together)
         participants = dict.fromkeys(away.participant for away in together)
         who = "{who}" if len(participants) == 1 else counted_members(timeline, participants)
-        again = f"; {'it' if len(participants) == 1 else 'all of them'} rejoined unaided" if back else ""
+        rejoined = "it rejoined on its own" if len(participants) == 1 else "all of them rejoined on their own"
+        again = f"; {rejoined}" if back else ""
         narrative = f"An administrator removed {who}{again}."
         if not is_logged:
             narrative = (

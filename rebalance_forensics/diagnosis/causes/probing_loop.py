@@ -44,7 +44,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         explains=tuple(probing),
         clues={STILL_PROBING: Present(lines)},
         narrative=(
-            f"{rounds} probing rebalances{lasting(interval, ', {} apart,')} and the warm-ups still have not caught up."
+            f"{rounds} probing rebalances{lasting(interval, ', {} apart,')} and the warm-up replicas still have not "
+            "caught up."
         ),
         ongoing=True,
         advice=(

@@ -106,7 +106,7 @@ def about_replaced_threads(
         participants=(participant,),
         clues=clues,
         narrative=f"{culprits[0].name} replaced a dying stream thread {times_in_words(count)}{of_what}; each "
-        "replacement is a leave and a join.",
+        "replacement causes a leave and a join.",
         advice=(
             Advice(
                 action=(

@@ -203,9 +203,9 @@ def _across(fault: SharedFault, groups: Sequence[DisturbedGroup], histories: Seq
         affected = [name for name in names if name in coordinated]
         if affected:
             where = homes.of_these(cluster, affected)
-            number = "all" if len(affected) == len(names) else len(affected)
+            share = "all" if len(affected) == len(names) else f"{len(affected)} of the"
             sentences.append(
-                f"{culprit.name} coordinated {number} of the {len(names)} groups{f' ({where})' if where else ''}"
+                f"{culprit.name} coordinated {share} {len(names)} groups{f' ({where})' if where else ''}"
                 f"{_spared(coordinated, names)}."
             )
     outages = [outage for outage in fault.outages if outage.evidence]

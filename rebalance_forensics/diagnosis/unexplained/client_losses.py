@@ -150,7 +150,8 @@ def expired_sessions(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hy
             if stayed
             else "and the logs do not show whether the member, the network or the coordinator was to blame."
         )
-        sentence = f"{lost} {times(len(unclaimed))}{span(unclaimed)}: no heartbeat was answered in time, {unknown}"
+        often = f" {times(len(unclaimed))}{span(unclaimed)}" if unclaimed[1:] else ""
+        sentence = f"{lost}{often}: no heartbeat was answered in time, {unknown}"
         yield hypothesis_of_client(participant, place, unclaimed, "info" if stayed else "warning", sentence)
 
 
