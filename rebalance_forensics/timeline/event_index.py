@@ -44,14 +44,15 @@ def distinct(events: Iterable[Event]) -> list[Event]:
     return found
 
 
-def _distinct(events: Iterable[Event], *, timed: bool) -> Iterable[Event]:
+def _distinct(events: Sequence[Event], *, timed: bool) -> list[Event]:
     found: dict[tuple[object, ...], Event] = {}
-    # Whoever copies a log adds to its name, and a name tells whose log it is.
+    # The name of a log shows whose it is, and that of a copy has something added.
     for event in sorted(events, key=lambda event: len(event.origin.path)):
         broker_or_client = event.speaker.broker if event.speaker.role == "broker" else event.speaker.client_id
         where = None if timed else event.origin
         found.setdefault((type(event), event.text, event.group, broker_or_client, event.speaker.host, where), event)
-    return found.values()
+    kept = set(map(id, found.values()))
+    return [event for event in events if id(event) in kept]
 
 
 class EventIndex(TimeIndex[Event]):

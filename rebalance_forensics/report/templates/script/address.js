@@ -65,7 +65,7 @@ const readAddress = () => {
   if (FILTERS.some((name) => told.get(name)) && !form.namedItem("text").checkVisibility()) unfoldFilters();
   if ((told.get("times") === "local") !== state.local) switchZone();
   applyFilters();
-  // Whoever followed a link has seen nothing of the page to scroll past.
+  // A reader who followed a link has seen nothing of the page to scroll past.
   if (told.has("incident")) openIncident(told.get("incident"), "instant");
   if (told.has("picture")) showInPicture(told);
 };
