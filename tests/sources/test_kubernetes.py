@@ -87,6 +87,7 @@ LIST = {"apiVersion": "v1", "kind": "List", "items": EVENTS, "metadata": {"resou
 AS_EVENTS = {
     "a list as JSON": json.dumps(LIST, indent=4),
     "a list as YAML": yaml.safe_dump(LIST),
+    "documents with comments": "".join(f"---\n# recorded\n{yaml.safe_dump(event)}" for event in EVENTS),
     "one event a line": "".join(json.dumps(event) + "\n" for event in EVENTS),
     "event exporters that wrap it": "".join(json.dumps({"verb": "ADDED", "event": event}) + "\n" for event in EVENTS),
     "an export of a log store": "".join(

@@ -11,7 +11,8 @@ from rebalance_forensics.sources.envelopes.base import Line, Placed
 from rebalance_forensics.sources.lines.text import lines_of
 
 _BEGINS = re.compile(r"(?:---\n)?(?:[a-zA-Z]+:[^\n]*\n|[ -][^\n]*\n)*?(?:textPayload|jsonPayload):")
-_OF_KUBERNETES = re.compile(r"(?:---\n)?apiVersion: (?:v1|events\.k8s\.io/v1|autoscaling/v[12])\n")
+# Comments may stand above it: a recorder's, or how somebody got it.
+_OF_KUBERNETES = re.compile(r"(?:---\n|#[^\n]*\n|\n){0,50}apiVersion: (?:v1|events\.k8s\.io/v1|autoscaling/v[12])\n")
 _OF_A_LIST = frozenset(("apiVersion", "kind", "metadata", "items"))
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
