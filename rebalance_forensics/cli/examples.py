@@ -14,6 +14,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "explain": (
         ("explain rebalance-straggler", "how it happens, how it shows, what to do"),
+        ("explain max.poll.interval.ms", "a setting; likewise KIP-345, KAFKA-14024, UNKNOWN_MEMBER_ID or 25"),
         ("explain logs/#4f1c9a20", "how this incident was judged, sign by sign (the id as analyze prints it)"),
         (
             "explain --line 'Member c-1-77aa in group payments has failed, removing it from the group'",

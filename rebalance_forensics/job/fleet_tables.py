@@ -83,7 +83,7 @@ class _Reader:
     def rows(self, table: Table, columns: Sequence[str]) -> Rows:
         """Each row with its cluster; of a file that cannot be read none, and a sentence."""
         # A row's date is that of its log's own clock, which may be a day off.
-        first = self.period.start // DAY_MS - 1
+        first = min(self.period.start, self.period.end - 2 * WEEK) // DAY_MS - 1
         days = [day for day in self.edition.dates(table, EVERY_CLUSTER) if day >= first]
         for (_, cluster), files in sorted(self.edition.partitions(table, days, EVERY_CLUSTER).items()):
             for path in files:

@@ -143,7 +143,10 @@ class Period(Struct, frozen=True, kw_only=True):
 
 
 class FleetTables(Struct, frozen=True, kw_only=True):
-    """Incidents and rebalances of a period; `unreadable` are sentences about files that could not be read."""
+    """Incidents and rebalances of a period; `unreadable` are sentences about files that could not be read.
+
+    Incidents of the last two weeks are there where the period is shorter too, so that weeks can be compared.
+    """
 
     period: Period
     uncovered_ms: int = 0
@@ -184,7 +187,7 @@ def fleet_of(tables: FleetTables, known: Sequence[Known] = ()) -> Fleet:
     period = tables.period
     within = [each for each in tables.incidents if each.started_at in period]
     within.sort(key=lambda each: (each.started_at, each.id))
-    muted = [(each, next((entry for entry in known if entry.mutes(each)), None)) for each in within]
+    muted = [(each, _muting(each, known)) for each in within]
     counted = [each for each, entry in muted if entry is None]
     begun = Counter((each.cluster, each.group) for each in tables.rebalances if each.started_at in period)
     sections = (
@@ -197,7 +200,7 @@ def fleet_of(tables: FleetTables, known: Sequence[Known] = ()) -> Fleet:
     return Fleet(
         headline=_headline(counted, begun, len(within) - len(counted)),
         period=f"{utc(period.start)} to {utc(period.end)} UTC{_uncovered(tables)}",
-        changes=tuple(_changes(within, {_story(each) for each in counted}, period)) if tables.is_comparable else (),
+        changes=tuple(_changes(tables.incidents, known, period)) if tables.is_comparable else (),
         sections=tuple(_without_cluster(section) for section in sections if section.rows or section.empty),
         days=tuple(_days(counted, period)),
     )
@@ -231,12 +234,18 @@ def _uncovered(tables: FleetTables) -> str:
     return f"; no run of the job covers {duration(tables.uncovered_ms)} of it" if tables.uncovered_ms else ""
 
 
-def _changes(within: Sequence[FleetIncident], stories: set[str], period: Period) -> Iterator[str]:
+def _muting(incident: FleetIncident, known: Sequence[Known]) -> Known | None:
+    return next((entry for entry in known if entry.mutes(incident)), None)
+
+
+def _changes(incidents: Sequence[FleetIncident], known: Sequence[Known], period: Period) -> Iterator[str]:
     """What the last seven days have and the seven before had not, and the other way round; faults only.
 
     Of the stories that are not muted throughout, all incidents: one that is no longer muted is not more frequent.
     """
-    compared = [each for each in within if _story(each) in stories]
+    recent = [each for each in incidents if 0 <= period.week_of(each.started_at) <= 1]
+    stories = {_story(each) for each in recent if _muting(each, known) is None}
+    compared = [each for each in recent if _story(each) in stories]
     now, before = ([each for each in compared if period.week_of(each.started_at) == week] for week in (0, 1))
     faults = [Counter(_story(each) for each in week if each.severity != "info") for week in (now, before)]
     for story in sorted(faults[0].keys() - faults[1].keys(), key=lambda story: (-faults[0][story], story)):

@@ -101,6 +101,13 @@ def test_a_fault_is_not_more_frequent_because_it_is_no_longer_muted() -> None:
     assert not [line for line in fleet(*in_week, known=(over,)).changes if "slow-processing" in line]
 
 
+def test_a_period_of_one_week_is_compared_with_the_week_before_it() -> None:
+    period = Period(start=END - 7 * DAY_MS, end=END)
+    found = fleet_of(FleetTables(period=period, incidents=(incident(9), incident(2)), rebalances=()))
+    assert found.headline.startswith("1 incident")
+    assert found.changes == ("Unread: 1 s this week, 1 s the week before.",)
+
+
 def test_a_week_that_no_run_covers_is_compared_with_none() -> None:
     tables = FleetTables(period=PERIOD, incidents=(incident(1),), rebalances=(), is_comparable=False)
     assert fleet_of(tables).changes == ()
