@@ -430,6 +430,19 @@ def test_the_thread_main_of_another_jvm_is_not_the_consumers() -> None:
     assert (behind(story.the_incident()), story.the_incident().summary) == ([], before)
 
 
+def test_a_dump_names_the_polling_thread_whose_last_15_characters_spring_boot_logs() -> None:
+    found = []
+    for thread in ("orderListener-0-C-1", "stockListener-0-C-2"):
+        story = slow_member((4, 1))
+        own = [e.speaker.file == "c-3/app.log" for e in story.events]
+        logged = [replace(e, speaker=replace(e.speaker, thread="orderListener-0-C-1"[-15:])) for e in story.events]
+        story.events = [cut if is_own else e for e, cut, is_own in zip(story.events, logged, own, strict=True)]
+        for time, frames in (("01:04:50.000", POLLING), ("01:09:50.000", WAITING)):
+            story.line("c-3/threads.txt", time, STACK.format(thread, "RUNNABLE", frames), logger="")
+        found.append(behind(story.the_incident()))
+    assert found == [["slow-call", "waiting"], []]
+
+
 JAVA = 'Java Threads: ( => current thread )\n  0x00007f485c09f740 JavaThread "{}" daemon [_thread_blocked, id=13986]'
 HEARTBEATS = "kafka-coordinator-heartbeat-thread | {}"
 

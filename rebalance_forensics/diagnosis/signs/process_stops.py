@@ -187,14 +187,11 @@ def _shows_its_consumer(timeline: Timeline, participant: Participant, stack: ev.
     """True for a dump of the process of the consumer: every JVM has a thread `main`."""
     if stack.speaker.file in participant.files:
         return True
-    # Dumps of a series are numbered, and not in each of them a heartbeat thread is at work.
+    # Dumps of a series are numbered, and not in each of them the thread is in poll().
     series = words_of(stack.speaker.file)
     dumped = [e for e in timeline.of(ev.ThreadStack) if words_of(e.speaker.file) == series]
     dumped = [e for e in dumped if home_of(e) == home_of(stack)]
     names = [e.speaker.thread or "" for e in dumped]
-    beating = [name.partition(" | ")[2] for name in names if name.startswith(HEARTBEATS)]
-    if any(beating):
-        return timeline.group in beating
     of_client = any(client in re.split(r"[ |]+", name) for name in names for client in participant.client_ids)
     return of_client or any(e.in_poll or e.drives_consumer for e in dumped)
 
