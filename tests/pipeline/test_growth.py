@@ -11,11 +11,12 @@ from msgspec.structs import replace
 
 from benchmarks.cluster_logs import write_coordinator, write_node
 from benchmarks.growth_logs import GROWING, write_growing
+from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.cluster.shared_faults import Part, shared_faults
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.records import HOUR_MS
-from tests.diagnosis.test_cluster_incidents import losing
+from tests.diagnosis.test_cluster_incidents import losing, losing_its_coordinator
 
 MOST = 2.3
 SIZE = 100
@@ -63,12 +64,13 @@ def test_no_group_goes_through_lines_that_name_none(write: Callable[[Path, int, 
     assert (many[1] - many[0]) - (few[1] - few[0]) < CALLS_A_PAIR * pairs
 
 
-def test_incidents_of_several_groups_are_compared_with_those_near_them_alone() -> None:
-    cases = [losing(group, f"{group}-1", "01:10:00.000") for group in ("a", "b", "c")]
+@pytest.mark.parametrize("lose", [lambda group: losing(group, f"{group}-1", "01:10:00.000"), losing_its_coordinator])
+def test_incidents_of_several_groups_are_compared_with_those_near_them_alone(lose: Callable[[str], GroupCase]) -> None:
+    cases = [lose(group) for group in ("a", "b", "c")]
     headlines = [(case, headline) for case, each in enumerate(cases) for headline in each.incidents]
 
     def calls(hours: int) -> int:
-        # Hour after hour these groups lose a member each within a heartbeat.
+        # Hour after hour these groups lose a member each, or their coordinator.
         parts = [
             Part(replace(headline, started_at=headline.started_at + hour * HOUR_MS, ended_at=None), case, hour)
             for hour in range(hours)

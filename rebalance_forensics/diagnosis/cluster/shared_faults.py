@@ -178,16 +178,17 @@ def _of_brokers(histories: Sequence[GroupOutline], parts: Sequence[Part], *, mom
     outages = _outages([*logged, *(stall.outage for stall in stalls)])
     stalls_of = lists_by_key((group, stall) for stall in stalls for group in stall.groups)
     faults = [part for part in parts if part.cause in BROKERS_FAULT or _stalled(part, stalls_of) is not None]
+    doubtful = TimeIndex((p for p in parts if p.cause in FOLLOWS_A_BROKER and not _is_planned(p)), attrgetter("begin"))
     found: list[SharedFault] = []
     taken: set[int] = set()
     for run in runs(faults, lambda part: part.begin, QUIET_MS, until=lambda part: part.end):
-        doubtful = [part for part in parts if part.cause in FOLLOWS_A_BROKER and not _is_planned(part)]
         for brokers, of_brokers, is_shared in _by_brokers(run, outages, stalls_of, terms, doubtful):
             known = tuple([o for b in brokers for o in outages.get(b, ()) if _touches(o, of_brokers)])
-            free = [part for part in parts if id(part) not in taken]
-            affected = {id(part): part for part in (*of_brokers, *_that_follow(free, known, terms, reaching))}
-            affected = {place: part for place, part in affected.items() if place not in taken}
-            affected |= {id(part): part for part in _at_the_same_moment(free, affected, brokers, terms, moments_of)}
+            follow = _that_follow(doubtful, known, terms, reaching, taken)
+            affected = {id(part): part for part in (*of_brokers, *follow) if id(part) not in taken}
+            moments = {at for part in affected.values() for at in moments_of(part)} if doubtful else set()
+            at_once = _at_the_same_moment(doubtful, moments, brokers, terms)
+            affected |= {id(part): part for part in at_once if id(part) not in taken}
             if len({part.group for part in affected.values()}) < 2:
                 continue
             taken |= affected.keys()
@@ -380,7 +381,7 @@ def _by_brokers(
     outages: Mapping[str, Sequence[BrokerOutage]],
     stalls: StallsOf,
     terms: Terms,
-    doubtful: Sequence[Part],
+    doubtful: TimeIndex[Part],
 ) -> list[tuple[list[str], list[Part], bool]]:
     """Incidents of one stretch of time by the brokers behind them: one that ran on is not behind any.
 
@@ -422,7 +423,7 @@ def _brokers_of(part: Part, stalls: StallsOf) -> list[str]:
 
 
 def _narrowed(
-    names: Collection[str], parts: list[Part], terms: Terms, doubtful: Sequence[Part]
+    names: Collection[str], parts: list[Part], terms: Terms, doubtful: TimeIndex[Part]
 ) -> tuple[list[str], list[Part], bool]:
     """Of brokers that fell silent at one moment the one whose groups alone moved on; else the one that lost members.
 
@@ -436,7 +437,7 @@ def _narrowed(
     moves = chain.from_iterable(_moves(terms.get(group, ())) for group in affected)
     left = {before.broker for before, at in moves if begin <= at <= end}.intersection(names)
     # A group may blame its own members for what its coordinator did to them.
-    meanwhile = (part for part in doubtful if begin - SESSION_MS <= part.begin <= end)
+    meanwhile = doubtful.between(begin - SESSION_MS, end)
     harmed = {part.group for part in (*parts, *meanwhile) if part.headline.impact.rebalances}
     behind = set[str]().union(*(_brokers_in(terms, group) for group in harmed))
     if len(left) == 1 and len(affected) > 1:
@@ -489,7 +490,11 @@ def went_in_turn(fault: SharedFault) -> bool:
 
 
 def _that_follow(
-    parts: Sequence[Part], outages: Sequence[BrokerOutage], terms: Terms, reaching: Collection[tuple[str, str, str]]
+    doubtful: TimeIndex[Part],
+    outages: Sequence[BrokerOutage],
+    terms: Terms,
+    reaching: Collection[tuple[str, str, str]],
+    taken: Collection[int],
 ) -> Iterator[Part]:
     """Other groups' incidents that one of these outages explains better than what their own lines suggest.
 
@@ -497,13 +502,8 @@ def _that_follow(
     """
     for outage in outages:
         end = outage.ended_at if outage.ended_at is not None else outage.started_at + ONE_REBALANCE_MS
-        meanwhile = [
-            part
-            for part in parts
-            if part.cause in FOLLOWS_A_BROKER
-            and not _is_planned(part)
-            and outage.started_at - REQUEST_TIMEOUT_MS <= part.begin <= end + REQUEST_TIMEOUT_MS
-        ]
+        near = doubtful.between(outage.started_at - REQUEST_TIMEOUT_MS, end + REQUEST_TIMEOUT_MS)
+        meanwhile = [part for part in near if id(part) not in taken]
         unsure = [part for part in meanwhile if part.headline.root_causes[0].confidence < PROBABLE]
         # What is unsure in each group and comes to several while a broker is out comes from there.
         together = unsure if len({part.group for part in unsure}) > 1 else []
@@ -532,36 +532,17 @@ def _reached_others(outage: BrokerOutage, part: Part, reaching: Collection[tuple
 
 
 def _at_the_same_moment(
-    parts: Sequence[Part],
-    affected: Mapping[int, Part],
-    brokers: Collection[str],
-    terms: Terms,
-    moments_of: Moments,
+    doubtful: TimeIndex[Part], moments: Iterable[int], brokers: Collection[str], terms: Terms
 ) -> Iterator[Part]:
     """What other groups' lines leave open, at the moments at which the same brokers failed.
 
     What nothing explains comes from there, and so does what the members of a group that they coordinate are blamed for.
     """
-    open_parts = [
-        part
-        for part in parts
-        if id(part) not in affected
-        and (
-            part.cause == "unexplained"
-            or (
-                part.cause in FOLLOWS_A_BROKER
-                and not _is_planned(part)
-                and part.headline.root_causes[0].confidence < LIKELY
-                and not _brokers_in(terms, part.group).isdisjoint(brokers)
-            )
-        )
-    ]
-    if not open_parts:
-        return
-    moments = TimeIndex((at for part in affected.values() for at in moments_of(part)), int)
-    yield from (
-        part for part in open_parts if moments.any_between(part.begin - HEARTBEAT_MS, part.begin + HEARTBEAT_MS)
-    )
+    for at in moments:
+        for part in doubtful.between(at - HEARTBEAT_MS, at + HEARTBEAT_MS):
+            unsure = part.headline.root_causes[0].confidence < LIKELY
+            if part.cause == "unexplained" or (unsure and not _brokers_in(terms, part.group).isdisjoint(brokers)):
+                yield part
 
 
 def _brokers_cause(parts: Sequence[Part]) -> str:
