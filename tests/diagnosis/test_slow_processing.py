@@ -245,3 +245,19 @@ def test_a_member_id_that_is_used_again_hours_later_is_of_another_absence() -> N
     story.rebalanced("05:01:00.011", story.words.leaving(old, SHORT), ["c-1", "c-2"])
     slow = [i for i in story.incidents() if i.root_causes[0].cause == "slow-processing"]
     assert [(i.occurrences, clock(i.started_at)[:5]) for i in slow] == [(1, "01:10"), (1, "05:01")]
+
+
+def test_a_member_that_left_by_itself_and_lost_its_partitions_did_not_poll_and_did_not_stand_still() -> None:
+    story = Story(release=(3, 9), seen="clients")
+    leaves = "Resetting generation and member id due to: consumer pro-actively leaving the group"
+    story.client("c-1", "01:10:00.000", leaves)
+    story.client(
+        "c-1", "01:10:20.000", "Failing OffsetCommit request since the consumer is not part of an active group"
+    )
+    story.client(
+        "c-1",
+        "01:10:20.010",
+        "Giving away all assigned partitions as lost since generation/memberID has been reset,indicating that consumer "
+        "is in old state or no longer part of the group",
+    )
+    assert story.causes() == ["slow-processing"]

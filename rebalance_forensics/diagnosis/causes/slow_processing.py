@@ -188,6 +188,7 @@ CAUSE = Cause(
         speaks_for(heartbeats.awake_without_a_leave, STRONG + WEAK),
         speaks_for(heartbeats.own_log_continues, 0, absent=DECISIVE),
         speaks_for(heartbeats.learned_by_commit, STRONG),
+        speaks_for(heartbeats.left_unasked, DECISIVE),
         speaks_for(heartbeats.lost_before_its_log, WEAK),
         speaks_against(heartbeats.gave_up_coordinator, WEAK),
         speaks_against(departures.other_reason_logged, DECISIVE),

@@ -80,6 +80,8 @@ def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
     """The members fell silent and sent no LeaveGroup."""
     for absence in subject.absences:
         own_lines = absence.departure_lines
+        if left := tuple(_left_unasked(timeline, absence)):
+            return Absent(lines=left)
         if heartbeat_loss.unassigned_when_lost(timeline, absence) or heartbeat_loss.log_starts_after_expulsion(
             timeline, absence
         ):
@@ -181,6 +183,30 @@ def learned_by_commit(timeline: Timeline, subject: Subject) -> Sequence[Event]:
         return ()
     first_losses = [e for a in subject.absences for e in a.departure_lines[:1]]
     return first_losses if all(isinstance(e, ev.OffsetCommitFailed) or is_late_commit(e) for e in first_losses) else ()
+
+
+@of_every("it left by itself and gave its partitions up as lost, which it does after its poll timeout alone")
+def left_unasked(timeline: Timeline, absence: Absence) -> Iterable[Event]:
+    """Its heartbeat thread left the group, which the polling thread learned later."""
+    return _left_unasked(timeline, absence)
+
+
+def _left_unasked(timeline: Timeline, absence: Absence) -> Iterable[Event]:
+    """The lines of a leave after which partitions were given up as lost: a close or unsubscribe revokes them."""
+    given_up = [e for e in absence.departure_lines if isinstance(e, ev.OwnershipGivenUp) or is_late_commit(e)]
+    if not given_up:
+        return ()
+    own = timeline.events_from(absence.participant, ev.GenerationReset, ev.JoinRequested, ev.JoinSucceeded)
+    before = [e for e in own if time_of(e) <= time_of(given_up[0])]
+    since = next((at for at in reversed(range(len(before))) if isinstance(before[at], ev.JoinSucceeded)), -1)
+    return [e for e in before[since + 1 :] if _is_of_leaving(e)]
+
+
+def _is_of_leaving(event: Event) -> bool:
+    # AbstractCoordinator.resetGenerationOnLeaveGroup (2.4) and requestRejoin (3.0).
+    if isinstance(event, ev.JoinRequested):
+        return event.why == "leaving"
+    return isinstance(event, ev.GenerationReset) and event.reason == "consumer pro-actively leaving the group"
 
 
 @of_first("it used its old member id again, which only the same process knows", otherwise=UNKNOWN)
