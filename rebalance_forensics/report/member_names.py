@@ -89,7 +89,8 @@ def _shared_client_ids(history: GroupHistory) -> frozenset[str]:
 
 
 def _places(members: Sequence[Member]) -> dict[str, str]:
-    # Where each instance of Streams runs; its process where several run in one place, or the place is unknown.
+    # The client.id of each instance of Streams; where none is set, where it runs, or its process where several run
+    # there or the place is unknown.
     processes: dict[str, set[str]] = defaultdict(set)
     where: dict[str, str] = {}
     for member in members:
@@ -97,11 +98,15 @@ def _places(members: Sequence[Member]) -> dict[str, str]:
         if client is not None:
             where.setdefault(client, member.host or "")
             processes[member.host or ""].add(client)
-    return {client: host if host and len(processes[host]) == 1 else _process(client) for client, host in where.items()}
+    return {
+        client: host if host and len(processes[host]) == 1 and process_of_streams_client(client) else _process(client)
+        for client, host in where.items()
+    }
 
 
 def _process(client: str) -> str:
-    return (process_of_streams_client(client) or client)[:UUID_SHOWN]
+    process = process_of_streams_client(client)
+    return client if process is None else process[:UUID_SHOWN]
 
 
 def _short(name: str, places: Mapping[str, str]) -> str:

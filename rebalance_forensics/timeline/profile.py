@@ -73,7 +73,7 @@ def build_participants(kind: str, lines: EventIndex, nearby: NearbyLines) -> Par
         participants.add_namesake(client_id, [member_id])
     for event in lines:
         participants.link_ids(event)
-    participants.name_namesakes()
+    participants.name_participants()
     for event in lines:
         participants.add_named(event)
     if _has_one_member(lines):

@@ -263,8 +263,18 @@ class ParticipantDrafts:
             if member not in self._by_member:
                 self._add_member_id(participant, member)
 
-    def name_namesakes(self) -> None:
-        """Rename participants that share a name: by their place, else their group.instance.id or first member id."""
+    def name_participants(self) -> None:
+        """Name a Streams instance by the client.id that it was given, and participants that share a name apart.
+
+        Those go by their place, else their group.instance.id or first member id.
+        """
+        for participant in self.everybody:
+            clients = {streams_client(thread) for thread in participant.threads} - {None}
+            if participant.kind == "instance" and len(clients) == 1:
+                (client,) = clients
+                # A generated id says no more than the place, and is another one where the state directory is lost.
+                if client is not None and process_of_streams_client(client) is None:
+                    participant.name = client
         for namesakes in grouped(self.everybody, attrgetter("name")).values():
             if len(namesakes) > 1:
                 places = [a.places or a.hosts or a.endpoints or a.files for a in namesakes]

@@ -11,7 +11,11 @@ from msgspec import Struct
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.identity.log_names import may_have_written
-from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_thread
+from rebalance_forensics.timeline.identity.names import (
+    name_in_member_id,
+    process_of_streams_client,
+    streams_thread,
+)
 
 ParticipantKind = Literal["client", "instance", "worker"]
 NONE: frozenset[str] = frozenset()
@@ -68,7 +72,7 @@ class Participant(Struct, frozen=True, eq=False):
     @property
     def has_one_process(self) -> bool:
         """True for an instance known by its generated Streams client id alone: a restarted process has another."""
-        return self.kind == "instance" and self.name in self.client_ids
+        return self.name in self.client_ids and process_of_streams_client(self.name) is not None
 
     def every_name(self) -> tuple[str, ...]:
         """All other names, sorted, directories and stems of its files included."""
