@@ -23,7 +23,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import NOT_KNOWN
-from rebalance_forensics.timeline.releases import latest_release, release_range
+from rebalance_forensics.timeline.releases import latest_releases, release_range
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by_key
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
@@ -180,9 +180,9 @@ def logs_leave_group(timeline: Timeline, participant: Participant) -> bool:
         return False
     if not _writes(timeline, participant, ev.LeaveSent):
         return False
-    release = timeline.cached(latest_release).get(participant)
-    if release is not None:
-        return release >= logged_since("Java 1.0 to 2.6", "leaves the group")
+    releases = timeline.cached(latest_releases).get(participant)
+    if releases is not None:
+        return releases.oldest >= logged_since("Java 1.0 to 2.6", "leaves the group")
     if timeline.of(ev.LeaveSent, ev.AssignmentComputed, ev.SyncSucceeded):
         return True
     return not any(e.after_sync for e in timeline.of(ev.JoinSucceeded))
@@ -194,7 +194,8 @@ def logs_poll_timeout(timeline: Timeline, participant: Participant) -> bool:
         return False
     # Until 2.8 it stands in the line about its LeaveGroup.
     if participant.instance_ids:
-        return timeline.cached(latest_release).get(participant, ()) >= STATIC_POLL_TIMEOUT_LOGGED_SINCE
+        releases = timeline.cached(latest_releases).get(participant)
+        return releases is not None and releases.oldest >= STATIC_POLL_TIMEOUT_LOGGED_SINCE
     return logs_leave_group(timeline, participant)
 
 
@@ -254,8 +255,8 @@ _LOGGED_BY_RELEASE: Mapping[type[Event], Callable[[Timeline, Participant], bool]
 
 def may_lose_closing_lines(timeline: Timeline, participant: Participant) -> bool:
     """Its logger may stop before the client has closed: applications choose theirs, Connect ships with one."""
-    release = timeline.cached(latest_release).get(participant)
-    return participant.kind != "worker" or release is None or release >= CONNECT_LOG4J2_SINCE
+    releases = timeline.cached(latest_releases).get(participant)
+    return participant.kind != "worker" or releases is None or releases.newest >= CONNECT_LOG4J2_SINCE
 
 
 def closes_without_leave_group(timeline: Timeline, participant: Participant) -> bool:

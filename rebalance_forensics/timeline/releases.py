@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import Literal
 
 from msgspec import Struct, field
@@ -24,6 +22,8 @@ from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by
 Release = tuple[int, ...]
 Side = Literal["broker", "client"]
 LAST_PATCH = 999
+_OF_CONSUMERS = ("ConsumerConfig", "ShareConsumerConfig")
+"""Configurations of what registers itself with AppInfoParser."""
 _VERSION = re.compile(r"(\d+(?:\.\d+){1,3})(.*)", re.DOTALL)
 _CONFLUENT = ("-ccs", "-ce")
 
@@ -140,10 +140,18 @@ def _of_confluent(release: Release) -> tuple[Release, Release] | None:
     return None if base is None else ((*base, 0), (*base, LAST_PATCH))
 
 
-def latest_release(timeline: Timeline) -> dict[Participant, Release]:
-    """Participant -> the release that its process reported last.
+class PossibleReleases(Struct, frozen=True):
+    """The oldest and the newest release that a process may run, major and minor; the same where its log decides it."""
 
-    Where several processes write to one file, that is the one behind the client's own configuration; else the latest.
+    oldest: Release
+    newest: Release
+
+
+def latest_releases(timeline: Timeline) -> dict[Participant, PossibleReleases]:
+    """Participant -> the releases one of which its process reported last.
+
+    Where several processes write to one file, that is the one behind the client's own configuration. It may be either
+    where another client was configured in between, and any where no configuration is in the log.
     """
     found: dict[Participant, set[Release]] = defaultdict(set)
     for event in timeline.versions:
@@ -151,23 +159,30 @@ def latest_release(timeline: Timeline) -> dict[Participant, Release]:
             for participant in timeline.participants.at_place(event):
                 found[participant].add(spread[1][:2])
     several = {who for who, known in found.items() if len(known) > 1}
-    configured = _configured_releases(timeline, several) if several else {}
-    return {who: configured.get(who) or max(known) for who, known in found.items()}
+    found |= _configured_releases(timeline, several) if several else {}
+    return {who: PossibleReleases(min(known), max(known)) for who, known in found.items()}
 
 
-def _configured_releases(timeline: Timeline, participants: Iterable[Participant]) -> dict[Participant, Release]:
-    """The release behind the last configuration of each of these members that one follows."""
+def _configured_releases(timeline: Timeline, participants: Iterable[Participant]) -> dict[Participant, set[Release]]:
+    """The releases that may be behind the last configuration of each of these members that one follows."""
     # AppInfoParser writes the release as the client is created, right behind its configuration (KafkaConsumer).
     by_client = lists_by_key((client, who) for who in participants for client in who.client_ids)
-    by_file = grouped(sorted(timeline.of(ev.VersionReported), key=_origin), lambda event: event.speaker.file)
-    found: dict[Participant, Release] = {}
-    for dump in timeline.of(ev.SettingsReported):
-        for who in by_client.get(dict(dump.settings).get("client.id") or "", ()):
-            reports = by_file.get(dump.speaker.file, [])
-            behind = islice(reports, bisect_right(reports, dump.origin, key=_origin), None)
-            own = (e for e in behind if who in timeline.participants.at_place(e))
-            release = next((spread[1][:2] for e in own if (spread := release_range(e.version)) is not None), None)
-            found |= {who: release} if release is not None else {}
+    found: dict[Participant, set[Release]] = {}
+    dumps = [e for e in timeline.of(ev.SettingsReported) if e.kind in _OF_CONSUMERS]
+    lines = sorted([*dumps, *timeline.of(ev.VersionReported)], key=_origin)
+    for in_file in grouped(lines, lambda event: event.speaker.file).values():
+        awaiting: list[tuple[Sequence[Participant], set[Release]]] = []
+        answers = 0
+        for event in in_file:
+            if isinstance(event, ev.SettingsReported):
+                if answers == len(awaiting):
+                    awaiting, answers = [], 0
+                awaiting.append((by_client.get(dict(event.settings).get("client.id") or "", ()), set()))
+            elif isinstance(event, ev.VersionReported) and (spread := release_range(event.version)) is not None:
+                answers += 1
+                for members, releases in awaiting if answers <= len(awaiting) else ():
+                    releases.add(spread[1][:2])
+                    found |= {who: releases for who in members if who in timeline.participants.at_place(event)}
     return found
 
 

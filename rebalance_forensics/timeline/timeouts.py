@@ -22,7 +22,7 @@ from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Protocol
-from rebalance_forensics.timeline.releases import latest_release
+from rebalance_forensics.timeline.releases import latest_releases
 
 SESSION = "session.timeout.ms"
 POLL = "max.poll.interval.ms"
@@ -192,11 +192,10 @@ def default_session_ms(timeline: Timeline) -> int | None:
         return DEFAULTS[SESSION]
     if timeline.kind == "connect":
         return SESSION_BEFORE_3_0
-    releases = timeline.cached(latest_release).values()
-    if not releases:
-        return None
-    old = all(release < LONGER_SESSIONS_SINCE for release in releases)
-    return SESSION_BEFORE_3_0 if old else DEFAULTS[SESSION]
+    releases = timeline.cached(latest_releases).values()
+    if any(each.oldest >= LONGER_SESSIONS_SINCE for each in releases):
+        return DEFAULTS[SESSION]
+    return SESSION_BEFORE_3_0 if releases and all(r.newest < LONGER_SESSIONS_SINCE for r in releases) else None
 
 
 def shown_poll_ms(
