@@ -47,7 +47,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Whatever shows changed topics, or may be due to them; and members held up by topics that are gone."""
     vanished = vanished_topics(timeline)
     for change in topic_changes(timeline):
-        began = [fact_at(fact) for fact in change.facts]
+        began = [*map(fact_at, change.facts)] or [*map(time_of, change.lines)]
         if not any(topics.covers(change.topics, min(began), max(began)) for topics in vanished):
             yield about_topic_change(timeline, change)
     # The coordinator of a KIP-1071 group takes all tasks away when a source topic is deleted.
@@ -89,7 +89,7 @@ CAUSE = Cause(
 
 def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
     """Topics or partitions changed under the subscription, by a line or by inference."""
-    which, count = listed(change.topics), len(change.topics)
+    which, count, done = listed(change.topics), len(change.topics), _done_to(change)
     if change.shown is NOT_SHOWN:
         words = f"The subscribed topics or their partitions may have changed{f': {which}' if which else ''}."
     elif change.shown is CHANGED_NEARBY and isinstance(change.facts[0], Rebalance):
@@ -98,9 +98,11 @@ def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
         words = "Subscribed topics were created, deleted or given partitions; the logs do not name them."
     else:
         topics, were = ("Topic", "was") if count == 1 else ("Topics", "were")
-        words = f"{topics} {which} {were} created, deleted or given partitions."
+        words = f"{topics} {which} {were} {' or '.join(done) or 'created, deleted or given partitions'}."
+        words = f"A member saw that {words[0].lower()}{words[1:]}" if done else words
     changed = f"{count} topics" if count > 1 else "one topic" if count else "what changed"
     made = "one rebalance" if change.rebalances == 1 else f"{change.rebalances} rebalances"
+    gone = "deleted" in done
     once = Advice(
         action="Create topics and add partitions in one go, outside busy hours.",
         why=f"Every change that the leader notices rebalances the whole group: {changed} caused {made}{change.during}.",
@@ -110,12 +112,12 @@ def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
         because=change.lines,
         culprits=topic_culprits(change.topics),
         clues={change.shown: Present(change.lines)},
-        severity="info",
+        severity="warning" if gone else "info",
         onset=next((fact.started_at for fact in change.facts if isinstance(fact, Rebalance)), None),
         explains=change.facts,
         implies=(*change.facts, *touched(timeline, change.facts)),
         narrative=words,
-        advice=(once,) if change.shown is not NOT_SHOWN else (),
+        advice=(_restored(which),) if gone else (once,) if change.shown is not NOT_SHOWN else (),
     )
 
 
@@ -155,14 +157,25 @@ def about_vanished_topics(timeline: Timeline, vanished: VanishedTopics) -> Hypot
             if vanished.is_certain
             else f"{names} may have been deleted: a broker that does not know it refused a commit."
         ),
-        advice=(
-            Advice(
-                action=f"Create {names} again, or remove the topic from the application and restart it.",
-                why="A commit for a deleted topic is retried until it times out, and the whole group waits.",
-                cost="The records of the deleted topic stay lost.",
-            ),
-        ),
+        advice=(_restored(names),),
     )
+
+
+def _restored(names: str) -> Advice:
+    return Advice(
+        action=f"Create {names} again, or remove the topic from the application and restart it.",
+        why="A commit for a deleted topic is retried until it times out, and the whole group waits.",
+        cost="The records of the deleted topic stay lost.",
+    )
+
+
+def _done_to(change: TopicChange) -> list[str]:
+    """What members saw in their metadata, where that alone shows the change."""
+    seen = {} if change.facts else {e.change: None for e in change.lines if isinstance(e, ev.TopicChanged)}
+    return [_AS_SEEN[each] for each in seen]
+
+
+_AS_SEEN = {"created": "created", "deleted": "deleted", "partitions-added": "given partitions"}
 
 
 class TopicChange(NamedTuple):
@@ -204,6 +217,9 @@ def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
     yield from _grown(timeline, [*logged, *without_reason])
     yield from _right_after_a_change(timeline)
     yield from _bumped_by_metadata(timeline)
+    for unshown in subscriptions.changes_without_a_rebalance(timeline):
+        if own := subscriptions.of_the_group(timeline, [*unshown]):
+            yield TopicChange((), _names_of(own), distinct_events(own), _shown_by(timeline, own, []))
 
 
 def _changed_in(requests: Sequence[Request]) -> set[str]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from rebalance_forensics import events as ev
+from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -20,6 +21,7 @@ from rebalance_forensics.timeline.timeouts import number_of
 from rebalance_forensics.timeline.windows import (
     HEARTBEAT_MS,
     METADATA_AGE_MS,
+    NEXT_HEARTBEAT_MS,
     ONE_REBALANCE_MS,
     REQUEST_TIMEOUT_MS,
     ROUND_TRIP_MS,
@@ -196,6 +198,18 @@ def logs_of_topic_changes(timeline: Timeline, begin: int, end: int) -> tuple[Cov
     # A broker logs the partitions that it hosts: one log alone may miss a topic.
     logs = covering(timeline.coverage.brokers, begin, end)
     return logs if len({log.path for log in logs}) > 1 else ()
+
+
+@listed_once
+def changes_without_a_rebalance(timeline: Timeline) -> Iterator[list[ev.TopicChanged]]:
+    """Changes of topics in the metadata of members, where no log would show the rebalance that follows."""
+    # librdkafka logs the change as a NOTICE and at DEBUG that it joins anew (rd_kafka_cgrp_metadata_update_check).
+    seen = [e for e in timeline.of(ev.TopicChanged) if e.speaker.role != "broker"]
+    for run in runs(seen, time_of, ONE_REBALANCE_MS):
+        begin, end = time_of(run[0]), time_of(run[-1]) + NEXT_HEARTBEAT_MS
+        shown = timeline.rebalances.any_between(begin, end) or timeline.requests.any_between(begin, end)
+        if not shown and not covering(timeline.coverage.brokers, begin, end):
+            yield run
 
 
 def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
