@@ -11,11 +11,12 @@ from pathlib import Path
 
 from msgspec import structs
 
-from rebalance_forensics.diagnosis.case import GroupCase, investigate
+from rebalance_forensics.diagnosis.case import GroupCase, investigate, investigate_unnamed
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import SettingsReported, StartTimeReported
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import plan_reading
+from rebalance_forensics.pipeline.report_assembly import not_named_elsewhere
 from rebalance_forensics.pipeline.schemas import Kind, event_of, object_of, rows_of
 from rebalance_forensics.pipeline.stages import in_order, read_portion
 from rebalance_forensics.records import EpochMs
@@ -56,6 +57,13 @@ class Told:
         ungrouped = UngroupedEvents([e for e in self.events if e.group is None], logs_read(self.spans))
         for group, own in self.groups().items():
             yield investigate(self.cluster, group, own, ungrouped)
+
+    def reported_cases(self) -> list[GroupCase]:
+        """With them, what the report shows of members whose lines name no group."""
+        ungrouped = UngroupedEvents([e for e in self.events if e.group is None], logs_read(self.spans))
+        unnamed = (investigate_unnamed(self.cluster, u, ungrouped) for u in ungrouped.unnamed_groups.values())
+        cases = [*self.cases(), *unnamed]
+        return [cases[place] for place in not_named_elsewhere(cases)]
 
     def verdicts(self) -> dict[str, list[str]]:
         """The first causes of each group's incidents, one for each incident, in order of their names."""

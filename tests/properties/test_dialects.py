@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -116,7 +117,8 @@ def as_java(sample: str, view: View) -> tuple[Verdict, ...]:
 
 
 def verdicts(logs: Sequence[Told], group: str) -> tuple[Verdict, ...]:
-    found = (i for each in logs for case in each.cases() if case.history.group == group for i in case.incidents)
+    cases = chain.from_iterable(each.reported_cases() for each in logs)
+    found = (i for case in cases if case.history.group == group or case.from_unnamed for i in case.incidents)
     return tuple(
         Verdict(
             (first := i.root_causes[0]).cause,
