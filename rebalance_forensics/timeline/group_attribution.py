@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Container, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -14,7 +14,8 @@ from rebalance_forensics.timeline.identity.names import application_of, librdkaf
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
 from rebalance_forensics.timeline.identity.printed_answers import without_answers_to_others
 from rebalance_forensics.timeline.process_logs import ProcessLog
-from rebalance_forensics.timeline.time_index import sets_by_key
+from rebalance_forensics.timeline.time_index import lists_by_key, sets_by_key
+from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 OF_A_MEMBER = (
     ev.JoinStarted, ev.JoinRequested, ev.JoinSucceeded, ev.JoinReported, ev.JoinFailed, ev.SyncSucceeded,
@@ -105,7 +106,30 @@ def adopted(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[E
     known = {(place_name(e), e.speaker.client_id) for e in of_others}
     handles = sets_by_key((place_name(e), _handle(e)) for e in of_others)
     without_siblings = (e for e in shared if not _is_of_a_sibling(handles.get(place_name(e), set()), e))
-    return [replace(e, group=group) if _is_of_known_client(known, e) else e for e in without_siblings]
+    lines = without_answers_to_namesakes(own, without_siblings)
+    return [replace(e, group=group) if _is_of_known_client(known, e) else e for e in lines]
+
+
+def without_answers_to_namesakes(own: Sequence[Event], lines: Iterable[Event]) -> Iterator[Event]:
+    """The lines without what KafkaJS's connections were answered, unless a member of the group repeats it in time.
+
+    Consumers of several groups may have one client id; each logs with its group that it rejoins (runner.js).
+    """
+    repeated = lists_by_key(
+        ((place_name(e), e.error), e.at)
+        for e in own
+        if isinstance(e, ev.HeartbeatFailed) and e.at is not None and words_of(e) == "node"
+    )
+    for event in lines:
+        times: Sequence[int] | None = None
+        if isinstance(event, ev.HeartbeatFailed | ev.OffsetCommitFailed) and words_of(event) == "node":
+            times = repeated.get((place_name(event), event.error), ()) if event.error in _REPEATED_BY_KAFKAJS else None
+        at = event.at or 0
+        if times is None or any(at <= then <= at + ONE_REBALANCE_MS for then in times):
+            yield event
+
+
+_REPEATED_BY_KAFKAJS = ("REBALANCE_IN_PROGRESS", "NOT_COORDINATOR", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID")
 
 
 def _is_of_known_client(known: Container[_Client], event: Event) -> bool:

@@ -18,7 +18,13 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.answers import denied_resource, error_of, failed_request
-from rebalance_forensics.timeline.group_attribution import OF_A_MEMBER, group_in, handle_of, streams_client_of
+from rebalance_forensics.timeline.group_attribution import (
+    OF_A_MEMBER,
+    group_in,
+    handle_of,
+    streams_client_of,
+    without_answers_to_namesakes,
+)
 from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.names import application_of, is_default_client_id, name_in_member_id
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
@@ -219,7 +225,8 @@ class UnnamedClients:
         nameless = self._members_without_a_client(left) if left is not None else {}
         tied = {client for client, _ in nameless}
         for client in sorted(self._events.keys() & (known | losses.keys() | tied)):
-            for events in self._events[client].values():
+            for logged in self._events[client].values():
+                events = [*without_answers_to_namesakes(own, logged)]
                 lost = [
                     _member_lost_then(event, losses.get(client)) or nameless.get((client, event.at)) for event in events
                 ]

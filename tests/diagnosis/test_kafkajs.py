@@ -74,23 +74,28 @@ def test_no_generation_is_mentioned_where_the_client_prints_none(tmp_path: Path)
     assert "it closed no consumer" in found[-1].summary
 
 
+def refused(at: str) -> str:
+    return json.dumps(
+        {
+            "level": "ERROR",
+            "timestamp": f"2026-03-01T01:{at}Z",
+            "logger": "kafkajs",
+            "message": "[Connection] Response Heartbeat(key: 12, version: 3)",
+            "clientId": "pay-1",
+            "error": "The group is rebalancing, so a rejoin is needed",
+        }
+    )
+
+
 def test_what_a_connection_logs_of_one_of_two_clients_in_a_log_belongs_to_the_group_of_the_member_named_after_it(
     tmp_path: Path,
 ) -> None:
     rebalancing = told_again(10, REBALANCING, "The group is rebalancing, so a rejoin is needed")
-    refused = {
-        "level": "ERROR",
-        "timestamp": "2026-03-01T01:10:00.000Z",
-        "logger": "kafkajs",
-        "message": "[Connection] Response Heartbeat(key: 12, version: 3)",
-        "clientId": "pay-1",
-        "error": "The group is rebalancing, so a rejoin is needed",
-    }
     (incident,) = incidents(
         tmp_path,
         joined(0, FIRST),
         joined(0, FIRST.replace("pay-1", "pay-2")),
-        json.dumps(refused),
+        refused("10:00.000"),
         rebalancing,
         joined(11, FIRST),
     )
@@ -117,3 +122,12 @@ def test_a_crash_that_names_only_its_group_is_of_the_groups_only_member(tmp_path
     (incident,) = incidents(tmp_path, crash, stopped)
     assert incident.root_causes[0].cause == "member-left"
     assert [culprit.name for culprit in incident.root_causes[0].culprits] == ["pay-1"]
+
+
+def test_what_a_connection_logs_of_a_rebalance_is_of_the_group_whose_member_repeats_it(tmp_path: Path) -> None:
+    rebalancing = told_again(10, REBALANCING, "The group is rebalancing, so a rejoin is needed")
+    other = joined(0, SECOND).replace("payments", "invoices")
+    told = [refused(f"09:{second}.000") for second in (15, 30, 45)]
+    found = incidents(tmp_path, joined(0, FIRST), other, *told, rebalancing, joined(11, FIRST))
+    assert {incident.group for incident in found if incident.severity != "info"} <= {"payments"}
+    assert "rebalance-straggler" not in {i.root_causes[0].cause for i in found if i.group == "invoices"}
