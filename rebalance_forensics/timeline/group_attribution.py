@@ -10,11 +10,12 @@ from msgspec.structs import replace
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import CLIENT_ROLES, Event
 from rebalance_forensics.events.dialects import words_of
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.identity.names import application_of, librdkafka_handle, streams_client
 from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
 from rebalance_forensics.timeline.identity.printed_answers import without_answers_to_others
 from rebalance_forensics.timeline.process_logs import ProcessLog
-from rebalance_forensics.timeline.time_index import lists_by_key, sets_by_key
+from rebalance_forensics.timeline.time_index import TimeIndex, grouped, sets_by_key
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 OF_A_MEMBER = (
@@ -111,25 +112,23 @@ def adopted(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[E
 
 
 def without_answers_to_namesakes(own: Sequence[Event], lines: Iterable[Event]) -> Iterator[Event]:
-    """The lines without what KafkaJS's connections were answered, unless a member of the group repeats it in time.
+    """The lines without what KafkaJS's connections were answered, unless a member of the group says so or rejoins.
 
     Consumers of several groups may have one client id; each logs with its group that it rejoins (runner.js).
     """
-    repeated = lists_by_key(
-        ((place_name(e), e.error), e.at)
-        for e in own
-        if isinstance(e, ev.HeartbeatFailed) and e.at is not None and words_of(e) == "node"
-    )
+    acts = (e for e in own if isinstance(e, ev.HeartbeatFailed | ev.JoinReported) and words_of(e) == "node")
+    acted = {
+        place: TimeIndex(sorted(there, key=time_of), time_of) for place, there in grouped(acts, place_name).items()
+    }
     for event in lines:
-        times: Sequence[int] | None = None
-        if isinstance(event, ev.HeartbeatFailed | ev.OffsetCommitFailed) and words_of(event) == "node":
-            times = repeated.get((place_name(event), event.error), ()) if event.error in _REPEATED_BY_KAFKAJS else None
-        at = event.at or 0
-        if times is None or any(at <= then <= at + ONE_REBALANCE_MS for then in times):
-            yield event
+        if isinstance(event, ev.HeartbeatFailed | ev.OffsetCommitFailed) and event.error in _ACTED_UPON_BY_KAFKAJS:
+            at, there = event.at or 0, acted.get(place_name(event))
+            if words_of(event) == "node" and (there is None or not there.any_between(at, at + ONE_REBALANCE_MS)):
+                continue
+        yield event
 
 
-_REPEATED_BY_KAFKAJS = ("REBALANCE_IN_PROGRESS", "NOT_COORDINATOR", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID")
+_ACTED_UPON_BY_KAFKAJS = ("REBALANCE_IN_PROGRESS", "NOT_COORDINATOR", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID")
 
 
 def _is_of_known_client(known: Container[_Client], event: Event) -> bool:
