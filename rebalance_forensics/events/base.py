@@ -87,3 +87,24 @@ def own_fields(event: Event) -> dict[str, Any]:
 def own_names(kind: Any) -> tuple[str, ...]:  # noqa: ANN401 - a class; mypy does not hash type[Event]
     """The fields of a type of event beyond those that all have."""
     return tuple(name for name in kind.__struct_fields__ if name not in Event.__struct_fields__)
+
+
+_MEMBER_FIELDS = ("member", "old_member", "leader", "new_leader")
+
+
+def member_ids_in(event: Event) -> list[str]:
+    """The member ids in a line, except the current owner in a fencing, which has lines of its own."""
+    single, members, assignment = _fields_with_ids(type(event))
+    found = [member for name in single if (member := getattr(event, name))]
+    if members:
+        found += event.members  # type: ignore[attr-defined]  # its type has the field
+    if assignment:
+        found += [member for member, _ in event.assignment]  # type: ignore[attr-defined]
+    return found
+
+
+@cache
+def _fields_with_ids(kind: type[Event]) -> tuple[tuple[str, ...], bool, bool]:
+    """The fields of an event type that hold one member id; whether it has `members`, and an `assignment`."""
+    fields = kind.__struct_fields__
+    return tuple(name for name in _MEMBER_FIELDS if name in fields), "members" in fields, "assignment" in fields

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, member_ids_in
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.clocks.broker_clocks import broker_skews
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of, with_times
@@ -27,7 +27,7 @@ from rebalance_forensics.timeline.identity.log_writers import (
     with_roles,
 )
 from rebalance_forensics.timeline.identity.names import application_of, has_unique_suffix, streams_client
-from rebalance_forensics.timeline.identity.participants import Participants, home_of, member_ids_in, place_name
+from rebalance_forensics.timeline.identity.participants import Participants, home_of, place_name
 from rebalance_forensics.timeline.orchestration import Orchestration
 from rebalance_forensics.timeline.process_logs import ProcessLog, ProcessLogs
 from rebalance_forensics.timeline.time_index import grouped, linked, lists_by_key, sets_by_key

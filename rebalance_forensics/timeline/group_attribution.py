@@ -8,11 +8,11 @@ from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.events.base import CLIENT_ROLES, Event
+from rebalance_forensics.events.base import CLIENT_ROLES, Event, member_ids_in
 from rebalance_forensics.events.dialects import words_of
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.identity.names import application_of, librdkafka_handle, streams_client
-from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
+from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.identity.printed_answers import without_answers_to_others
 from rebalance_forensics.timeline.process_logs import ProcessLog
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped, sets_by_key

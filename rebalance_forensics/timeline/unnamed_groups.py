@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, member_ids_in
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.answers import denied_resource, error_of, failed_request
 from rebalance_forensics.timeline.group_attribution import (
@@ -27,7 +27,7 @@ from rebalance_forensics.timeline.group_attribution import (
 )
 from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.names import application_of, is_default_client_id, name_in_member_id
-from rebalance_forensics.timeline.identity.participants import member_ids_in, place_name
+from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.identity.printed_answers import is_an_administrators
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS, TICK_MS

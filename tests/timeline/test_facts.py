@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from rebalance_forensics.events.base import member_ids_in
 from rebalance_forensics.timeline.facts import Arrival, Departure, amend
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.participants import member_ids_in
 from rebalance_forensics.timeline.membership.table import MembershipTable
 from tests.kafka_words import member_id
 from tests.timeline.test_headcount import three_restarts

@@ -15,12 +15,11 @@ from msgspec import Struct, convert, field
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition, offsets_partition
 from rebalance_forensics.diagnosis.model import KnownBug
 from rebalance_forensics.events import EVENT_TYPES
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, member_ids_in
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id
-from rebalance_forensics.timeline.identity.participants import member_ids_in
 from rebalance_forensics.timeline.releases import Affected, Release, Side, any_in, parse_release, releases_of
 from rebalance_forensics.timeline.timeouts import number_of
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, ONE_SCALING_MS

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import Advice, Culprit, CulpritKind
 from rebalance_forensics.diagnosis.wording.durations import some
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, member_ids_in
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import streams_client
-from rebalance_forensics.timeline.identity.participants import Participant, member_ids_in
+from rebalance_forensics.timeline.identity.participants import Participant
 
 # A Streams instance has as many members as it has threads.
 KINDS = {("streams", "instance"): "instance", ("connect", "worker"): "worker"}

@@ -19,10 +19,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, member_ids_in
 from rebalance_forensics.records import MINUTE_MS, ORDER_EPOCH, SECOND_MS, EpochMs
 from rebalance_forensics.timeline.clocks import shared_facts
-from rebalance_forensics.timeline.identity.participants import member_ids_in
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.windows import LARGEST_SKEW_MS, ONE_REBALANCE_MS, TICK_MS
 from rebalance_forensics.utc_offsets import EASTERNMOST, SUMMER_MINUTES, name_of_offset, nearest_offset, offset_at
@@ -332,7 +331,7 @@ def with_times(events: Sequence[Event], others: Sequence[Event] = ()) -> list[Ev
     filled = []
     lent = set(map(id, others))
     for event in written:
-        place = event.speaker.file, event.speaker.host
+        place = place_of(event)
         if event.at is not None:
             last[place] = event.at
         if id(event) not in lent:
@@ -340,13 +339,13 @@ def with_times(events: Sequence[Event], others: Sequence[Event] = ()) -> list[Ev
     return filled
 
 
-def _firsts_about_the_same_members(written: Sequence[Event]) -> dict[tuple[str, str | None], EpochMs]:
+def _firsts_about_the_same_members(written: Sequence[Event]) -> dict[Place, EpochMs]:
     """The first time in each log that begins with lines without one, some about a member that dated lines name."""
-    firsts: dict[tuple[str, str | None], EpochMs] = {}
-    begun: dict[tuple[str, str | None], set[str]] = defaultdict(set)
+    firsts: dict[Place, EpochMs] = {}
+    begun: dict[Place, set[str]] = defaultdict(set)
     shared = set()
     for event in written:
-        place = event.speaker.file, event.speaker.host
+        place = place_of(event)
         if event.at is not None:
             firsts.setdefault(place, event.at)
             if not begun[place].isdisjoint(member_ids_in(event)):

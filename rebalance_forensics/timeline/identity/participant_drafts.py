@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from msgspec import Struct, field
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, member_ids_in
 from rebalance_forensics.records import input_name
 from rebalance_forensics.timeline.identity.log_writers import instance_of
 from rebalance_forensics.timeline.identity.names import (
@@ -26,7 +26,6 @@ from rebalance_forensics.timeline.identity.participants import (
     Participant,
     ParticipantKind,
     Participants,
-    member_ids_in,
     own_member_id,
     place_name,
     speaking,

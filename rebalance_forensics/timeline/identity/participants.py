@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Literal, TypeVar
 
 from msgspec import Struct
@@ -26,7 +25,6 @@ _WITH_ITS_OWN_ID = (
     ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded, ev.LeaveSent, ev.MemberTransitioned, ev.JoinFailed,
     ev.SyncFailed, ev.HeartbeatFailed, ev.GroupHeartbeatFailed, ev.PollTimeoutExpired,
 )  # fmt: skip
-_MEMBER_FIELDS = ("member", "old_member", "leader", "new_leader")
 P = TypeVar("P")
 
 
@@ -198,21 +196,3 @@ def place_name(event: Event) -> str:
 def home_of(event: Event) -> str:
     """The host on which a line was written, else the directory of its file: several logs of one process lie there."""
     return event.speaker.host or event.speaker.file.rpartition("/")[0]
-
-
-def member_ids_in(event: Event) -> list[str]:
-    """The member ids in a line, except the current owner in a fencing, which has lines of its own."""
-    single, members, assignment = _fields_with_ids(type(event))
-    found = [member for name in single if (member := getattr(event, name))]
-    if members:
-        found += event.members  # type: ignore[attr-defined]  # its type has the field
-    if assignment:
-        found += [member for member, _ in event.assignment]  # type: ignore[attr-defined]
-    return found
-
-
-@cache
-def _fields_with_ids(kind: type[Event]) -> tuple[tuple[str, ...], bool, bool]:
-    """The fields of an event type that hold one member id; whether it has `members`, and an `assignment`."""
-    fields = kind.__struct_fields__
-    return tuple(name for name in _MEMBER_FIELDS if name in fields), "members" in fields, "assignment" in fields
