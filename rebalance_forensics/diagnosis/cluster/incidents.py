@@ -44,7 +44,6 @@ from rebalance_forensics.diagnosis.model import (
     SignRow,
     WouldDecide,
 )
-from rebalance_forensics.diagnosis.unexplained.left_over import UNEXPLAINED
 from rebalance_forensics.diagnosis.wording.culprits import about, about_others
 from rebalance_forensics.diagnosis.wording.durations import seconds, some
 from rebalance_forensics.diagnosis.wording.event_text import LONGEST_STEP
@@ -466,7 +465,7 @@ def _ruled_out(fault: SharedFault, own: Sequence[Incident]) -> tuple[RuledOut, .
             )[:LINES_OF_A_GROUP],
         )
         for cause, incident in sorted(suggested.items())
-        if cause not in (fault.cause, UNEXPLAINED)
+        if cause not in (fault.cause, "unexplained")
     ]
     named = {row.cause for row in found} | {fault.cause}
     common = set.intersection(*({row.cause for row in incident.ruled_out} for incident in own))
