@@ -102,7 +102,7 @@ def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
         words = f"A member saw that {words[0].lower()}{words[1:]}" if done else words
     changed = f"{count} topics" if count > 1 else "one topic" if count else "what changed"
     made = "one rebalance" if change.rebalances == 1 else f"{change.rebalances} rebalances"
-    gone = "deleted" in done
+    deleted = "deleted" in done
     once = Advice(
         action="Create topics and add partitions in one go, outside busy hours.",
         why=f"Every change that the leader notices rebalances the whole group: {changed} caused {made}{change.during}.",
@@ -112,12 +112,12 @@ def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
         because=change.lines,
         culprits=topic_culprits(change.topics),
         clues={change.shown: Present(change.lines)},
-        severity="warning" if gone else "info",
+        severity="warning" if deleted else "info",
         onset=next((fact.started_at for fact in change.facts if isinstance(fact, Rebalance)), None),
         explains=change.facts,
         implies=(*change.facts, *touched(timeline, change.facts)),
         narrative=words,
-        advice=(_restored(which),) if gone else (once,) if change.shown is not NOT_SHOWN else (),
+        advice=(_restored(which),) if deleted else (once,) if change.shown is not NOT_SHOWN else (),
     )
 
 
