@@ -75,7 +75,7 @@ def back_soon(*told: tuple[str, str], found: str = "01:10:03.200") -> Story:
 
 
 CANCELLED = (
-    "Cancelled in-flight HEARTBEAT request with correlation id 42 due to node 2147483645 being disconnected (elapsed "
+    "Cancelled in-flight {} request with correlation id 42 due to node 2147483645 being disconnected (elapsed "
     "time since creation: {}ms, elapsed time since send: {}ms, throttle time: 0ms, request timeout: 30000ms)"
 )
 REFUSED = "Error connecting to node broker-2:9092 (id: 2 rack: null)\njava.net.SocketException: Network is unreachable"
@@ -86,13 +86,14 @@ def test_connections_that_fail_again_and_again_are_no_pause_however_short_the_ou
     assert story.causes() == ["network-partition"]
 
 
-def test_heartbeats_of_different_ages_that_nobody_answered_were_sent_while_it_was_cut_off() -> None:
-    story = back_soon(*(("01:10:00.100", CANCELLED.format(age, age)) for age in (6158, 3142, 101)))
+@pytest.mark.parametrize("api", ["HEARTBEAT", "FIND_COORDINATOR"])
+def test_requests_of_different_ages_that_nobody_answered_were_sent_while_it_was_cut_off(api: str) -> None:
+    story = back_soon(*(("01:10:00.100", CANCELLED.format(api, age, age)) for age in (6158, 3142, 101)))
     assert story.causes() == ["network-partition"]
 
 
 def test_one_old_heartbeat_and_one_just_sent_are_what_a_process_that_wakes_up_gives_up() -> None:
-    story = back_soon(*(("01:10:03.100", CANCELLED.format(age, age)) for age in (48_158, 101)))
+    story = back_soon(*(("01:10:03.100", CANCELLED.format("HEARTBEAT", age, age)) for age in (48_158, 101)))
     assert story.causes() == ["process-pause"]
 
 
@@ -140,6 +141,6 @@ def test_a_member_that_another_broker_names_its_coordinator_at_once_was_not_sure
     found: str, *, is_sure: bool
 ) -> None:
     """Its coordinator stood still: the member gives it up, and finds it again by the answer of another broker."""
-    cancelled = [("01:09:58.000", CANCELLED.format(age, age)) for age in (6670, 3334)]
+    cancelled = [("01:09:58.000", CANCELLED.format("HEARTBEAT", age, age)) for age in (6670, 3334)]
     verdict = back_soon(*cancelled, ("01:09:58.010", LOST), found=found).the_incident().root_causes[0]
     assert (verdict.cause == "network-partition" and verdict.confidence >= 0.75) is is_sure

@@ -29,8 +29,8 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.membership.lost_membership import was_expelled
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
-# Requests that a coordinator answers at once.
-TO_COORDINATOR = ("HEARTBEAT", "OFFSET_COMMIT", "CONSUMER_GROUP_HEARTBEAT")
+# Requests that a coordinator answers at once, and the one that any broker answers so while a member looks for it.
+_ANSWERED_AT_ONCE = ("HEARTBEAT", "OFFSET_COMMIT", "CONSUMER_GROUP_HEARTBEAT", "FIND_COORDINATOR")
 
 
 @of_each("its own log shows lost connections to the brokers", "its own log shows no lost connections while it was away")
@@ -120,8 +120,8 @@ def _retried_connection(timeline: Timeline, absence: Absence, lost: Sequence[Eve
 
 def _kept_sending(lost: Sequence[Event]) -> bool:
     """Requests of different ages went unanswered; a process that stands still sends none meanwhile."""
-    to_coordinator = (e for e in lost if isinstance(e, ev.NodeDisconnected) and e.api in TO_COORDINATOR)
-    sent = sorted(time_of(e) - (e.elapsed_ms or 0) for e in to_coordinator if (e.elapsed_ms or 0) >= ROUND_TRIP_MS)
+    unanswered = (e for e in lost if isinstance(e, ev.NodeDisconnected) and e.api in _ANSWERED_AT_ONCE)
+    sent = sorted(time_of(e) - (e.elapsed_ms or 0) for e in unanswered if (e.elapsed_ms or 0) >= ROUND_TRIP_MS)
     return bool(sent) and sent[-1] - sent[0] >= ROUND_TRIP_MS
 
 
