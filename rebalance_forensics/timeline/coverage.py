@@ -149,7 +149,11 @@ class Coverage:
         self._by_participant = {
             participant: tuple(g for g in own if not g.excerpt) for participant, own in by_participant.items()
         }
-        self._picked = {who for who, own in by_participant.items() if own and all(log.excerpt for log in own)}
+        self._picked = {
+            who
+            for who, own in by_participant.items()
+            if all(log.excerpt for log in own) and any(log.detailed for log in own)
+        }
         self.brokers = tuple(log for log in coordinating if not log.excerpt)
         """The logs of brokers about the group, without the times in which another broker coordinated it."""
         self.begin = min((log.begin for log in everything if not log.excerpt), default=None)
@@ -166,7 +170,7 @@ class Coverage:
         return self._by_participant.get(participant, ()) if participant is not None else ()
 
     def shows_picked_lines(self, participant: Participant) -> bool:
-        """True where a person picked all that is there of a participant's own logs."""
+        """True where a person picked all that is there of a participant's own logs, lines at INFO among them."""
         return participant in self._picked
 
     def of_its_jvm(self, participant: Participant) -> tuple[CoveredLog, ...]:
