@@ -238,27 +238,9 @@ def test_an_exception_below_a_record_begins_its_stack_trace_and_is_not_the_rest_
     assert record.message == f"Container exception\n{thrown}: no payments today"
 
 
-@pytest.mark.parametrize("package", ["org.apache.kafka.common.errors.", ""])
-@pytest.mark.parametrize(
-    "around", ["// {}", "# {}", "> {}", "- {}", "The error `{}` means that it may not.", "| `{}` | No ACL | Add one |"]
-)
-def test_an_exception_is_read_out_of_what_a_person_writes_around_it(around: str, package: str, tmp_path: Path) -> None:
-    exception = f"{package}GroupAuthorizationException: Not authorized to access group: payments"
-    assert [record.message for record in read(around.format(exception) + "\n", tmp_path)] == [exception]
-
-
 def test_a_sentence_with_commas_names_no_columns(tmp_path: Path) -> None:
     said = "Bottom line, the consumers may be too slow, and fail to poll Kafka in time, so they leave"
     assert [record.message for record in read(f"{said}\n\n{TOLD[1].text}\n", tmp_path)] == [TOLD[1].message]
-
-
-def test_the_sentence_of_an_exception_goes_on_in_the_next_line_of_a_comment(tmp_path: Path) -> None:
-    said = (
-        "// org.apache.kafka.common.errors.GroupAuthorizationException: Not authorized to\n//  access group: payments\n"
-    )
-    assert [record.message.partition(": ")[2] for record in read(said, tmp_path)] == [
-        "Not authorized to access group: payments"
-    ]
 
 
 @pytest.mark.parametrize("above", ["They look like this.\n\n", "   .. code-block:: text\n\n", "```\n"])

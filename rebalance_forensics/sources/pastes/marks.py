@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby, pairwise
 
-from rebalance_forensics.sources.pastes.piece import Piece, is_quotable, looks_like_record
+from rebalance_forensics.sources.pastes.piece import Piece, looks_like_record
 
 _DEEPEST = 4
 # In a run of so many lines that all begin with it, a mark is one before any text.
@@ -38,8 +38,6 @@ _MARKS = tuple(
         r"(?: |[ \t]{2,40})(?P<text>\S.*)",
     )
 )
-# Inline code with a whole line in it, and words around it.
-_CODE = re.compile(r"(?<!`)`(?P<text>[^`\n]{20,4000})`(?!`)")
 _INDENT = _MARKS[-1]
 _BARS = (_FRAME, _MARKS[1])
 _TABLE_BARS = 3
@@ -65,14 +63,7 @@ def stripped(pieces: Sequence[Piece]) -> list[Piece]:
             found = _without(found, mark)
         if found == before:
             break
-    return [piece.reading(_quoted(piece.text)) for piece in found]
-
-
-def _quoted(text: str) -> str:
-    """The line that stands as inline code in a text or in a cell of a table; else the text."""
-    if text.count("`") < len("``") or looks_like_record(text):
-        return text
-    return next((match["text"] for match in _CODE.finditer(text) if is_quotable(match["text"])), text)
+    return found
 
 
 def _dedented(pieces: Sequence[Piece]) -> list[Piece]:
@@ -123,10 +114,10 @@ def _is_mark(run: Sequence[Piece], inside: Sequence[str], mark: re.Pattern[str])
     """True where a record starts behind the mark, and for quotes in a long run; the bars of a table are no marks."""
     if mark in _BARS and all(piece.text.count("|") >= _TABLE_BARS for piece in run):
         return False
-    within = [text.lstrip(" \t`'\"") for text in inside]
+    records = sum(looks_like_record(text.lstrip(" \t`'\"")) for text in inside)
     if mark is _INDENT:
-        return sum(map(looks_like_record, within)) * 2 >= len(run)
-    if any(map(is_quotable, within)):
+        return records * 2 >= len(run)
+    if records:
         return True
     return len(run) >= _SURE_RUN and mark in _MARKS[:1]
 

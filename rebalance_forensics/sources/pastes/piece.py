@@ -19,7 +19,6 @@ _SHORT = 2048
 _OBJECT = '{"'
 _SETTING = re.compile(r"[a-z][\w.-]*+ = ")
 _EXCEPTION = re.compile(r"(?:Caused by: )?(?:[a-z_]\w{0,60}\.){2,12}[A-Z][\w$]{0,80}(?:Exception|Error)(?::|\Z)")
-_ERROR = re.compile(r"[A-Z][a-z]\w{2,80}(?:Exception|Error): (?=\S)")
 LEVEL_FIRST = re.compile(rf"\[?{LEVEL}\]?[\s:|]")
 
 
@@ -58,16 +57,6 @@ def is_setting(text: str) -> bool:
 def is_exception(text: str) -> bool:
     """True if the text begins as the first line of a Java stack trace does."""
     return _EXCEPTION.match(text) is not None
-
-
-def is_quotable(text: str) -> bool:
-    """True if the text begins as what people quote does: a record, or an exception with or without its package."""
-    return looks_like_record(text) or is_thrown(text)
-
-
-def is_thrown(text: str) -> bool:
-    """True if the text begins with the class of an exception, with or without its package."""
-    return is_exception(text) or _ERROR.match(text) is not None
 
 
 def looks_like_record(text: str) -> bool:

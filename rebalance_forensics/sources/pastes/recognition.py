@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.sources.pastes import characters, examples, joined_records, marks, tables, wraps
-from rebalance_forensics.sources.pastes.piece import Piece, has_time, is_exception, is_quotable, lacks_message
+from rebalance_forensics.sources.pastes.piece import Piece, has_time, is_exception, lacks_message, looks_like_record
 
 LARGEST = 32 << 20
 """In bytes; people do not select more by hand."""
@@ -79,6 +79,7 @@ def _has_lost(lines: Sequence[str], headers: set[str]) -> bool:
     ]
     found = marks.stripped([piece.reading(characters.plain(piece.text)) for piece in others])
     lost = sum(
-        is_quotable(after.text) and not is_quotable(before.text) for before, after in zip(others, found, strict=True)
+        looks_like_record(after.text) and not looks_like_record(before.text)
+        for before, after in zip(others, found, strict=True)
     )
     return lost * _LOST > len(headers)

@@ -17,7 +17,6 @@ from rebalance_forensics.sources.pastes.piece import (
     is_exception,
     is_object,
     is_setting,
-    is_thrown,
     lacks_message,
     looks_like_record,
 )
@@ -111,15 +110,11 @@ def width_of(texts: Sequence[str], *, timed: bool) -> Width | None:
 
 
 def is_rest_of_a_sentence(before: str, after: str) -> bool:
-    """True for a line that a person broke off from the one before: it begins with a small word, within a sentence.
-
-    Behind an exception, whose words are one sentence, any word does that is not capitalized.
-    """
+    """True for a line that a person broke off from the one before: it begins with a small word, within a sentence."""
     before = before.rstrip()
     if before.endswith((".", "]", ":")) or _LOGGER_LAST.search(before) is not None:
         return False
-    rest = after.lstrip()
-    return _SMALL_WORD.match(rest) is not None or (rest[:1].islower() and is_thrown(before) and not is_thrown(rest))
+    return _SMALL_WORD.match(after.lstrip()) is not None
 
 
 def _begin_with_words(pairs: Sequence[tuple[str, str]]) -> bool:
