@@ -254,27 +254,3 @@ def test_a_newcomer_whose_id_is_cut_off_is_the_one_that_was_just_given_an_id(tmp
     came = [i.root_causes[0] for i in found if i.root_causes[0].cause == "scale-out"]
     assert [culprit.name for cause in came for culprit in cause.culprits] == [RDKAFKA.format("dcfd93e6")]
     assert "slow-processing" not in {cause.cause for i in found for cause in i.root_causes}
-
-
-JAVA = "01:10:{} [main] INFO o.a.k.c.c.i.ConsumerCoordinator - [Consumer clientId=c-{}, groupId=payments] {}"
-ID = {"1": "c-1-1a380be4-887a-4336-b7ed-c28ae8883abd", "2": "c-2-25258f8e-cfa5-4d8d-9bef-5dfe98680458"}
-
-
-@pytest.mark.parametrize(
-    ("owned", "cause"), [("orders-0, orders-1", "scale-out"), ("orders-0", "unexplained")], ids=["all", "a part"]
-)
-def test_a_leader_that_shares_what_it_held_alone_shows_that_others_joined(
-    owned: str, cause: str, tmp_path: Path
-) -> None:
-    joined = f"Generation{{generationId=2, memberId='{ID['1']}', protocol='range'}}"
-    plan = f"{{{ID['1']}=Assignment(partitions=[orders-0]), {ID['2']}=Assignment(partitions=[orders-1])}}"
-    incident = the_incident(
-        tmp_path,
-        JAVA.format("22.567", 1, "Request joining group due to: group is already rebalancing"),
-        JAVA.format("22.568", 1, f"Revoke previously assigned partitions {owned}"),
-        JAVA.format("22.579", 1, f"Successfully joined group with generation {joined}"),
-        JAVA.format("22.580", 1, f"Finished assignment for group at generation 2: {plan}"),
-    )
-    likeliest = incident.root_causes[0]
-    assert likeliest.cause == cause
-    assert likeliest.confidence < 0.75

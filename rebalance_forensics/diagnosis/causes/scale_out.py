@@ -18,7 +18,6 @@ from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.table import Count
 
 NEWCOMERS = clue("new-members-joined", DECISIVE, "members never seen before joined a running group")
@@ -41,9 +40,6 @@ IN_PLACE_OF_OTHERS = clue("came-as-others-left", WEAK, "as many others of their 
 COUNTED = clue("more-members-counted", STRONG, "the coordinator counts more members than ever since generation 1")
 PICKED_COUNTS = clue(
     "more-members-than-before", WEAK, "this excerpt does not show whether the members that came are new or back"
-)
-HELD_ALL = clue(
-    "leader-held-all", WEAK, "the leader held every partition before; this excerpt does not show who else had been in"
 )
 ONLY_LISTED = clue("new-in-a-list", 0, "only the leader's list names them, so they may also have been restarted")
 ALONE = clue("new-and-alone", 0, "no line shows whether anybody else was in the group")
@@ -97,18 +93,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
                 severity="info",
                 explains=tuple(r for r in timeline.rebalances if reached.get(r.generation or -1) == r.stabilized_at),
                 narrative=f"The group grew from {before.members} to {after.members} members; no line names who joined.",
-            )
-        for given_up, plan, came in _shares_of_a_sole_owner(timeline):
-            what = member(timeline, came)
-            yield Hypothesis(
-                because=(plan, given_up),
-                culprits=culprits_of(timeline, came),
-                clues={HELD_ALL: Present((given_up, plan))},
-                severity="info",
-                explains=tuple(r for r in timeline.rebalances if r.generation == plan.generation),
-                participants=came,
-                narrative=f"{f'A {what}' if len(came) == 1 else f'{len(came)} {what}s'} joined the group: its leader "
-                "had held all partitions; these lines do not show whether they are new or back.",
             )
 
 
@@ -231,27 +215,6 @@ def counted_growths(timeline: Timeline) -> list[list[tuple[Count, Count]]]:
         if after.members > most and _is_unnamed(timeline, before, after):
             grown.append((before, after))
     return runs(grown, lambda step: step[1].at, windows.ONE_SCALING_MS)
-
-
-def _shares_of_a_sole_owner(
-    timeline: Timeline,
-) -> Iterator[tuple[ev.PartitionsRevoked, ev.AssignmentComputed, tuple[Participant, ...]]]:
-    """What a leader gave up, how it shared that out, and with which members that no line mentions before."""
-    # Under the eager protocol a member gives up all that it owns (ConsumerCoordinator.onJoinPrepare); the plan has all
-    # partitions, so members beside an owner of all of them had none.
-    for plan in timeline.of(ev.AssignmentComputed):
-        leader = timeline.participants.of_speaker(plan)
-        if leader is None or leader.member_ids.isdisjoint(of_member for of_member, _ in plan.assignment):
-            continue
-        owned = timeline.events_from(leader, ev.PartitionsRevoked, ev.PartitionsAssigned).last(time_of(plan))
-        shares = {m: partitions for m, partitions in plan.assignment if partitions and m not in leader.member_ids}
-        everything = {partition for _, partitions in plan.assignment for partition in partitions}
-        came = tuple(dict.fromkeys(filter(None, map(timeline.participants.of_member, shares))))
-        if not isinstance(owned, ev.PartitionsRevoked) or not everything.issubset(owned.partitions) or leader in came:
-            continue
-        moved = (timeline.arrivals.of(p).first(0) or timeline.departures.of(p).first(0) for p in came)
-        if came and not any(moved):
-            yield owned, plan, came
 
 
 def _is_unnamed(timeline: Timeline, before: Count, after: Count) -> bool:
