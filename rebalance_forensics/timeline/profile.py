@@ -20,6 +20,7 @@ from rebalance_forensics.timeline.identity.participants import Participants, own
 from rebalance_forensics.timeline.model import GroupKind, Protocol, ProtocolTerm, RebalanceMode
 from rebalance_forensics.timeline.process_logs import NearbyLines
 from rebalance_forensics.timeline.time_index import joined
+from rebalance_forensics.timeline.windows import SUCCESSION_MS
 
 
 class GroupProfile(Struct, frozen=True):
@@ -76,7 +77,7 @@ def build_participants(kind: str, lines: EventIndex, nearby: NearbyLines) -> Par
     participants.name_participants()
     for event in lines:
         participants.add_named(event)
-    if _has_one_member(lines):
+    if _has_one_member(lines) and _joins_after(lines.by_clients, lines):
         participants.add_log_of_only_member(lines.by_clients)
     return participants.finished()
 
@@ -95,6 +96,13 @@ def _has_one_member(lines: EventIndex) -> bool:
             case ev.GroupEmptied() | ev.MemberIdIssued(state="Empty") | ev.MemberJoined(state="Empty"):
                 was_empty = True
     return counts <= {0, 1} and (was_empty or bool(counts))
+
+
+def _joins_after(by_clients: Sequence[Event], lines: EventIndex) -> bool:
+    """True where a member joins soon after the last of these lines, as a process does that is started again."""
+    last = max((e.at for e in by_clients if e.at is not None), default=None)
+    joins = lines.of_type(ev.MemberIdIssued, ev.MemberJoined)
+    return last is not None and joins.any_between(last, last + SUCCESSION_MS)
 
 
 def _logs_of_members(events: Sequence[Event]) -> frozenset[Place]:

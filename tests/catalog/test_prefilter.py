@@ -26,7 +26,12 @@ def prefilter(request: pytest.FixtureRequest) -> Scan:
 
 
 def test_every_sample_of_an_event_is_found_plain_and_inside_json(prefilter: Scan) -> None:
-    messages = [sample.message for pattern in LOADED.sound if pattern.event for sample in pattern.samples]
+    messages = [
+        f"{pattern.beside}: {sample.message}" if pattern.beside else sample.message
+        for pattern in LOADED.sound
+        if pattern.event
+        for sample in pattern.samples
+    ]
     plain = [message for message in messages if not prefilter.hits(message.encode())]
     quoted = [message for message in messages if not prefilter.hits(json.dumps({"log": message}).encode())]
     assert (plain, quoted) == ([], [])

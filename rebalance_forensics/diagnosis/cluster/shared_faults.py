@@ -248,10 +248,16 @@ def _stalls(histories: Iterable[GroupOutline]) -> list[_Stall]:
         bursts = [burst for burst in together if not _of_one_process(burst)]
         sure = [burst for burst in bursts if len(burst) > 2 and _ended_by_one_timer(burst, elsewhere)]
         # Where a broker is known to have stood still, the members that one group loses at once were lost like that, and
-        # two members of two groups.
-        if any(len({group for _, group in burst}) > 1 for burst in sure):
+        # about that time also two members of two groups.
+        of_several = TimeIndex((burst[0][0].at for burst in sure if len({group for _, group in burst}) > 1), int)
+        if of_several:
             pairs_of_groups = (b for b in bursts if len(b) == 2 and len({group for _, group in b}) > 1)
-            sure += [burst for burst in pairs_of_groups if _ended_by_one_timer(burst, elsewhere)]
+            sure += [
+                burst
+                for burst in pairs_of_groups
+                if of_several.any_between(burst[0][0].at - ONE_REBALANCE_MS, burst[0][0].at + ONE_REBALANCE_MS)
+                and _ended_by_one_timer(burst, elsewhere)
+            ]
             found += [
                 _Stall(
                     burst[0][0].at,

@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED,
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clients import closes_unlogged, logs_leave_group, may_lose_closing_lines
+from rebalance_forensics.timeline.clocks.file_clocks import place_of
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure
@@ -205,7 +206,9 @@ def log_starts_in_its_silence(timeline: Timeline, absence: Absence) -> tuple[Eve
     opening = timeline.events_from(absence.participant, Event).first(0)
     if opening is None or time_of(opening) <= lost_since or timeline.coverage.began_before(opening, lost_since):
         return ()
-    return (opening,)
+    # Lines of both sides in one file are all that a person chose to show of them.
+    picked_with_it = () if logs else timeline.coordinator_events
+    return () if any(place_of(event) == place_of(opening) for event in picked_with_it) else (opening,)
 
 
 def _kept_its_coordinator(timeline: Timeline, absence: Absence) -> bool:

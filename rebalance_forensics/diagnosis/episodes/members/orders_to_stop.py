@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.diagnosis.behind import Link, ended_on_request
+from rebalance_forensics.diagnosis.behind import Link
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.pods import is_order, reports_of, span_of
-from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.own_process import begins_its_name, is_named_after
-from rebalance_forensics.timeline.identity.participants import Participant, home_of
-from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS
+from rebalance_forensics.timeline.identity.participants import Participant
 
 
 def ordered_at(timeline: Timeline, absence: Absence) -> int | None:
@@ -52,25 +50,9 @@ def _started_at(timeline: Timeline, absence: Absence) -> int:
 def _is_its_unit(timeline: Timeline, who: Participant, order: ev.UnitStopping) -> bool:
     """True for a unit with its name, or with the first words of it where no other member runs on that host."""
     present = timeline.participants.at_place(order)
-    units = (order.unit, _unit_that_ended(timeline, order)) if who in present else ()
+    if who not in present:
+        return False
     alone = [*present] == [who]
-    return any(
-        is_named_after(timeline.group, who, unit) or (alone and begins_its_name(timeline.group, who, unit))
-        for unit in units
-        if unit is not None
+    return is_named_after(timeline.group, who, order.unit) or (
+        alone and begins_its_name(timeline.group, who, order.unit)
     )
-
-
-def _unit_that_ended(timeline: Timeline, order: ev.UnitStopping) -> str | None:
-    """The unit that ended on request next on that host; None where another was being stopped as well by then.
-
-    systemd may call units that it stops by their descriptions, and only what ends with a signal by its name.
-    """
-    begin = time_of(order)
-    until = begin + REQUEST_TIMEOUT_MS
-    of_host = (e for e in timeline.of(ev.ProcessKilled).between(begin, until) if home_of(e) == home_of(order))
-    ended = next((e for e in of_host if e.by == order.by and ended_on_request(e)), None)
-    if ended is None:
-        return None
-    orders = timeline.of(ev.UnitStopping).between(begin - SECOND_MS, time_of(ended))
-    return ended.unit if not any(e is not order and home_of(e) == home_of(order) for e in orders) else None
