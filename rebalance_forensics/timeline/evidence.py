@@ -87,7 +87,8 @@ def without_middle(text: str, limit: int) -> str:
     cuts = _cuts(line, limit)
     more = len(text) - len(line) if tail is None else int(tail[1])
     kept, end = "", 0
-    for cut, (begin, until) in enumerate(cuts, start=1):
+    for cut, part in enumerate(cuts, start=1):
+        begin, until = _with_whole_marks(line, *part)
         missing = until - begin + (more if cut == len(cuts) else 0)
         missing += sum(int(mark[1]) - len(mark[0]) for mark in _CUT_WITHIN.finditer(line, begin, until))
         kept += f"{line[end:begin].strip()} … (+{missing} characters) … "
@@ -120,6 +121,14 @@ def _cuts(line: str, limit: int) -> list[tuple[int, int]]:
     before, _ = _between_words(line, min(begin + room // 2, reason.start()), len(line))
     after, _ = _between_words(line, reason.start() + room // 2, len(line))
     return [(head, begin), *([(before, reason.start())] if before < reason.start() else []), (after, len(line))]
+
+
+def _with_whole_marks(line: str, begin: int, until: int) -> tuple[int, int]:
+    """A part of a line that was cut before, so that no mark of an earlier cut is cut in two and its count lost."""
+    for mark in _CUT_WITHIN.finditer(line):
+        begin = mark.start() if mark.start() < begin < mark.end() else begin
+        until = mark.end() if mark.start() < until < mark.end() else until
+    return begin, until
 
 
 def _between_words(line: str, head: int, end: int) -> tuple[int, int]:

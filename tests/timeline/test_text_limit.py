@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rebalance_forensics.timeline.evidence import abridged, shortened, without_middle
@@ -30,6 +30,7 @@ def test_what_is_cut_twice_counts_what_is_missing_of_the_whole(length: int, firs
     assert len(kept) + int(missing.partition(" ")[0] or 0) == length
 
 
+@example(162, 166, 225, "\n\tat a.B.run(B.java:7)")
 @given(
     st.integers(150, 9_000),
     st.integers(120, 3_000),
