@@ -185,14 +185,7 @@ def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[G
     """Logs that end before the outcome is known."""
     end = max(timeline.coverage.end, timeline.last)
     session = session_timeout_ms(timeline)
-    closed = [i for i in incidents if i.root_causes[0].cause == "shutdown"]
-    lately = [
-        d
-        for d in timeline.departures.since(end - 2 * session)
-        if (d.returned is None or d.at >= end - session)
-        # A group that was shut down is not missed.
-        and not any(i.started_at <= d.at and (i.ended_at is None or d.at <= i.ended_at) for i in closed)
-    ]
+    lately = [d for d in timeline.departures.since(end - 2 * session) if d.returned is None or d.at >= end - session]
     going_on = any(i.ongoing for i in incidents)
     still_joining = any(
         r.completed_at is None and r.stabilized_at is None for r in timeline.rebalances.since(end - session)
