@@ -181,7 +181,7 @@ def _table(columns: Columns, rows: Iterable[tuple[Struct, ...]]) -> pd.DataFrame
 
 
 def _frame(names: Sequence[str], rows: Iterable[Sequence[Any]], *, times: Sequence[str]) -> pd.DataFrame:
-    # Columns are there without a row too, so that what a notebook does with them goes on.
+    # A table without a row has its columns as well, so that a notebook need not ask for them first.
     frame = pd.DataFrame(list(rows), columns=list(names))
     for name in times:
         known = (None if pd.isna(at) or not is_dated(at) else int(at) for at in frame[name])

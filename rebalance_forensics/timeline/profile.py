@@ -77,7 +77,7 @@ def build_participants(kind: str, lines: EventIndex, nearby: NearbyLines) -> Par
     participants.name_participants()
     for event in lines:
         participants.add_named(event)
-    if _has_one_member(lines) and _joins_after(lines.by_clients, lines):
+    if _joins_after(lines.by_clients, lines) and _has_one_member(lines):
         participants.add_log_of_only_member(lines.by_clients)
     return participants.finished()
 
@@ -100,8 +100,8 @@ def _has_one_member(lines: EventIndex) -> bool:
 
 def _joins_after(by_clients: Sequence[Event], lines: EventIndex) -> bool:
     """True where a member joins soon after the last of these lines, as a process does that is started again."""
-    last = max((e.at for e in by_clients if e.at is not None), default=None)
     joins = lines.of_type(ev.MemberIdIssued, ev.MemberJoined)
+    last = max((e.at for e in by_clients if e.at is not None), default=None) if joins else None
     return last is not None and joins.any_between(last, last + SUCCESSION_MS)
 
 

@@ -127,7 +127,7 @@ def test_a_crash_that_names_only_its_group_is_of_the_groups_only_member(tmp_path
 def test_what_a_connection_logs_of_a_rebalance_is_of_the_group_whose_member_repeats_it(tmp_path: Path) -> None:
     rebalancing = told_again(10, REBALANCING, "The group is rebalancing, so a rejoin is needed")
     other = joined(0, SECOND).replace("payments", "invoices")
-    told = [refused(f"09:{second}.000") for second in (15, 30, 45)]
-    found = incidents(tmp_path, joined(0, FIRST), other, *told, rebalancing, joined(11, FIRST))
+    refusals = [refused(f"09:{second}.000") for second in (15, 30, 45)]
+    found = incidents(tmp_path, joined(0, FIRST), other, *refusals, rebalancing, joined(11, FIRST))
     assert {incident.group for incident in found if incident.severity != "info"} <= {"payments"}
     assert "rebalance-straggler" not in {i.root_causes[0].cause for i in found if i.group == "invoices"}

@@ -239,8 +239,8 @@ def test_an_exception_below_a_record_begins_its_stack_trace_and_is_not_the_rest_
 
 
 def test_a_sentence_with_commas_names_no_columns(tmp_path: Path) -> None:
-    said = "Bottom line, the consumers may be too slow, and fail to poll Kafka in time, so they leave"
-    assert [record.message for record in read(f"{said}\n\n{TOLD[1].text}\n", tmp_path)] == [TOLD[1].message]
+    sentence = "Bottom line, the consumers may be too slow, and fail to poll Kafka in time, so they leave"
+    assert [record.message for record in read(f"{sentence}\n\n{TOLD[1].text}\n", tmp_path)] == [TOLD[1].message]
 
 
 @pytest.mark.parametrize("above", ["They look like this.\n\n", "   .. code-block:: text\n\n", "```\n"])

@@ -123,17 +123,15 @@ def _what(fault: SharedFault) -> str:
 
 
 def _hosts(names: Sequence[str], fault: SharedFault) -> str:
-    is_crash = fault.cause == "process-crash"
-    verb = "was cut off" if fault.cause == "network-partition" else "stood still"
     if fault.culprits[0].kind != "host":
         shared = "as when a host or a network path that they share fails"
         return f"{some(names, NAMES_SHOWN)} fell silent at the same moment, {shared}"
     hosts = f"{'host' if len(names) == 1 else 'hosts'} {some(names, NAMES_SHOWN)}"
-    if is_crash:
+    if fault.cause == "process-crash":
         # One process may have been all of them: a worker is a member of its Connect cluster and of its sinks' groups.
         return f"The members on {hosts} died together"
-    if len(names) > 1:
-        verb = verb.replace("was ", "were ")
+    cut_off = "was cut off" if len(names) == 1 else "were cut off"
+    verb = cut_off if fault.cause == "network-partition" else "stood still"
     return f"{capitalized(hosts)} {verb}: {'its' if len(names) == 1 else 'their'} members fell silent together"
 
 

@@ -249,23 +249,18 @@ def _stalls(histories: Iterable[GroupOutline]) -> list[_Stall]:
         sure = [burst for burst in bursts if len(burst) > 2 and _ended_by_one_timer(burst, elsewhere)]
         # Where a broker is known to have stood still, the members that one group loses at once were lost like that, and
         # about that time also two members of two groups.
-        of_several = TimeIndex((burst[0][0].at for burst in sure if len({group for _, group in burst}) > 1), int)
+        stalls = [_stall_of(broker, burst) for burst in sure]
+        of_several = TimeIndex((stall.at for stall in stalls if len(stall.groups) > 1), int)
         if of_several:
-            pairs_of_groups = (b for b in bursts if len(b) == 2 and len({group for _, group in b}) > 1)
-            sure += [
-                burst
-                for burst in pairs_of_groups
-                if of_several.any_between(burst[0][0].at - ONE_REBALANCE_MS, burst[0][0].at + ONE_REBALANCE_MS)
-                and _ended_by_one_timer(burst, elsewhere)
+            pairs_of_groups = [
+                _stall_of(broker, b) for b in bursts if len(b) == 2 and _ended_by_one_timer(b, elsewhere)
             ]
+            found += stalls
             found += [
-                _Stall(
-                    burst[0][0].at,
-                    burst[-1][0].at,
-                    _stall_of(broker, [loss for loss, _ in burst]),
-                    frozenset(group for _, group in burst),
-                )
-                for burst in sure
+                stall
+                for stall in pairs_of_groups
+                if len(stall.groups) > 1
+                and of_several.any_between(stall.at - ONE_REBALANCE_MS, stall.at + ONE_REBALANCE_MS)
             ]
     return found
 
@@ -299,9 +294,11 @@ def _of_one_process(burst: Iterable[tuple[Loss, str]]) -> bool:
     return None not in numbers and len(set(numbers)) == len(numbers)
 
 
-def _stall_of(broker: str, losses: Sequence[Loss]) -> BrokerOutage:
-    lines = tuple(loss.evidence for loss in losses[:MOST_LINES])
-    return BrokerOutage(broker=broker, started_at=losses[0].at, ended_at=losses[-1].at, how="froze", evidence=lines)
+def _stall_of(broker: str, burst: Sequence[tuple[Loss, str]]) -> _Stall:
+    begin, end = burst[0][0].at, burst[-1][0].at
+    lines = tuple(loss.evidence for loss, _ in burst[:MOST_LINES])
+    outage = BrokerOutage(broker=broker, started_at=begin, ended_at=end, how="froze", evidence=lines)
+    return _Stall(begin, end, outage, frozenset(group for _, group in burst))
 
 
 def _explained(stall: _Stall, logged: Iterable[BrokerOutage], terms: Terms) -> _Stall | None:

@@ -348,7 +348,7 @@ def _firsts_about_the_same_members(written: Sequence[Event]) -> dict[Place, Epoc
         place = place_of(event)
         if event.at is not None:
             firsts.setdefault(place, event.at)
-            if not begun[place].isdisjoint(member_ids_in(event)):
+            if place in begun and not begun[place].isdisjoint(member_ids_in(event)):
                 shared.add(place)
         elif place not in firsts:
             begun[place].update(member_ids_in(event))

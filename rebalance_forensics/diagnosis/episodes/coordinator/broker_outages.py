@@ -128,8 +128,8 @@ def stops_and_starts(timeline: Timeline) -> TimeIndex[ev.BrokerStopped | ev.Brok
     """The stops and starts of brokers, as far as the controllers that log them were in charge.
 
     A controller that stood still wakes up, takes the brokers for silent, and fences them before it learns that another
-    controller was elected meanwhile and has fenced it. And a start that a controller logs while the broker's own log
-    goes on without one was earlier: the clocks of the two differ.
+    controller was elected meanwhile and has fenced it. A broker whose own log continues without a start did not start
+    when a controller logs it: their clocks differ.
     """
     found: list[ev.BrokerStopped | ev.BrokerStarted] = []
     fenced: set[int | None] = set()
@@ -154,7 +154,7 @@ def _ran_meanwhile(timeline: Timeline, start: ev.BrokerStarted) -> bool:
     at = time_of(start)
     written = [lines.by_broker.get(start.broker, NOTHING) for lines in (timeline.own, timeline.ungrouped)]
     before = max((time_of(e) for lines in written if (e := lines.last(at)) is not None), default=None)
-    after = min((time_of(e) for lines in written if (e := lines.first(at + 1)) is not None), default=None)
+    after = _next_line(timeline, start.broker, at + 1)
     if before is None or after is None or at - before > windows.AT_ONCE_MS:
         return False
     stopped = timeline.of(ev.BrokerStopped).between(at - windows.ONE_REBALANCE_MS, at)

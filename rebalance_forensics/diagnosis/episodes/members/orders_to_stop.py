@@ -24,7 +24,7 @@ def ordered_at(timeline: Timeline, absence: Absence) -> int | None:
 
 def behind_unit(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Link, ...]:
     """The supervisors that were told to stop the processes of these members; empty where one of them was not."""
-    orders = [_orders_of_unit(timeline, a) for a in absences] if timeline.shows_any((ev.UnitStopping,)) else []
+    orders = [_orders_of_unit(timeline, absence) for absence in absences]
     if not orders or not all(orders):
         return ()
     lines = [of_unit[-1] for of_unit in orders]
