@@ -12,7 +12,16 @@ from rebalance_forensics.diagnosis.wording.durations import listed, some
 from rebalance_forensics.records import SECOND_MS, EpochMs, is_timed
 from rebalance_forensics.report.differential import decides, deciding
 from rebalance_forensics.report.times import time_of_day, time_to_second
-from rebalance_forensics.report.wording import count, culprits, impact, names_besides, ranges, since, thousands
+from rebalance_forensics.report.wording import (
+    count,
+    culprits,
+    impact,
+    names_besides,
+    natural,
+    ranges,
+    since,
+    thousands,
+)
 from rebalance_forensics.timeline.model import Evidence
 
 NAMES_SHOWN = 4
@@ -31,7 +40,14 @@ def facts(incident: Incident) -> Iterator[tuple[str, str]]:
         yield MEMBERS if members else ALSO_KNOWN, some(others, _names_that_fit(others))
     for link in cause.behind:
         yield "Behind it", link.why
-    yield "Impact", impact(incident.impact, groups=max(1, len(incident.groups)), outside=_unread_outside(incident))
+    yield (
+        "Impact",
+        impact(
+            incident.impact,
+            groups=max(1, len(incident.groups)),
+            outside=_unread_outside(incident) + _unfetched(incident),
+        ),
+    )
     yield "When", since(incident)
     if incident.occurrences > 1:
         yield "Disturbed" if incident.groups else "Happened", how_often(incident)
@@ -58,6 +74,20 @@ def _unread_outside(incident: Incident) -> str:
     if incident.root_causes[0].cause == "shutdown":
         return " until the logs end"
     return f", starting before {time_to_second(incident.started_at)}"
+
+
+def _unfetched(incident: Incident) -> str:
+    """The partitions that had a member and no leader to fetch them from."""
+    led = unfetched(incident)
+    if not led:
+        return ""
+    every_one_had_a_member = incident.impact.unread_partitions == 0
+    return f"{' for want of a member, but' if every_one_had_a_member else ';'} nobody could fetch {some(led)}"
+
+
+def unfetched(incident: Incident) -> list[str]:
+    """Partitions of all its groups that nobody could fetch while the broker that led them was out."""
+    return sorted({partition for group in incident.groups for partition in group.led}, key=natural)
 
 
 def generations(incident: Incident) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from rebalance_forensics.diagnosis.model import RootCause
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.report.html import to_html
+from rebalance_forensics.report.incident_facts import facts
 from rebalance_forensics.report.json_report import to_json
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal import render
@@ -142,10 +143,14 @@ def test_the_partitions_that_a_frozen_broker_led_are_named(unpacked: Unpacked) -
     created = re.compile(r"new partition (orders-\d) .* leader=2,")
     lines = (folder / "logs" / "broker-1" / "server.log").read_text().splitlines()
     led = tuple(sorted({found[1] for line in lines if (found := created.search(line))}))
-    (whole,) = (i for i in report_of(folder).incidents if i.scope == "cluster")
+    report = report_of(folder)
+    (whole,) = (i for i in report.incidents if i.scope == "cluster")
     assert len(led) == 2
     assert {group.led for group in whole.groups} == {led}
     assert f"It led {' and '.join(led)}, read by 21 groups" in whole.root_causes[0].narrative
+    assert all(
+        f"; nobody could fetch {' and '.join(led)}" in text for text in (dict(facts(whole))["Impact"], to_html(report))
+    )
 
 
 def test_members_on_a_host_that_stood_still_read_nothing_meanwhile(unpacked: Unpacked) -> None:
