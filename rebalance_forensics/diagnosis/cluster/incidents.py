@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -34,6 +36,7 @@ from rebalance_forensics.diagnosis.model import (
     Advice,
     ChainLink,
     DisturbedGroup,
+    Headline,
     Impact,
     Incident,
     MemberImpact,
@@ -115,6 +118,10 @@ def _span(run: Sequence[Part]) -> str:
 MOST_LINES = 20
 LINES_OF_A_GROUP = 3
 LONGEST_CHAIN = 40
+FIRST_LINKS = 3
+"""Of each group's chain."""
+MOST_ASKED = 3
+"""Incidents of groups whose open questions are asked."""
 
 Whole = Callable[[int, int], Incident]
 """The whole incident of a case by its number."""
@@ -181,7 +188,7 @@ def cluster_incidents(cases: Sequence[CaseOutline], whole: Whole) -> ClusterInci
         return [line.timestamp for line in evidence if line.timestamp is not None]
 
     for fault in shared_faults(histories, parts, moments_of):
-        own = [_without_tables(whole(part.case, part.number)) for part in fault.parts]
+        own = _parts_of(fault, whole)
         if fault.kind == "broker":
             running.update(incident.id for incident in own)
             own = [replace(i, impact=i.impact_if_running) if i.impact_if_running is not None else i for i in own]
@@ -196,9 +203,54 @@ def cluster_incidents(cases: Sequence[CaseOutline], whole: Whole) -> ClusterInci
     return ClusterIncidents(tuple(incidents), whole_of, triggers, frozenset(running))
 
 
-def _without_tables(incident: Incident) -> Incident:
-    # A night of 20,000 groups has as many of them in memory at once, and their tables are three quarters of each.
-    return replace(incident, signs=(), what_if=())
+def _parts_of(fault: SharedFault, whole: Whole) -> list[Incident]:
+    """The incidents that become one, each with no more than the one is made of."""
+    # A night of 20,000 groups has 170,000 of them in memory at once: whole, and with each line as often as it is
+    # quoted, they were 2 GB.
+    once: dict[object, Any] = {}
+    found: dict[int, Incident] = {}
+    # Those of one case one after another, as they lie in its file.
+    for place in sorted(
+        range(len(fault.parts)), key=lambda place: (fault.parts[place].case, fault.parts[place].number)
+    ):
+        part = fault.parts[place]
+        found[place] = _without_bulk(whole(part.case, part.number), part.headline, fault.cause, place, once)
+    return [found[place] for place in range(len(fault.parts))]
+
+
+def _without_bulk(
+    incident: Incident, headline: Headline, shared_cause: str, place: int, once: dict[object, Any]
+) -> Incident:
+    # What other parts quote or advise as well is kept once.
+    def lean(cause: RootCause) -> RootCause:
+        chain = cause.chain[:FIRST_LINKS] if cause.cause == shared_cause else ()
+        return replace(
+            cause,
+            narrative="",
+            evidence=tuple([once.setdefault(line, line) for line in cause.evidence]),
+            chain=tuple([replace(link, evidence=once.setdefault(link.evidence, link.evidence)) for link in chain]),
+            advice=once.setdefault(cause.advice, cause.advice),
+        )
+
+    first, *others = incident.root_causes
+    return replace(
+        incident,
+        id=headline.id,
+        group=headline.group,
+        cluster=headline.cluster,
+        summary=headline.summary,
+        impact=headline.impact,
+        root_causes=(lean(first), *(lean(cause) for cause in others if cause.cause == shared_cause)),
+        ruled_out=incident.ruled_out if place == 0 else tuple([_named(row.cause) for row in incident.ruled_out]),
+        would_decide=incident.would_decide if place < MOST_ASKED else (),
+        signs=(),
+        what_if=(),
+    )
+
+
+@cache
+def _named(cause: str) -> RuledOut:
+    return RuledOut(cause=cause, why="", sign="")
 
 
 def _shows_it_best(fault: SharedFault, own: Sequence[Incident]) -> int:
@@ -243,7 +295,7 @@ def _incident(
 
 def _would_decide(fault: SharedFault, own: Sequence[Incident]) -> tuple[WouldDecide, ...]:
     """The logs that would settle it, without those that decide between causes which the groups together rule out."""
-    wanted = (log for each in own[:3] for log in each.would_decide if fault.cause in log.between)
+    wanted = (log for each in own[:MOST_ASKED] for log in each.would_decide if fault.cause in log.between)
     froze = [o for o in fault.outages if o.how == "froze" and not o.behind]
     of_brokers = (
         WouldDecide(
@@ -443,7 +495,7 @@ def _chain(fault: SharedFault, causes: Sequence[RootCause]) -> tuple[ChainLink, 
         for outage in fault.outages
         for line in outage.evidence[:2]
     ]
-    of_groups = [link for cause in causes for link in cause.chain[:3]]
+    of_groups = [link for cause in causes for link in cause.chain[:FIRST_LINKS]]
     known = {link.evidence for link in links}
     links += [link for link in of_groups if link.evidence not in known]
     ordered = sorted(dict.fromkeys(links), key=lambda link: (link.at or 0, link.what))
