@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
+from msgspec.structs import replace
+
 from rebalance_forensics import defects
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cluster.shared_faults import LOOPBACK
@@ -46,7 +48,7 @@ def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...
         _untied_reports(timeline, incidents),
         _untied_lines_of_hosts(timeline, incidents),
     )
-    return tuple(chain.from_iterable(found))
+    return tuple(replace(gap, group=timeline.group) for gap in chain.from_iterable(found))
 
 
 def _throughout(timeline: Timeline, what: str, consequence: str, kind: GapKind = "missing") -> Gap:

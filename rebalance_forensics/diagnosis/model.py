@@ -374,6 +374,9 @@ class Gap(Struct, frozen=True, kw_only=True, gc=False):
 
     JSON: ClassVar[str] = "what, started_at as from, ended_at as to, consequence, kind"
 
+    group: str | None = None
+    """The group that it is about, which `what` names."""
+
     what: str
     started_at: Time | None = None
     ended_at: Time | None = None

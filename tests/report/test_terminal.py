@@ -89,6 +89,21 @@ def test_gaps_with_one_consequence_tell_it_once() -> None:
     assert terminal.render(replace(crash_report(), gaps=tuple(gaps)), verbosity=1).count("No log of c-") == 5
 
 
+def test_what_is_missing_of_many_groups_is_read_once_and_hides_no_other_gap() -> None:
+    groups = [f"orders-{n}" for n in range(9)]
+    gaps = [
+        replace(a_gap(f"The logs of group {group} end early.", f"Add the log of {group}-1."), group=group)
+        for group in groups
+    ]
+    alone = a_gap("No broker log", "nothing of evictions")
+    report = replace(crash_report(), gaps=(*gaps, alone))
+    text = terminal.render(report, width=200)
+    assert text.count("end early.") == 1
+    assert "The logs of group orders-0 end early. 8 similar gaps not shown; --verbose shows every gap. Add" in text
+    assert "No broker log" in text
+    assert terminal.render(report, verbosity=1, width=200).count("end early.") == len(groups)
+
+
 def a_gap(what: str, consequence: str) -> Gap:
     return Gap(what=what, started_at=None, ended_at=None, consequence=consequence)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from rich.console import RenderableType
 
@@ -35,6 +36,7 @@ from rebalance_forensics.report.urgency_order import (
     unexplained,
     urgency,
 )
+from rebalance_forensics.timeline.unnamed_groups import in_words
 
 GAPS_SHOWN = 4
 ALIKE_GAPS_SHOWN = 3
@@ -289,20 +291,30 @@ def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
     if not gaps:
         return
     yield heading("What the logs do not show")
-    of_consequence: dict[str, list[str]] = defaultdict(list)
+    of_consequence: dict[str, list[Gap]] = defaultdict(list)
     for gap in gaps:
-        of_consequence[gap.consequence].append(gap.what)
-    for consequence, alike in list(of_consequence.items())[: None if verbosity > 0 else GAPS_SHOWN]:
-        shown = alike if verbosity > 0 else alike[:ALIKE_GAPS_SHOWN]
-        left_out = wording.count(len(alike) - len(shown), "similar gap")
-        more = f" {left_out} not shown; --verbose shows every gap." if shown != alike else ""
-        last = _sentence(shown[-1]) + more if more else shown[-1]
-        link = wording.link_after(last)
-        yield indented(listed([*map(_sentence, shown[:-1]), f"{last}{link}{consequence}" if consequence else last]))
-    others = sum(len(alike) for alike in list(of_consequence.values())[GAPS_SHOWN:]) if verbosity <= 0 else 0
-    if others:
-        yield indented(wording.left_out(others))
+        of_consequence[gap.consequence].append(gap)
+    # What is missing of one group is often missing of the others, each with logs of its own to add.
+    of_kind: dict[tuple[str, ...], list[list[Gap]]] = defaultdict(list)
+    for alike in of_consequence.values():
+        of_kind[tuple(map(_of_any_group, alike))].append(alike)
+    every = [[alike] for alike in of_consequence.values()]
+    shown = every if verbosity > 0 else list(of_kind.values())[:GAPS_SHOWN]
+    for first, *others in shown:
+        most = len(first) if verbosity > 0 else ALIKE_GAPS_SHOWN
+        whats = [gap.what for gap in first[:most]]
+        last, consequence = whats[-1], first[0].consequence
+        if left_out := len(first[most:]) + sum(map(len, others)):
+            last = f"{_sentence(last)} {wording.count(left_out, 'similar gap')} not shown; --verbose shows every gap."
+        last += f"{wording.link_after(last)}{consequence}" if consequence else ""
+        yield indented(listed([*map(_sentence, whats[:-1]), last]))
+    if left_out := len(gaps) - sum(map(len, chain.from_iterable(shown))):
+        yield indented(wording.left_out(left_out))
 
 
 def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def _of_any_group(gap: Gap) -> str:
+    return gap.what if gap.group is None else gap.what.replace(in_words(gap.group), "a group")
