@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.spark.java import find_java
@@ -17,6 +18,10 @@ from tests.forks import STARTED_ANEW, loaded_program, starts_alike
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# How fast a busy machine draws examples shows nothing about the code.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "sample_logs"

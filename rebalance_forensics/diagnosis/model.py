@@ -34,9 +34,13 @@ class Culprit(Struct, frozen=True, kw_only=True, gc=False):
 class Advice(Struct, frozen=True, kw_only=True, gc=False):
     """What to do, why, and what it costs, in numbers of this incident."""
 
+    JSON: ClassVar[str] = "action, why, cost"
+
     action: str
     why: str
     cost: str | None = None
+    template: str | None = None
+    """The action with `{who}` in it, where it names whom it concerns."""
 
 
 class KnownBug(Struct, frozen=True, kw_only=True, gc=False):

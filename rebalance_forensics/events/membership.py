@@ -212,7 +212,7 @@ class SubscriptionUpdated(Event, frozen=True, kw_only=True):
 class AuthorizationFailed(Event, frozen=True, kw_only=True):
     """A client may not use the group or topics, or read a `partition` of one."""
 
-    resource: Literal["group", "topic", "cluster", "transaction", "unknown"] = "unknown"
+    resource: Literal["group", "topic", "unknown"] = "unknown"
     names: tuple[str, ...] = ()
     partition: str | None = None
     detail: str | None = None

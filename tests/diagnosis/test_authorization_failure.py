@@ -136,6 +136,16 @@ def test_a_client_whose_password_is_refused_is_told_of_with_what_the_brokers_sai
     assert "credentials" in cause.advice[0].action
 
 
+def test_a_heartbeat_thread_that_may_not_log_in_was_denied_no_right() -> None:
+    story = Story().formed("c-1", "c-2")
+    story.client("c-2", "01:10:00.500", "An authentication error occurred in the heartbeat thread", level="ERROR")
+    (cause,) = (cause for cause in story.the_incident().root_causes if cause.cause == "authorization-failure")
+    assert cause.narrative == "c-2 could not log in to the brokers."
+    assert [advice.action for advice in cause.advice] == [
+        "Compare the credentials of c-2 (sasl.jaas.config, keystore) with those the brokers know."
+    ]
+
+
 def test_members_that_cannot_log_in_after_a_restart_are_no_rolling_restart() -> None:
     story = Story().formed("c-1", "c-2", "c-3")
     inside = ["c-1", "c-2", "c-3"]

@@ -106,9 +106,12 @@ def about_failed_login(timeline: Timeline, participant: Participant, events: Seq
     answers = [e.answer for e in events if isinstance(e, ev.NodeDisconnected)]
     answers += [e.detail for e in events if isinstance(e, ev.ExceptionLogged)]
     words = next((answer.partition("\n")[0].rstrip(". ") for answer in answers if answer), None)
+    # The heartbeat thread and the application log once more what the connection to a node logged.
+    connections = [e for e in events if isinstance(e, ev.NodeDisconnected) and e.node is not None]
     renew = Advice(
-        action="Compare the credentials it was started with (sasl.jaas.config, keystore) with those the brokers know.",
-        why=f"The brokers refused its connection {how_often(events)}; poll() throws that error to the application.",
+        action="Compare the credentials of {who} (sasl.jaas.config, keystore) with those the brokers know.",
+        why=f"The brokers refused the connection {how_often(connections or events)}; poll() throws that error to the "
+        "application.",
     )
     effect = f"could not log in to the brokers{f': {words}' if words else ''}"
     return _about_client(timeline, participant, events, NOT_AUTHENTICATED, effect, renew)

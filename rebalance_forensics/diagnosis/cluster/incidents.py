@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -47,7 +47,7 @@ from rebalance_forensics.diagnosis.model import (
     SignRow,
     WouldDecide,
 )
-from rebalance_forensics.diagnosis.wording.culprits import about, about_others
+from rebalance_forensics.diagnosis.wording.culprits import about
 from rebalance_forensics.diagnosis.wording.durations import seconds, some
 from rebalance_forensics.diagnosis.wording.event_text import LONGEST_STEP
 from rebalance_forensics.diagnosis.wording.proof import interleaved
@@ -484,9 +484,14 @@ def _advice(fault: SharedFault, causes: Sequence[RootCause]) -> tuple[Advice, ..
     shown = [cause for cause in causes if cause.behind]
     if not shown and fault.outages and all(outage.how == "froze" for outage in fault.outages):
         return about((STOOD_STILL_ADVICE,), fault.culprits)
-    surest = max(shown or causes, key=lambda cause: (cause.confidence, len(cause.advice)))
-    # A group's own advice names its members; what all groups share is at fault here.
-    return about_others(surest.advice, surest.culprits, fault.culprits)
+    # Settings have other names in groups of another protocol: what most groups need comes first.
+    alike = Counter(_actions(cause) for cause in causes)
+    surest = max(shown or causes, key=lambda cause: (cause.confidence, alike[_actions(cause)], len(cause.advice)))
+    return about(surest.advice, fault.culprits)
+
+
+def _actions(cause: RootCause) -> tuple[str, ...]:
+    return tuple(advice.template or advice.action for advice in cause.advice)
 
 
 def _chain(fault: SharedFault, causes: Sequence[RootCause]) -> tuple[ChainLink, ...]:

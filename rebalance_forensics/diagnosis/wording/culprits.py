@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache, partial
@@ -58,18 +57,13 @@ def names_of(culprits: Sequence[Culprit]) -> str:
 
 
 def about(advice: Iterable[Advice], culprits: Sequence[Culprit]) -> tuple[Advice, ...]:
-    """Advice with the culprits' names for `{who}`: only together do they say whom it concerns."""
+    """Advice with the names of these culprits for `{who}`, also where it named others before."""
     who = names_of(culprits) or "the process"
-    return tuple([replace(a, action=a.action.replace("{who}", who)) if "{who}" in a.action else a for a in advice])
+    return tuple(_about(a, a.template or a.action, who) for a in advice)
 
 
-def about_others(advice: Iterable[Advice], named: Sequence[Culprit], others: Sequence[Culprit]) -> tuple[Advice, ...]:
-    """Advice that names these culprits, with the names of others in their place."""
-    if not named:
-        return tuple(advice)
-    # A member may be called as a part of a word or of another name is.
-    names, others_names = re.compile(rf"(?<![\w./-]){re.escape(names_of(named))}(?![\w-])"), names_of(others)
-    return tuple([replace(a, action=names.sub(lambda _: others_names, a.action)) for a in advice])
+def _about(advice: Advice, template: str, who: str) -> Advice:
+    return replace(advice, action=template.replace("{who}", who), template=template) if "{who}" in template else advice
 
 
 def _others(participant: Participant, name: str) -> tuple[str, ...]:
