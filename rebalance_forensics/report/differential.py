@@ -139,8 +139,8 @@ def deciding(incident: Incident) -> Iterator[str]:
     # As many logs as a person reads, then how many more the JSON report names.
     for logs in wanted_logs(incident):
         between = f" ({either(logs.between)})" if logs.between else ""
-        when = " and".join(filter(None, (_spanned(*span, incident.started_at) for span in logs.spans)))
-        yield f"get {logs.needs}{when.replace(' and, ', ' and ')}{between}"
+        when = " and ".join(filter(None, (_span(*span, incident.started_at) for span in logs.spans)))
+        yield f"get {logs.needs}{when and f', {when}'}{between}"
     if len(incident.would_decide) > LOGS_SHOWN:
         yield f"and {count(len(incident.would_decide) - LOGS_SHOWN, 'more log')}; the JSON report names them all"
 
@@ -159,7 +159,8 @@ def proof_of(other: RuledOut | SignRow, incident: Incident) -> str:
     begin = min(log.started_at for log in other.looked_in)
     end = max(log.ended_at for log in other.looked_in)
     paths = list(dict.fromkeys(input_name(log.path) for log in other.looked_in))
-    return f"looked in {some(paths, PLACES_SHOWN)}{_spanned(begin, end, incident.started_at)}"
+    when = _span(begin, end, incident.started_at)
+    return f"looked in {some(paths, PLACES_SHOWN)}{when and f', {when}'}"
 
 
 class Exclusion(Struct, frozen=True, kw_only=True):
@@ -238,15 +239,16 @@ def _most(row: SignRow) -> int:
     return max((abs(weight) for _, weight in row.weighs), default=0)
 
 
-def _spanned(begin: EpochMs | None, end: EpochMs | None, incident: EpochMs) -> str:
-    """`, 02:30:40 to 02:31:10`, with the day where it is not that of the incident; empty for any time."""
+def _span(begin: EpochMs | None, end: EpochMs | None, incident: EpochMs) -> str:
+    """`02:30:40 to 02:31:10`, with the day where it is not that of the incident; empty for any time."""
     if not is_timed(incident):
         return ""
     if begin is None:
-        return "" if end is None else f", until {_clock(end, incident)}"
+        return "" if end is None else f"until {_clock(end, incident)}"
     since = _clock(begin, incident)
-    until = f"from {since} on" if end is None else f"{since} to {_clock(end, incident)}"
-    return f", at {since}" if begin == end else f", {until}"
+    if begin == end:
+        return f"at {since}"
+    return f"from {since} on" if end is None else f"{since} to {_clock(end, incident)}"
 
 
 def _clock(at: EpochMs, incident: EpochMs) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -146,10 +146,15 @@ def impact(impact: Impact, *, groups: int = 1, outside: str = "") -> str:
 
     `outside` is when partitions were unread before or after the incident.
     """
-    stop = stopped(impact)
-    whose = "whole group stopped for" if groups == 1 else "longest stop of a whole group"
-    reading = [unread(impact) + outside, "" if stop in (NEVER, NOT_LOGGED) else f"{whose} {stop}"]
-    return "; ".join(filter(None, (*reading, _paused(impact))))
+    return "; ".join(_costs(impact, groups, outside))
+
+
+def _costs(impact: Impact, groups: int = 1, outside: str = "") -> Iterator[str]:
+    """What was unread, the stop of the whole group if there was one, and the pauses."""
+    yield unread(impact) + outside
+    if (stop := stopped(impact)) not in (NEVER, NOT_LOGGED):
+        yield f"{'whole group stopped for' if groups == 1 else 'longest stop of a whole group'} {stop}"
+    yield _paused(impact)
 
 
 def _paused(impact: Impact) -> str:
@@ -250,18 +255,16 @@ def besides(impact: Impact) -> str:
     return capitalized(_paused(impact) + ("; no member paused" if impact.pause_ms == 0 else ""))
 
 
-def worst_of(impacts: Sequence[Impact]) -> str:
+def worst_of(impacts: Sequence[Impact]) -> Sequence[str]:
     """What any of several planned incidents cost at most: `partitions unread for up to 3.2 s`, and its longest stop."""
     if len(impacts) == 1:
-        return impact(impacts[0])
+        return [*_costs(impacts[0])]
     unread_ms = max((cost.longest_unread_ms for cost in impacts if cost.longest_unread_ms is not None), default=None)
     stopped_ms = max((cost.stopped_ms for cost in impacts if cost.stopped_ms is not None), default=None)
-    if unread_ms is None:
-        return UNREAD_NOT_LOGGED
     if not unread_ms:
-        return "no partition was left unread"
-    stop = f"; a whole group stopped for up to {duration(stopped_ms)}" if stopped_ms else ""
-    return f"partitions unread for up to {duration(unread_ms)}{stop}"
+        return [UNREAD_NOT_LOGGED if unread_ms is None else "no partition was left unread"]
+    stop = [f"a whole group stopped for up to {duration(stopped_ms)}"] if stopped_ms else []
+    return [f"partitions unread for up to {duration(unread_ms)}", *stop]
 
 
 def alternative(other: WhatIf) -> str:

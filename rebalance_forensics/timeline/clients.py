@@ -230,6 +230,18 @@ def logs_leadership(joined: Event) -> bool:
     return unlogged_levels(library.name, "AssignmentComputed") <= unlogged_levels(library.name, "JoinSucceeded")
 
 
+@answered_once
+def leaders_log_assignments(timeline: Timeline) -> bool:
+    """Some member's client would have logged that it leads: Java does from 2.4 on, others always or never."""
+    joined = (e for e in timeline.of(ev.JoinSucceeded) if e.speaker.role == "other")
+    return bool(timeline.of(ev.AssignmentComputed, ev.SyncSucceeded)) or any(map(logs_leadership, joined))
+
+
+def logs_sync_apart(joined: ev.JoinSucceeded) -> bool:
+    """The client that logged this answer to its JoinGroup logs that to its SyncGroup as well: Java from 2.6.1 on."""
+    return not joined.after_sync and joined.speaker.role != "other"
+
+
 def would_log(timeline: Timeline, participant: Participant, kind: type[Event]) -> bool:
     """The log at hand would show events of this type, as far as the client, its level and its release decide it."""
     question = _LOGGED_BY_RELEASE.get(kind)

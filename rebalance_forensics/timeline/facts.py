@@ -152,8 +152,8 @@ class Rebalance(Struct, frozen=True, eq=False):
     stabilized_at: int | None = None
     completed_at: int | None = None
     events: tuple[Event, ...] = ()
-    joined_at: Mapping[Participant, int] = field(default_factory=dict)
-    """When each member with a log sent its last JoinGroup of this rebalance."""
+    join_times: Mapping[Participant, int] = field(default_factory=dict)
+    """When each member with a log sent its last JoinGroup of this rebalance; join_barriers.py reads it."""
     failures: tuple[Event, ...] = ()
     trigger: str | None = None
     followup: str | None = None

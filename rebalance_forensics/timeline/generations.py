@@ -130,7 +130,7 @@ class Generations:
             case _ if event.speaker.role != "broker":
                 self._apply_client_line(event)
 
-    def note_members(self, event: Event, live: Members) -> None:
+    def note_members(self, event: Event, live: Members[Participant]) -> None:
         """Note the member ids that are in as an event creates its generation."""
         slot = self._created_by.get(id(event))
         if slot is not None:
@@ -343,7 +343,7 @@ class GroupEpochs:
         self.participants = participants
         self.slots: dict[int, EpochSlot] = {}
 
-    def apply(self, event: Event, live: Members) -> None:
+    def apply(self, event: Event, live: Members[Participant]) -> None:
         """Apply one event; `live` are the members that are in at this time."""
         match event:
             case ev.GroupEpochBumped():
@@ -359,7 +359,7 @@ class GroupEpochs:
             case ev.MemberTransitioned(epoch=n) if n and n > 0:
                 self._transitioned(event, n, live)
 
-    def _transitioned(self, event: ev.MemberTransitioned, epoch: int, live: Members) -> None:
+    def _transitioned(self, event: ev.MemberTransitioned, epoch: int, live: Members[Participant]) -> None:
         if event.after not in ("RECONCILING", "ACKNOWLEDGING", "STABLE"):
             return
         slot = self._slot(epoch, event)
@@ -396,7 +396,7 @@ class GroupEpochs:
         return [self.slots[n] for n in sorted(self.slots)]
 
 
-def _admitted(live: Members) -> dict[str, Participant]:
+def _admitted(live: Members[Participant]) -> dict[str, Participant]:
     return {m: a for m, a in live.items() if not is_placeholder(m) and m not in live.joining}
 
 
@@ -447,7 +447,7 @@ def all_rebalances(
             stabilized_at=slot.stabilized_at(),
             completed_at=slot.completed_at(),
             events=tuple(slot.proof()),
-            joined_at=dict(slot.join_starts),
+            join_times=dict(slot.join_starts),
             failures=tuple(slot.failures),
         )
         found.append(rebalance)

@@ -1,4 +1,4 @@
-"""Which member a join barrier waited for.
+"""Which member a join barrier waited for, and who had sent JoinGroup for it.
 
 The coordinator answers JoinGroup once every member has rejoined (GroupCoordinator.onCompleteJoin), so the member whose
 JoinGroup came last held up all others. Lanes, unread time, the cause `rebalance-straggler` and what-if all ask here.
@@ -12,12 +12,13 @@ from operator import attrgetter
 from msgspec import Struct
 
 from rebalance_forensics.events.coordinator import GroupLoaded
-from rebalance_forensics.timeline.facts import Rebalance
+from rebalance_forensics.events.rebalances import LeaderReplaced
+from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import all_have_heard_ms, heartbeat_interval_ms
-from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS, TICK_MS
 
 
 class LateJoin(Struct, frozen=True):
@@ -28,12 +29,12 @@ class LateJoin(Struct, frozen=True):
     joined_at: int
 
 
-def last_to_rejoin(timeline: Timeline, rebalance: Rebalance) -> tuple[Participant, int] | None:
+def _last_to_rejoin(timeline: Timeline, rebalance: Rebalance) -> tuple[Participant, int] | None:
     """The member whose JoinGroup came last, and when; newcomers keep nobody waiting."""
     # A newcomer is one that joined the group for the first time, or whose process started, since the rebalance began or
     # just before.
     begin = rebalance.started_at - all_have_heard_ms(timeline)
-    joins = sorted(rebalance.joined_at.items(), key=lambda join: (-join[1], join[0].name))
+    joins = sorted(rebalance.join_times.items(), key=lambda join: (-join[1], join[0].name))
     return next((join for join in joins if not _is_newcomer(timeline, join[0], begin, join[1])), None)
 
 
@@ -46,7 +47,7 @@ def late_join(timeline: Timeline, rebalance: Rebalance) -> LateJoin | None:
     """The member that kept a rebalance open for longer than members need that poll."""
     # A member that joins once the generation is complete kept nobody waiting; nor does one that has to wait itself
     # until another broker coordinates the group.
-    last = last_to_rejoin(timeline, rebalance)
+    last = _last_to_rejoin(timeline, rebalance)
     if last is None:
         return None
     (participant, joined), begin, closed = last, rebalance.started_at, rebalance.stabilized_at
@@ -64,3 +65,46 @@ def late_joins(timeline: Timeline) -> Mapping[Participant, Sequence[LateJoin]]:
     """Every late join of each member, oldest first."""
     found = (late for rebalance in timeline.rebalances if (late := late_join(timeline, rebalance)) is not None)
     return grouped(found, attrgetter("participant"))
+
+
+def awaited(timeline: Timeline, rebalance: Rebalance) -> tuple[Participant, ...]:
+    """The members that a barrier waited for until it ended; empty where no line shows one.
+
+    A leader that was replaced, members that were removed at the rebalance timeout, else the last to rejoin, else the
+    only member that neither joined nor has a log.
+    """
+    begin, end = rebalance.started_at, rebalance.barrier_end()
+    replaced = timeline.of(LeaderReplaced).between(begin, end + TICK_MS)
+    if leaders := [who for e in replaced if (who := timeline.participants.of_member(e.member)) is not None]:
+        return tuple(dict.fromkeys(leaders))
+    if removed := removed_at_timeout(timeline, rebalance):
+        return tuple(dict.fromkeys(d.participant for d in removed))
+    late = late_join(timeline, rebalance)
+    if late is not None and end - late.joined_at < ROUND_TRIP_MS:
+        return (late.participant,)
+    reach = all_have_heard_ms(timeline) - 1
+    new = (a.participant for a in timeline.arrivals.between(begin - reach, begin + reach) if a.first)
+    joined = {*rebalance.join_times, *new}
+    members = tuple(m for m in timeline.membership.members if m not in joined and not m.has_log)
+    return members if len(members) == 1 and rebalance.join_times else ()
+
+
+def removed_at_timeout(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
+    """The members that the coordinator removed as the barrier ended, because they had not rejoined by then."""
+    expired = timeline.departures.between(rebalance.started_at, rebalance.barrier_end() + TICK_MS)
+    return [departure for departure in expired if departure.why == "rebalance-timeout"]
+
+
+def joins_are_logged(rebalance: Rebalance) -> bool:
+    """True where the log of a member shows its JoinGroup for this rebalance."""
+    return bool(rebalance.join_times)
+
+
+def joined_at(rebalance: Rebalance, participant: Participant) -> int | None:
+    """When a member sent its last JoinGroup for this rebalance; None where its log does not show it."""
+    return rebalance.join_times.get(participant)
+
+
+def was_first_to_join(rebalance: Rebalance, participant: Participant) -> bool:
+    """True where no log shows an earlier JoinGroup for this rebalance than the member's."""
+    return joined_at(rebalance, participant) == min(rebalance.join_times.values(), default=None)

@@ -14,9 +14,9 @@ from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_client
-from rebalance_forensics.timeline.identity.namesakes import foreign_members, members_by_client_id
 from rebalance_forensics.timeline.identity.participant_drafts import ParticipantDrafts
 from rebalance_forensics.timeline.identity.participants import Participants, own_member_id, place_name
+from rebalance_forensics.timeline.membership.namesakes import foreign_members, members_by_client_id
 from rebalance_forensics.timeline.model import GroupKind, Protocol, ProtocolTerm, RebalanceMode
 from rebalance_forensics.timeline.process_logs import NearbyLines
 from rebalance_forensics.timeline.time_index import joined

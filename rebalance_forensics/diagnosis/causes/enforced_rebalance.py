@@ -18,6 +18,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
+from rebalance_forensics.timeline.join_barriers import joined_at, was_first_to_join
 from rebalance_forensics.timeline.releases import Affected, releases_of
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, TICK_MS
 
@@ -150,8 +151,8 @@ def _unexplained_rejoins(timeline: Timeline) -> list[Rejoin]:
 def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[Hypothesis]:
     # Clients 2.7 and 2.8 log every other reason to join: a member that joins first and logs none enforced it.
     who, at = rejoined.participant, time_of(rejoined.start)
-    rebalance = next((r for r in timeline.rebalances if r.joined_at.get(who) == at), None)
-    if rebalance is None or min(rebalance.joined_at.values()) < at:
+    rebalance = next((r for r in timeline.rebalances if joined_at(r, who) == at), None)
+    if rebalance is None or not was_first_to_join(rebalance, who):
         return
     if timeline.moves(at - HEARTBEAT_MS, at + TICK_MS):
         return

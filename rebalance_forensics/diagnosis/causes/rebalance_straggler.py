@@ -43,7 +43,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.join_barriers import last_to_rejoin
+from rebalance_forensics.timeline.join_barriers import awaited, joined_at, joins_are_logged, removed_at_timeout
 from rebalance_forensics.timeline.membership.lost_membership import is_rebalance_notice
 from rebalance_forensics.timeline.time_index import TimeIndex, linked
 
@@ -124,7 +124,7 @@ def heartbeats_may_explain(timeline: Timeline, subject: Subject) -> Answer:
 
 def _late_notice(timeline: Timeline, rebalance: Rebalance, participant: Participant) -> Event | None:
     """The line in which a member hears of a rebalance, if it joins in less time than it took to hear of it."""
-    begin, joined = rebalance.started_at, rebalance.joined_at.get(participant)
+    begin, joined = rebalance.started_at, joined_at(rebalance, participant)
     if joined is None:
         return None
     responses = timeline.events_from(participant, ev.JoinRequested, ev.HeartbeatFailed).between(begin, joined)
@@ -344,7 +344,7 @@ def about_late_join(timeline: Timeline, late: RebalanceNotice) -> Hypothesis:
         participants=(late.participant,),
         severity="warning",
         onset=late.began_at,
-        explains=tuple(r for r in touching if r.joined_at.get(late.participant) == at),
+        explains=tuple(r for r in touching if joined_at(r, late.participant) == at),
         narrative=(
             f"{culprits[0].name} knew of the rebalance{lasting(lasted_ms)} before it rejoined; "
             "until then the group had to wait for it."
@@ -574,20 +574,13 @@ def long_barriers(timeline: Timeline) -> Iterator[LongBarrier]:
             continue
         if end - begin <= _explained_ms(timeline, rebalance):
             continue
-        expired = timeline.departures.between(begin, rebalance.barrier_end() + windows.TICK_MS)
-        removed = [d for d in expired if d.why == "rebalance-timeout"]
-        joined_last = _last_to_join(timeline, rebalance)
-        # A leader that missed the rebalance timeout, or the members that did.
-        replaced = timeline.of(ev.LeaderReplaced).between(begin, rebalance.barrier_end() + windows.TICK_MS)
-        leaders = [p for e in replaced if (p := timeline.participants.of_member(e.member)) is not None]
-        last = leaders or [d.participant for d in removed] or joined_last
+        last, removed = awaited(timeline, rebalance), removed_at_timeout(timeline, rebalance)
         lines = _lines(timeline, rebalance, removed, last)
-        if lines and (stable is not None or joined_last):
+        if lines and (stable is not None or last):
             # The joins and requests that opened the barrier are its trigger, not a cause of its own.
             asked = timeline.requests.between(begin - windows.ROUND_TRIP_MS + 1, begin + windows.ROUND_TRIP_MS - 1)
             began_by: tuple[Fact, ...] = (*timeline.arrivals.between(begin - windows.ROUND_TRIP_MS, end), *asked)
-            members = tuple(dict.fromkeys(last))
-            yield LongBarrier(rebalance, end - begin, members, tuple(removed), began_by, tuple(lines))
+            yield LongBarrier(rebalance, end - begin, last, tuple(removed), began_by, tuple(lines))
 
 
 def allowed_ms(timeline: Timeline) -> int:
@@ -609,21 +602,9 @@ def _explained_ms(timeline: Timeline, rebalance: Rebalance) -> int:
     return allowed_ms(timeline)
 
 
-def _last_to_join(timeline: Timeline, rebalance: Rebalance) -> list[Participant]:
-    """The member whose JoinGroup ended the barrier well after all others, or the only one without a log."""
-    begin, end, reach = rebalance.started_at, rebalance.barrier_end(), timeouts.all_have_heard_ms(timeline) - 1
-    last = last_to_rejoin(timeline, rebalance)
-    if last is not None and last[1] - begin > windows.HEARTBEAT_MS and end - last[1] < windows.ROUND_TRIP_MS:
-        return [last[0]]
-    joined = {
-        *rebalance.joined_at,
-        *(a.participant for a in timeline.arrivals.between(begin - reach, begin + reach) if a.first),
-    }
-    members = [a for a in timeline.membership.members if a not in joined and not a.has_log]
-    return members if len(members) == 1 and rebalance.joined_at else []
-
-
-def _lines(timeline: Timeline, rebalance: Rebalance, removed: list[Departure], last: list[Participant]) -> list[Event]:
+def _lines(
+    timeline: Timeline, rebalance: Rebalance, removed: Sequence[Departure], last: Sequence[Participant]
+) -> list[Event]:
     opened = [e for e in rebalance.events if isinstance(e, ev.RebalanceStarted | ev.GenerationStabilized)]
     begin, end = rebalance.started_at, rebalance.barrier_end() + windows.TICK_MS
     near = timeline.of(ev.JoinStarted, ev.MemberFailed).between(begin, end)
@@ -634,6 +615,8 @@ def _lines(timeline: Timeline, rebalance: Rebalance, removed: list[Departure], l
         return [*opened, *(e for d in removed for e in d.events), *joins]
     # A newcomer's lines from its JoinGroup to the answer, where no other member has a log.
     waited = (
-        timeline.of(ev.JoinStarted, ev.JoinSucceeded).between(begin, end) if rebalance.joined_at and not removed else ()
+        timeline.of(ev.JoinStarted, ev.JoinSucceeded).between(begin, end)
+        if joins_are_logged(rebalance) and not removed
+        else ()
     )
     return [e for e in waited if e.speaker.role != "broker"][:_MAX_JOINS]

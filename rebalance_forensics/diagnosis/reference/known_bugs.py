@@ -14,9 +14,9 @@ from msgspec import Struct, convert, field
 
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition, offsets_partition
 from rebalance_forensics.diagnosis.model import KnownBug
+from rebalance_forensics.diagnosis.seen import coordinator_place, own_place
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.base import Event, member_ids_in
-from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import name_in_member_id
@@ -88,9 +88,10 @@ class Witness:
 
     def goes_on(self, event: Event, until: int, *, brokers: bool) -> bool:
         """True if logs that would show what comes after the event reach that far."""
-        coverage, speaker = self.timeline.coverage, self.timeline.participants.of_speaker(event)
-        logs = coverage.brokers if brokers or event.speaker.role == "broker" else coverage.of(speaker)
-        return bool(covering(logs, time_of(event), until))
+        at, speaker = time_of(event), self.timeline.participants.of_speaker(event)
+        if brokers or event.speaker.role == "broker":
+            return bool(coordinator_place(self.timeline, at, until).logs)
+        return speaker is not None and bool(own_place(self.timeline, speaker, at, until).logs)
 
     def parties(self, event: Event) -> frozenset[int]:
         """The participants an event is about: its speaker, or the members a coordinator names."""
@@ -219,8 +220,8 @@ def _continued(
     step, before = steps[index], matched[-1]
     begin, end = (before.at or 0) + step.after_ms[0], (before.at or 0) + step.after_ms[1]
     if step.never:
-        teller = matched[0] if step.who == "first" else before
-        goes_on = witness.goes_on(teller, end, brokers=step.who is None)
+        since = matched[0] if step.who == "first" else before
+        goes_on = witness.goes_on(since, end, brokers=step.who is None)
         if not goes_on or any(True for _ in _suiting(step, matched, witness, begin, end)):
             return None
         return _continued(steps, spans, matched, witness, tries, index + 1)

@@ -283,8 +283,8 @@ def _folded(incidents: Sequence[Headline]) -> Iterator[tuple[str, str]]:
         yield cause, f"{who}: {once.summary}" if alone else f"{who}{first_at}"
         if any(cost.unread_partition_ms is not None or cost.pause_ms for cost in costs[cause]):
             # A summary that counts the rebalances itself is not repeated.
-            parts = wording.worst_of(costs[cause]).split("; ")
-            yield "", f"{capitalized('; '.join(p for p in parts if not alone or p not in once.summary))}."
+            parts = [cost for cost in wording.worst_of(costs[cause]) if not alone or cost not in once.summary]
+            yield "", f"{capitalized('; '.join(parts))}."
 
 
 def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:

@@ -1,21 +1,41 @@
-"""The live member ids of a group, in the order of arrival, indexed by participant and by the name they begin with."""
+"""The live member ids of a group, and which of them come or go with a rebalance by the reason that opens it.
+
+Both replays stand on it: that of member ids alone, which tells namesakes apart (namesakes.py) before there are
+participants, and that of the participants (replay.py).
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
+from typing import Literal, TypeVar
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.facts import DepartureWhy
 from rebalance_forensics.timeline.identity.names import name_in_member_id
-from rebalance_forensics.timeline.identity.participants import Participant
+
+P = TypeVar("P")
+"""Whose a member id is: a participant, or while there are none the slots of its client id."""
+
+MOVES_BY_TRIGGER: Mapping[str | None, DepartureWhy | Literal["came", "is in", "replaced"]] = {
+    "member-added": "came",
+    "member-rejoined": "is in",
+    "leader-rejoined": "is in",
+    "static-member-changed": "replaced",
+    "member-left": "left",
+    "heartbeat-expired": "session-expired",
+    "sync-expired": "sync-timeout",
+}
+"""What the members do that the line about a new rebalance names (RebalanceStarted), by its trigger."""
 
 
-class Members(dict[str, Participant]):
-    """Live member id -> participant, in the order of arrival; changed by item and `drop` alone, to keep its indexes."""
+class Members(dict[str, P]):
+    """Live member id -> owner, in the order of arrival; changed by item and `drop` alone, to keep its indexes."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._of: dict[Participant, dict[str, None]] = defaultdict(dict)
+        self._of: dict[P, dict[str, None]] = defaultdict(dict)
         self._by_name: dict[str | None, dict[str, None]] = defaultdict(dict)
         self.joining: set[str] = set()
         """KIP-848 clients that logged JOINING and that no coordinator or assignment has confirmed."""
@@ -29,27 +49,31 @@ class Members(dict[str, Participant]):
         else:
             self.joining.discard(event.member)
 
-    def of(self, participant: Participant | None) -> list[str]:
-        """The ids of one participant, oldest first."""
-        return list(self._of[participant]) if participant in self._of else []
+    def of(self, owner: P | None) -> list[str]:
+        """The ids of one owner, oldest first."""
+        return list(self._of[owner]) if owner in self._of else []
+
+    def number_of(self, owner: P) -> int:
+        """The number of ids of one owner."""
+        return len(self._of[owner]) if owner in self._of else 0
 
     def with_name(self, name: str | None) -> list[str]:
         """The ids that begin with a client id or instance id."""
         return list(self._by_name[name]) if name in self._by_name else []
 
-    def __setitem__(self, member: str, participant: Participant) -> None:
+    def __setitem__(self, member: str, owner: P) -> None:
         """Add a member."""
         before = self.get(member)
-        if before is not None and before is not participant:
+        if before is not None and before is not owner:
             del self._of[before][member]
-        super().__setitem__(member, participant)
-        self._of[participant][member] = None
+        super().__setitem__(member, owner)
+        self._of[owner][member] = None
         self._by_name[name_in_member_id(member)][member] = None
 
-    def drop(self, member: str) -> Participant | None:
-        """Remove a member if it is in; its participant."""
-        participant = self.pop(member, None)
-        if participant is not None:
-            del self._of[participant][member]
+    def drop(self, member: str) -> P | None:
+        """Remove a member if it is in; its owner."""
+        owner = self.pop(member, None)
+        if owner is not None:
+            del self._of[owner][member]
             del self._by_name[name_in_member_id(member)][member]
-        return participant
+        return owner

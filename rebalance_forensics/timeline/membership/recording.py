@@ -48,7 +48,7 @@ class MembershipRecorder:
 
     def __init__(self, participants: Participants, starts: Sequence[Start]) -> None:
         self.participants = participants
-        self.live = Members()
+        self.live = Members[Participant]()
         self.transitions: dict[Transition, None] = {}
         self.rejoins: list[tuple[int, int]] = []
         """The spans in which a member was out that came back at once under the same id."""

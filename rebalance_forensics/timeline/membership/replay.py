@@ -18,6 +18,7 @@ from rebalance_forensics.timeline.facts import Arrival, Departure, DepartureWhy,
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, is_placeholder, placeholder_id
 from rebalance_forensics.timeline.membership.lost_membership import session_is_over
+from rebalance_forensics.timeline.membership.members import MOVES_BY_TRIGGER
 from rebalance_forensics.timeline.membership.recording import MembershipRecorder
 from rebalance_forensics.timeline.membership.silent import LEAVE_GROUP_STATIC_EPOCH, InferredDeparture
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, QUIET_MS, ROUND_TRIP_MS
@@ -136,17 +137,17 @@ class MembershipReplay(MembershipRecorder):
 
     def _rebalance_named(self, event: ev.RebalanceStarted) -> None:
         for member in event.members:
-            match event.trigger:
-                case "member-added":
+            match MOVES_BY_TRIGGER.get(event.trigger):
+                case None:
+                    return
+                case "came":
                     self.arrive(member, event)
-                case "member-left":
-                    self.depart(member, event, departure_why(event.client_reason, None))
-                case "heartbeat-expired":
-                    self.depart(member, event, "session-expired")
-                case "sync-expired":
-                    self.depart(member, event, "sync-timeout")
-                case "member-rejoined" | "leader-rejoined" | "static-member-changed":
+                case "is in" | "replaced":
                     self.ensure_member(member, event)
+                case "left":
+                    self.depart(member, event, departure_why(event.client_reason, None))
+                case why:
+                    self.depart(member, event, why)
 
     def _left(self, event: ev.MemberLeft) -> None:
         member = event.member

@@ -10,7 +10,7 @@ from itertools import accumulate
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
-from rebalance_forensics.events.rebalances import AssignmentReceived, GenerationStabilized, JoinSucceeded
+from rebalance_forensics.events.rebalances import AssignmentReceived, GenerationStabilized, GroupEmptied, JoinSucceeded
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, StaticReturn, Transition, amend
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
@@ -117,6 +117,22 @@ class MembershipTable:
         created = self._lines.of_type(GenerationStabilized)
         counted = (Count(time_of(e), e.member_count, e) for e in created if e.member_count is not None)
         return TimeIndex(counted, ordered=True)
+
+    def all_static_at(self, at: int) -> bool:
+        """True where the generation nearest to that time has static members only, by the coordinator's count."""
+        # From 2.7 on a coordinator counts each generation's static members; logs may begin after it named them.
+        nearest = self._static_counts.last(at) or self._static_counts.first(at)
+        return nearest is not None and nearest.static_count == nearest.member_count
+
+    @cached_property
+    def _static_counts(self) -> TimeIndex[AssignmentReceived]:
+        received = self._lines.of_type(AssignmentReceived)
+        return TimeIndex((e for e in received if e.member_count and e.static_count is not None), time_of, ordered=True)
+
+    def formed_at_last(self, at: int) -> bool:
+        """True where the last that the coordinator logs by then is a generation with members, not an empty group."""
+        last = self._lines.of_type(GenerationStabilized, GroupEmptied).last(at)
+        return isinstance(last, GenerationStabilized) and last.member_count != 0
 
     @cached_property
     def _sizes_over_time(self) -> tuple[list[int], list[int]]:

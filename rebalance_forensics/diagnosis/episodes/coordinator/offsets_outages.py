@@ -144,13 +144,8 @@ def _refused_in_its_partition(timeline: Timeline) -> list[Event]:
     if partition is None:
         return []
     refused = (e for e in timeline.of(ev.ReplicasInsufficient) if e.partition == f"{OFFSETS}-{partition}")
-    writes: list[Event] = [e for e in refused if _has_members(timeline, time_of(e))]
+    writes: list[Event] = [e for e in refused if timeline.membership.formed_at_last(time_of(e))]
     return writes if _is_persistent(timeline, writes) else []
-
-
-def _has_members(timeline: Timeline, at: int) -> bool:
-    formed = timeline.of(ev.GenerationStabilized, ev.GroupEmptied).last(at)
-    return isinstance(formed, ev.GenerationStabilized) and formed.member_count != 0
 
 
 def _is_persistent(timeline: Timeline, refusals: Sequence[Event]) -> bool:

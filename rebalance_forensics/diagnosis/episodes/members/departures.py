@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import ex
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, lines_after, losses
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.timeline import windows
-from rebalance_forensics.timeline.clients import logs_leadership
+from rebalance_forensics.timeline.clients import leaders_log_assignments
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
@@ -75,13 +75,7 @@ def was_last_member(timeline: Timeline, absence: Absence) -> bool:
 
 def _leader_has_no_log(timeline: Timeline, generation: Generation) -> bool:
     """True if a member without a log must lead, because no member logged that it does."""
-    return generation.leader is None and not timeline.has_coordinator_log and timeline.cached(_leaders_log_assignments)
-
-
-def _leaders_log_assignments(timeline: Timeline) -> bool:
-    # Java clients log their leadership from 2.4 on, others always or never.
-    joined = (e for e in timeline.of(ev.JoinSucceeded) if e.speaker.role == "other")
-    return bool(timeline.of(ev.AssignmentComputed, ev.SyncSucceeded)) or any(map(logs_leadership, joined))
+    return generation.leader is None and not timeline.has_coordinator_log and leaders_log_assignments(timeline)
 
 
 def _led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: bool) -> bool:
@@ -196,7 +190,9 @@ def _joins_empty_group(timeline: Timeline, run: list[Arrival]) -> bool:
 def _leads_alone(timeline: Timeline, run: list[Arrival]) -> bool:
     """True if the coordinator makes a newcomer the leader of a generation without other members."""
     first = timeline.of(ev.JoinSucceeded).first(run[0].at)
-    return len(run) == 1 and first is not None and first.member_count == 1 and first.member == run[0].member
+    if first is None or len(run) > 1 or first.member != run[0].member:
+        return False
+    return timeline.membership.sizes.get(first.generation) == 1
 
 
 def _ends_of_shutdowns(timeline: Timeline) -> list[int]:

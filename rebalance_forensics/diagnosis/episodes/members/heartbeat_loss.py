@@ -9,7 +9,12 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, absences
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.clients import closes_unlogged, logs_leave_group, may_lose_closing_lines
+from rebalance_forensics.timeline.clients import (
+    closes_unlogged,
+    logs_leave_group,
+    logs_sync_apart,
+    may_lose_closing_lines,
+)
 from rebalance_forensics.timeline.clocks.file_clocks import place_of
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -17,7 +22,6 @@ from rebalance_forensics.timeline.facts import Arrival, Departure
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.membership.lost_membership import was_refused
-from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms, together_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, ROUND_TRIP_MS
 
@@ -60,19 +64,7 @@ def is_static(timeline: Timeline, absence: Absence) -> bool:
     """True for a static member, by its instance id or by the coordinator's count."""
     if absence.participant.instance_ids:
         return True
-    return not absence.participant.has_log and _all_static(timeline, absence.at)
-
-
-def _all_static(timeline: Timeline, at: int) -> bool:
-    # From 2.7 on a coordinator counts each generation's static members; logs may begin after it named them.
-    counts = timeline.cached(_counted)
-    nearest = counts.last(at) or counts.first(at)
-    return nearest is not None and nearest.static_count == nearest.member_count
-
-
-def _counted(timeline: Timeline) -> TimeIndex[ev.AssignmentReceived]:
-    assignments = timeline.of(ev.AssignmentReceived)
-    return TimeIndex((e for e in assignments if e.member_count and e.static_count is not None), time_of)
+    return not absence.participant.has_log and timeline.membership.all_static_at(absence.at)
 
 
 def shown_without_heartbeats(absence: Absence) -> bool:
@@ -162,13 +154,13 @@ def expulsion_notices(absence: Absence) -> tuple[Event, ...]:
 def unassigned_when_lost(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """The lines of an expulsion between the answers to its JoinGroup and its SyncGroup."""
     # A coordinator removes a member that sends no SyncGroup within the rebalance timeout ("pending sync", KAFKA-12890),
-    # running or not. Java clients log both answers from 2.6.1 on.
+    # running or not.
     if any(d.why != "expelled" for d in absence.departures):
         return ()
     if all(isinstance(e, ev.SyncFailed) for e in absence.departure_lines):
         return absence.departure_lines
     answered = timeline.events_from(absence.participant, ev.JoinSucceeded, ev.SyncSucceeded).last(absence.at)
-    if not isinstance(answered, ev.JoinSucceeded) or answered.after_sync or answered.speaker.role == "other":
+    if not isinstance(answered, ev.JoinSucceeded) or not logs_sync_apart(answered):
         return ()
     return (answered, *absence.departure_lines)
 

@@ -1,9 +1,9 @@
 """Members that share a client id: Kafka's default (`consumer-{group}-1`) is the same in every process.
 
-Without a log of each of them only member ids distinguish them; a new id takes the slot of the namesake that has been
-absent longest, unless all of them left long ago. A process that starts again within a session joins before its former
-id expires: where the generation that both are part of is as large as the one before, the new id has the slot of the old
-one.
+Without a log of each of them only member ids distinguish them, so that they are replayed by id, before participants are
+known. A new id takes the slot of the namesake that has been absent longest, unless all of them left long ago. A process
+that starts again within a session joins before its former id expires: where the generation that both are part of is as
+large as the one before, the new id has the slot of the old one.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.identity.names import is_default_client_id, name_in_member_id, streams_client
 from rebalance_forensics.timeline.identity.participant_drafts import ParticipantDraft, ParticipantDrafts
+from rebalance_forensics.timeline.membership.members import MOVES_BY_TRIGGER, Members
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex
 from rebalance_forensics.timeline.windows import ANOTHER_LIFE_MS, NEXT_HEARTBEAT_MS
 
-_LEAVING = ("member-left", "heartbeat-expired", "sync-expired")
-_JOINING = ("member-added", "member-rejoined", "leader-rejoined")
 _MEMBERSHIP_EVENTS = (
     ev.MemberIdIssued, ev.MemberLoaded, ev.MemberJoined, ev.MemberLeft, ev.MemberFailed, ev.PendingMemberRemoved,
     ev.RebalanceStarted, ev.AssignmentReceived, ev.AssignmentComputed, ev.GenerationStabilized, ev.GroupEmptied,
@@ -29,13 +28,12 @@ _MEMBERSHIP_EVENTS = (
 _CLIENT_EVENTS = (ev.JoinSucceeded, ev.SyncSucceeded)
 
 
-class _Namesakes:
+class _Slots:
     """The members of one client id: each slot is one process, with the member ids it had one after another."""
 
     def __init__(self) -> None:
         self.ids: list[list[str]] = []
         self.of: dict[str, int] = {}
-        self.taken: dict[str, None] = {}
         self.free: OrderedDict[int, int | None] = OrderedDict()
         """The slots of members that left, each with when it did; the longest absent comes first."""
         self.shared = False
@@ -43,10 +41,8 @@ class _Namesakes:
         self.heard_at = -NEXT_HEARTBEAT_MS
         """The time of the last arrival."""
 
-    def join(self, member: str, at: int | None) -> None:
-        if member in self.taken:
-            return
-        self.taken[member] = None
+    def give(self, member: str, at: int | None) -> None:
+        """Give a member its slot back, else a free one, else a new one."""
         if member in self.of:
             self.free.pop(self.of[member], None)
             return
@@ -59,11 +55,6 @@ class _Namesakes:
             self.ids.append([])
         self.ids[slot].append(member)
         self.of[member] = slot
-
-    def leave(self, member: str, at: int | None) -> None:
-        if member in self.taken:
-            del self.taken[member]
-            self.free[self.of[member]] = at
 
     def succeed(self, former: str, newcomer: str) -> bool:
         """Give the newcomer the free slot of a former member, if it has one of its own; True if it has it now."""
@@ -81,8 +72,8 @@ class _NamesakeTable:
     """The namesakes of all client ids."""
 
     def __init__(self) -> None:
-        self.by_client: dict[str, _Namesakes] = defaultdict(_Namesakes)
-        self.present = 0
+        self.by_client: dict[str, _Slots] = defaultdict(_Slots)
+        self.live = Members[_Slots]()
         self.opened_at: int | None = None
         self._size: int | None = None
         self._came: dict[str, list[str]] = defaultdict(list)
@@ -96,17 +87,19 @@ class _NamesakeTable:
         client = name_in_member_id(member)
         if client is None or streams_client(client) is not None:
             return
-        namesakes = self.by_client[client]
-        before = len(namesakes.taken)
-        new = came and member not in namesakes.of and before > 0
-        if new:
+        slots = self.by_client[client]
+        is_another = came and member not in slots.of and self.live.number_of(slots) > 0
+        if is_another:
             self._came[client].append(member)
-        (namesakes.join if came else namesakes.leave)(member, at)
-        if new and at is not None and at - namesakes.heard_at < NEXT_HEARTBEAT_MS and is_default_client_id(client):
-            namesakes.shared = True
-        namesakes.heard_at = at if came and at is not None else namesakes.heard_at
-        self.present += len(namesakes.taken) - before
-        if len(namesakes.taken) > 1:
+        if came and member not in self.live:
+            slots.give(member, at)
+            self.live[member] = slots
+        elif not came and self.live.drop(member) is not None:
+            slots.free[slots.of[member]] = at
+        if is_another and at is not None and at - slots.heard_at < NEXT_HEARTBEAT_MS and is_default_client_id(client):
+            slots.shared = True
+        slots.heard_at = at if came and at is not None else slots.heard_at
+        if self.live.number_of(slots) > 1:
             self._doubled[client] = None
         else:
             self._doubled.pop(client, None)
@@ -128,16 +121,12 @@ class _NamesakeTable:
         self._came.clear()
         self._failed.clear()
 
-    def members(self) -> list[str]:
-        """The members that have a slot."""
-        return [member for namesakes in self.by_client.values() for member in namesakes.taken] if self.present else []
-
     def stabilized(self, event: ev.GenerationStabilized) -> None:
         """Mark namesakes as members of one generation, where all members with a slot are in it."""
         # Before 2.7 no line counts the members, but a barrier that closes at once has not waited for a dead one.
-        if event.member_count == self.present:
+        if event.member_count == len(self.live):
             self.mark_shared()
-        self._succeed(self.present if event.member_count is None else event.member_count)
+        self._succeed(len(self.live) if event.member_count is None else event.member_count)
         soon = self.opened_at is not None and (event.at or 0) - self.opened_at < NEXT_HEARTBEAT_MS
         if event.member_count is None and soon:
             for client in self._doubled:
@@ -169,7 +158,7 @@ def _apply(table: _NamesakeTable, event: Event) -> None:
         table.stabilized(event)
         return
     if isinstance(event, ev.GroupEmptied):
-        for member in table.members():
+        for member in [*table.live]:
             table.move(member, came=False, at=event.at)
     elif isinstance(event, ev.RebalanceStarted):
         table.opened_at = event.at
@@ -180,9 +169,8 @@ def _apply(table: _NamesakeTable, event: Event) -> None:
             table.move(member, came=came, at=event.at)
     if isinstance(event, ev.AssignmentComputed):
         assigned = {member for member, _ in event.assignment}
-        for member in table.members():
-            if member not in assigned:
-                table.move(member, came=False)
+        for member in [member for member in table.live if member not in assigned]:
+            table.move(member, came=False)
         for member in sorted(assigned):
             table.move(member, came=True)
         table.mark_shared()
@@ -192,7 +180,9 @@ def member_moves(event: Event) -> Sequence[tuple[bool, str]]:
     """The member ids in a line: True with those that came or were in, False with those that left."""
     match event:
         case ev.RebalanceStarted(members=ids, trigger=trigger):
-            return [(trigger in _JOINING, m) for m in ids] if trigger in _LEAVING or trigger in _JOINING else ()
+            move = MOVES_BY_TRIGGER.get(trigger, "replaced")
+            # The former id of a static member is replaced without a line of its own, and stays its slot.
+            return [(move in ("came", "is in"), m) for m in ids] if move != "replaced" else ()
         case ev.AssignmentReceived(leader=m):
             return ((True, m),) if m is not None else ()
         case (
