@@ -92,6 +92,11 @@ def is_java(event: Event) -> bool:
     return client_of(event) is _JAVA
 
 
+def is_not_kafkas(event: Event) -> bool:
+    """A line of a client library other than Kafka's own, of which Connect and Streams make part."""
+    return event.speaker.role == "other"
+
+
 _BY_WORDING = grouped(CLIENTS, attrgetter("wording"))
 _JAVA = CLIENTS[0]
 
@@ -233,13 +238,13 @@ def logs_leadership(joined: Event) -> bool:
 @answered_once
 def leaders_log_assignments(timeline: Timeline) -> bool:
     """Some member's client would have logged that it leads: Java does from 2.4 on, others always or never."""
-    joined = (e for e in timeline.of(ev.JoinSucceeded) if e.speaker.role == "other")
+    joined = filter(is_not_kafkas, timeline.of(ev.JoinSucceeded))
     return bool(timeline.of(ev.AssignmentComputed, ev.SyncSucceeded)) or any(map(logs_leadership, joined))
 
 
 def logs_sync_apart(joined: ev.JoinSucceeded) -> bool:
     """The client that logged this answer to its JoinGroup logs that to its SyncGroup as well: Java from 2.6.1 on."""
-    return not joined.after_sync and joined.speaker.role != "other"
+    return not joined.after_sync and not is_not_kafkas(joined)
 
 
 def would_log(timeline: Timeline, participant: Participant, kind: type[Event]) -> bool:

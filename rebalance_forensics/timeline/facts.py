@@ -152,7 +152,7 @@ class Rebalance(Struct, frozen=True, eq=False):
     stabilized_at: int | None = None
     completed_at: int | None = None
     events: tuple[Event, ...] = ()
-    join_times: Mapping[Participant, int] = field(default_factory=dict)
+    join_sent_at: Mapping[Participant, int] = field(default_factory=dict)
     """When each member with a log sent its last JoinGroup of this rebalance; join_barriers.py reads it."""
     failures: tuple[Event, ...] = ()
     trigger: str | None = None

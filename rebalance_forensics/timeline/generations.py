@@ -447,7 +447,7 @@ def all_rebalances(
             stabilized_at=slot.stabilized_at(),
             completed_at=slot.completed_at(),
             events=tuple(slot.proof()),
-            join_times=dict(slot.join_starts),
+            join_sent_at=dict(slot.join_starts),
             failures=tuple(slot.failures),
         )
         found.append(rebalance)

@@ -34,7 +34,7 @@ def _last_to_rejoin(timeline: Timeline, rebalance: Rebalance) -> tuple[Participa
     # A newcomer is one that joined the group for the first time, or whose process started, since the rebalance began or
     # just before.
     begin = rebalance.started_at - all_have_heard_ms(timeline)
-    joins = sorted(rebalance.join_times.items(), key=lambda join: (-join[1], join[0].name))
+    joins = sorted(rebalance.join_sent_at.items(), key=lambda join: (-join[1], join[0].name))
     return next((join for join in joins if not _is_newcomer(timeline, join[0], begin, join[1])), None)
 
 
@@ -84,9 +84,9 @@ def awaited(timeline: Timeline, rebalance: Rebalance) -> tuple[Participant, ...]
         return (late.participant,)
     reach = all_have_heard_ms(timeline) - 1
     new = (a.participant for a in timeline.arrivals.between(begin - reach, begin + reach) if a.first)
-    joined = {*rebalance.join_times, *new}
+    joined = {*rebalance.join_sent_at, *new}
     members = tuple(m for m in timeline.membership.members if m not in joined and not m.has_log)
-    return members if len(members) == 1 and rebalance.join_times else ()
+    return members if len(members) == 1 and rebalance.join_sent_at else ()
 
 
 def removed_at_timeout(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
@@ -97,14 +97,14 @@ def removed_at_timeout(timeline: Timeline, rebalance: Rebalance) -> list[Departu
 
 def joins_are_logged(rebalance: Rebalance) -> bool:
     """True where the log of a member shows its JoinGroup for this rebalance."""
-    return bool(rebalance.join_times)
+    return bool(rebalance.join_sent_at)
 
 
 def joined_at(rebalance: Rebalance, participant: Participant) -> int | None:
     """When a member sent its last JoinGroup for this rebalance; None where its log does not show it."""
-    return rebalance.join_times.get(participant)
+    return rebalance.join_sent_at.get(participant)
 
 
 def was_first_to_join(rebalance: Rebalance, participant: Participant) -> bool:
     """True where no log shows an earlier JoinGroup for this rebalance than the member's."""
-    return joined_at(rebalance, participant) == min(rebalance.join_times.values(), default=None)
+    return joined_at(rebalance, participant) == min(rebalance.join_sent_at.values(), default=None)

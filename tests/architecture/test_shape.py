@@ -128,6 +128,90 @@ def test_causes_signs_and_the_engine_hold_no_milliseconds() -> None:
     assert by_file(rules, milliseconds) == {}
 
 
+ANSWERED_ONLY_IN: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "why did this member fall silent": ("names", ("why_silent", "explain_silences", "silences"), (
+        "timeline/ownership/losses.py", "diagnosis/case.py",
+    )),
+    "whom did the join barrier wait for": ("fields", ("join_sent_at",), ("timeline/join_barriers.py",)),
+    "what is this timeout": ("fields", ("session_timeout_ms", "rebalance_timeout_ms"), ("timeline/timeouts.py",)),
+    "who is in the group": ("names", ("Arrival", "Departure", "Sighting", "StaticReturn"), (
+        "timeline/membership/replay.py", "timeline/membership/recording.py",
+    )),
+    "how many are in the group": ("fields", ("member_count", "static_count"), (
+        "timeline/membership/table.py", "timeline/membership/silent.py", "timeline/membership/namesakes.py",
+        "timeline/generations.py",  # it lists the members of each generation before there is a table
+        "diagnosis/causes/startup.py",  # the leader's count as well, of these generations alone
+        "diagnosis/episodes/members/departures.py",  # generations with members, whatever their number
+        "diagnosis/episodes/coordinator/coordinator_moves.py",  # whether a group was loaded without members
+        "diagnosis/unexplained/rebalances.py",  # what the line says of itself
+    )),
+    "what does this client log": (
+        "names", ("unlogged_levels", "never_happens", "logged_since", "events_at_debug"), ("timeline/clients.py",)
+    ),
+    "what is an incident": ("names", ("Incident", "RootCause", "Impact"), (
+        "diagnosis/engine/incidents.py", "diagnosis/engine/impact.py", "diagnosis/cluster/incidents.py",
+        "diagnosis/model.py",
+    )),
+}  # fmt: skip
+"""Question -> what its answer is made of: functions and Structs that are called, or fields that are read, and where."""
+
+
+def calls_of(path: Path) -> set[str]:
+    called = (n.func for n in nodes_of(path) if isinstance(n, ast.Call))
+    return {f.id for f in called if isinstance(f, ast.Name)}
+
+
+def fields_read_in(path: Path) -> set[str]:
+    """The attributes that are read of anything but a module."""
+    read = (n for n in nodes_of(path) if isinstance(n, ast.Attribute))
+    return {n.attr for n in read if not (isinstance(n.value, ast.Name) and n.value.id in ("timeouts", "windows"))}
+
+
+@pytest.mark.parametrize("question", ANSWERED_ONLY_IN)
+def test_a_question_about_kafka_is_answered_in_one_place(question: str) -> None:
+    kind, names, modules = ANSWERED_ONLY_IN[question]
+    read = calls_of if kind == "names" else fields_read_in
+    found = {p.relative_to(PACKAGE).as_posix() for p in (*TIMELINE, *DIAGNOSIS) if not read(p).isdisjoint(names)}
+    assert found == set(modules)
+
+
+def test_no_rule_asks_by_itself_which_client_wrote_a_line() -> None:
+    """`role == "other"` is a client that is not Kafka's own; what that means for its lines, clients.py knows."""
+
+    def asking(path: Path) -> bool:
+        compared = (n for n in nodes_of(path) if isinstance(n, ast.Compare))
+        roles = (n for n in compared if isinstance(n.left, ast.Attribute) and n.left.attr == "role")
+        return any(isinstance(c, ast.Constant) and c.value == "other" for n in roles for c in n.comparators)
+
+    assert by_file(DIAGNOSIS, asking) == {}
+
+
+def questions_table() -> Iterator[tuple[str, list[str], list[str]]]:
+    """Question, the modules that answer it, and those that ask, as docs/architecture.md lists them."""
+    text = (ROOT / "docs" / "architecture.md").read_text().partition("## Where each question is answered")[2]
+    for row in text.partition("The others:")[0].splitlines():
+        if row.startswith("| ") and not row.startswith("| question"):
+            question, answers, asks = row.strip("| ").split(" | ")
+            yield question, *(re.findall(r"`([a-z_/]+\.py)`", cell) for cell in (answers, asks))  # type: ignore[misc]
+
+
+def asks_module(path: Path, answer: str) -> bool:
+    """True for a module that imports the other, or asks the timeline for its table of members."""
+    folder, _, name = answer.removesuffix(".py").replace("/", ".").rpartition(".")
+    imports = rf"from rebalance_forensics\.(?:{folder}\.{name} import|{folder} import [^\n]*\b{name}\b)"
+    table = r"|timeline\.membership\." if answer == "timeline/membership/table.py" else ""
+    return re.search(imports + table, path.read_text()) is not None
+
+
+def test_the_table_of_questions_names_modules_that_answer_and_modules_that_ask_them() -> None:
+    listed = {module for _, answers, _ in questions_table() for module in answers}
+    for question, answers, asks in questions_table():
+        silent = [m for m in asks if not any(asks_module(PACKAGE / m, answer) for answer in answers)]
+        assert not silent, f"{question}: {silent} do not ask {answers}"
+    assert len(list(questions_table())) == 6
+    assert {module for _, _, modules in ANSWERED_ONLY_IN.values() for module in modules[:1]} <= listed
+
+
 def test_every_sample_shows_a_cause() -> None:
     samples = {path.name.replace("-", "_") for path in SAMPLES.iterdir() if path.is_dir()}
     assert samples - set(CAUSES) == set()

@@ -27,7 +27,7 @@ from rebalance_forensics.diagnosis.unexplained.waiting_members import waiting_me
 from rebalance_forensics.diagnosis.wording.durations import counted, listed, seconds, some, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import LEFT_OUT
-from rebalance_forensics.timeline.clients import is_java
+from rebalance_forensics.timeline.clients import is_java, is_not_kafkas
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
@@ -458,7 +458,7 @@ def _reassignments(timeline: Timeline) -> Iterator[list[Event]]:
             continue
         if isinstance(event, ev.PartitionsRevoked):
             revoked[speaker] = event
-        elif speaker in revoked and not (isinstance(event, ev.CoordinatorFound) and event.speaker.role != "other"):
+        elif speaker in revoked and not (isinstance(event, ev.CoordinatorFound) and not is_not_kafkas(event)):
             yield [revoked.pop(speaker), event]
 
 

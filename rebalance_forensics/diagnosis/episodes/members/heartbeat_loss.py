@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clients import (
     closes_unlogged,
+    is_not_kafkas,
     logs_leave_group,
     logs_sync_apart,
     may_lose_closing_lines,
@@ -148,7 +149,7 @@ def expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
 def expulsion_notices(absence: Absence) -> tuple[Event, ...]:
     """The heartbeat responses to a Java client that it is not a member."""
     refusals = (e for e in absence.departure_lines if isinstance(e, ev.HeartbeatFailed | ev.GroupHeartbeatFailed))
-    return tuple(e for e in refusals if e.error == "UNKNOWN_MEMBER_ID" and e.speaker.role != "other")
+    return tuple(e for e in refusals if e.error == "UNKNOWN_MEMBER_ID" and not is_not_kafkas(e))
 
 
 def unassigned_when_lost(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
