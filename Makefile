@@ -5,6 +5,8 @@ RUN := $(VENV)/bin
 READY := $(VENV)/.ready
 # One more than cores: two of them wait for Spark and for Chromium, which are processes of their own.
 WORKERS = $(shell $(RUN)/python -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
+# Else every command that a test starts compiles the whole package anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo check test test-long test-patterns lint fmt docs bench pictures release clean

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import string
+from functools import cache
 from itertools import pairwise
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rebalance_forensics.catalog.fields import FieldValue
-from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
-from rebalance_forensics.catalog.pattern_checks import Loaded
+from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.catalog.program import IGNORED, Program
 from rebalance_forensics.catalog.template import Hole, Part, parse
+from tests.shipped import shipped
 
 _LETTERS = string.ascii_letters + string.digits
 _IDS = st.text(_LETTERS + "-_", min_size=1, max_size=30).filter(lambda text: text not in ("None", "null"))
@@ -31,15 +32,17 @@ _PRINTED: dict[str, st.SearchStrategy[tuple[FieldValue, str]]] = {
     "epoch_ms": st.integers(0, 2**41).map(lambda number: (number, str(number))),
 }
 
-LOADED = Loaded({identifier: path for path, identifier in pattern_files([shipped_patterns()])})
-CATALOG = LOADED.catalog()
-TYPES = CATALOG.compiled.types()
+
+@cache
+def _catalog() -> Catalog:
+    return shipped().catalog()
 
 
+@cache
 def _fillable() -> list[tuple[tuple[Part, ...], Program]]:
     """Templates whose holes all have a type above, with nothing optional, no name twice and words between holes."""
-    texts = [template.text for pattern in LOADED.sound if not pattern.fragment for template in pattern.templates]
-    parsed = [(parse(text), entry.program) for text, entry in zip(texts, CATALOG.compiled.entries, strict=True)]
+    texts = [template.text for pattern in shipped().sound if not pattern.fragment for template in pattern.templates]
+    parsed = [(parse(text), entry.program) for text, entry in zip(texts, _catalog().compiled.entries, strict=True)]
     return [(parts, program) for parts, program in parsed if _is_fillable(parts)]
 
 
@@ -58,13 +61,10 @@ def _ends(part: Part) -> bool:
     return isinstance(part, str) and part[0] not in _LETTERS + "-_"
 
 
-FILLABLE = _fillable()
-
-
 @settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(st.data())
 def test_a_filled_template_matches_back_to_the_same_fields(data: st.DataObject) -> None:
-    parts, program = data.draw(st.sampled_from(FILLABLE))
+    parts, program = data.draw(st.sampled_from(_fillable()))
     message = ""
     filled: dict[str, FieldValue] = {**program.constants}
     for part in parts:
@@ -75,8 +75,8 @@ def test_a_filled_template_matches_back_to_the_same_fields(data: st.DataObject) 
             message += printed
             if part.name != IGNORED:
                 filled[part.name] = value
-    assert program.read(message.rstrip(), TYPES) == filled
+    assert program.read(message.rstrip(), _catalog().compiled.types()) == filled
 
 
 def test_most_templates_take_part() -> None:
-    assert len(FILLABLE) > len(CATALOG.compiled.entries) / 3
+    assert len(_fillable()) > len(_catalog().compiled.entries) / 3

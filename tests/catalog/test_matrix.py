@@ -9,7 +9,6 @@ from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.dialects import dialects
 
 KNOWN = dialects()
-CELLS = matrix()
 SPEAKERS = (*KNOWN.clients, *KNOWN.brokers)
 EVERYBODY = (*SPEAKERS, *KNOWN.frameworks)
 OF_THE_HOST = {"host", "jvm", "kubernetes"}
@@ -23,7 +22,7 @@ def _release(text: str) -> tuple[int, ...]:
 
 def test_every_fact_is_read_or_proven_unlogged_in_every_client_and_coordinator() -> None:
     spoken = {speaker.name for speaker in SPEAKERS}
-    empty = [names for names, cell in CELLS.items() if not cell.wordings and not cell.silences]
+    empty = [names for names, cell in matrix().items() if not cell.wordings and not cell.silences]
     assert [names for names in empty if names[1] in spoken] == []
 
 
@@ -34,7 +33,7 @@ def test_every_framework_names_the_client_in_it_and_where_it_logs_no_more() -> N
 def test_no_client_is_called_silent_about_what_a_pattern_reads() -> None:
     contradicted = [
         (*names, wording.pattern)
-        for names, cell in CELLS.items()
+        for names, cell in matrix().items()
         for silence in cell.silences
         for wording in cell.wordings
         if not (silence.level == "INFO" and wording.only_at_debug)
@@ -46,11 +45,11 @@ def test_no_client_is_called_silent_about_what_a_pattern_reads() -> None:
 def test_what_debug_alone_shows_is_called_silent_at_info() -> None:
     at_debug = {
         names
-        for names, cell in CELLS.items()
+        for names, cell in matrix().items()
         if cell.wordings and all(wording.only_at_debug for wording in cell.wordings)
         if names[1] not in {framework.name for framework in KNOWN.frameworks}
     }
-    assert {names for names in at_debug if all(s.level != "INFO" for s in CELLS[names].silences)} == set()
+    assert {names for names in at_debug if all(s.level != "INFO" for s in matrix()[names].silences)} == set()
 
 
 def test_every_message_states_a_fact_or_is_background() -> None:

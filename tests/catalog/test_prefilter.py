@@ -6,13 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
 from rebalance_forensics.catalog.matcher import Catalog
-from rebalance_forensics.catalog.pattern_checks import Loaded
 from rebalance_forensics.catalog.prefilter import Scan, scan_for
 from rebalance_forensics.catalog.word_scan import WordScan
+from tests.shipped import shipped
 
-LOADED = Loaded({identifier: path for path, identifier in pattern_files([shipped_patterns()])})
 BOTH = [pytest.param(True, id="with Hyperscan"), pytest.param(False, id="without")]
 WORDS = [b"rebalance", b"generation", b"has failed, removing", b"aaaaaaaaaa"]
 
@@ -22,13 +20,13 @@ def prefilter(request: pytest.FixtureRequest) -> Scan:
     """The shipped catalog's prefilter, both kinds."""
     if request.param:
         pytest.importorskip("hyperscan")
-    return scan_for(LOADED.catalog().search_words(), fast=request.param)
+    return scan_for(shipped().catalog().search_words(), fast=request.param)
 
 
 def test_every_sample_of_an_event_is_found_plain_and_inside_json(prefilter: Scan) -> None:
     messages = [
         f"{pattern.beside}: {sample.message}" if pattern.beside else sample.message
-        for pattern in LOADED.sound
+        for pattern in shipped().sound
         if pattern.event
         for sample in pattern.samples
     ]
