@@ -59,6 +59,11 @@ def test_a_dump_of_a_thousand_threads_that_look_alike_is_read_as_it_stands(tmp_p
     profile = read.profiles["app-1/threads.txt"]
     # No lines that a terminal broke; the time of its last thread stands at its beginning.
     assert (profile.document, profile.splittable) == (None, False)
+    # What 256 of a pool do, the others do as well.
+    assert len(read.records["app-1/threads.txt"]) == 256 + 1
+    assert read.counts["app-1/threads.txt"].sentences() == (
+        "744 threads in its dumps were left out: each looks like 256 others of its dump",
+    )
 
 
 @pytest.mark.parametrize("relevant", [None, Catalog.load().prefilter().hits], ids=["all", "hits"])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.records import LogRecord
 from rebalance_forensics.sources.files.walk import discover
 from rebalance_forensics.sources.profiles.neighbours import profiles
@@ -353,3 +354,17 @@ def test_a_json_record_is_of_the_pod_that_it_names_whatever_else_is_known_of_tha
     lines = [f'{{"timestamp":"2026-11-20T10:15:3{n}.123Z",{fields},{metadata.format(n=n % 2)}}}\n' for n in range(4)]
     records = Read(tmp_path, {"export.json": "".join(lines)}).records["export.json"]
     assert [record.host for record in records] == ["kafka-0", "kafka-1"] * 2
+
+
+SYSTEMD = [f"Nov 20 10:15:{n:02} node-1 systemd[1]: Starting Kafka consumer orders-{n}..." for n in range(30)]
+KERNEL = "Nov 20 10:15:40 node-1 kernel: [1.2] Out of memory: Killed process 4242 (java) total-vm:8388608kB"
+
+
+@pytest.mark.parametrize("other", ["dockerd[8]: level=info msg=ready", "CRON[9]: (root) CMD (kafka orders ...)"])
+def test_a_syslog_is_no_paste_though_what_systemd_starts_has_dots_behind_it(other: str, tmp_path: Path) -> None:
+    lines = [f"Nov 20 10:15:00 node-1 {other}", *SYSTEMD, KERNEL, ""]
+    read = Read(tmp_path, {"node-1/syslog": "\n".join(lines)}, relevant=Catalog.load().prefilter().hits)
+    # Only the kernel's line is looked at: what syslog puts in front makes each of them a record.
+    profile = read.profiles["node-1/syslog"]
+    assert (profile.document, profile.one_to_one) == (None, True)
+    assert "Out of memory" in read.records["node-1/syslog"][-1].message

@@ -23,6 +23,17 @@ JVM_OUTPUT = (
 _JVM_OUTPUT = re.compile(JVM_OUTPUT)
 
 
+# What syslog and the journal call programs that write one line at a time, in no layout.
+_OF_THE_HOST = re.compile(
+    r"kernel|systemd(?:-[\w-]+)?|init(?:\.scope)?|upstart|supervisord?|pm2(?:-\w+)?|chronyd?|ntp(?:d|date|sec)?"
+)
+
+
+def is_of_the_host(program: str) -> bool:
+    """True for the kernel, a supervisor or a time daemon, each line of which is a record of its own."""
+    return _OF_THE_HOST.fullmatch(program) is not None
+
+
 def is_jvm_output(text: str) -> bool:
     """True for a line that the JVM prints by itself, without a header."""
     return _JVM_OUTPUT.match(text) is not None

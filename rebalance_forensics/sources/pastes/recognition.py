@@ -19,6 +19,8 @@ _SHORT = 60
 _FULL_LINES = 5
 _FEW_CUT = 10
 _LEFT_OUT = re.compile(r"\w\s?(?:\u2026|\.{3}(?!\s*\d))")
+# What a program says that it begins (systemd's "Starting Daily apt activities...") ends in one as it stands.
+_ANNOUNCED = re.compile(r"(?:\A|[\]:>|-] {1,2})[A-Z]\w{1,30}ing\b[^\u2026]{0,200}\w(?:\u2026|\.{3})\Z")
 # In a paste at least one record in so many shows only without its marks.
 _LOST = 5
 
@@ -46,9 +48,10 @@ def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
 
 
 def _is_cut(lines: Sequence[str]) -> bool:
-    """True where many lines have an ellipsis."""
+    """True where many lines have an ellipsis in place of what was left out."""
     dotted = (line for line in lines if "..." in line or LEFT_OUT in line)
-    return sum(_LEFT_OUT.search(line) is not None for line in dotted) * _FEW_CUT > len(lines)
+    cut = (line for line in dotted if _LEFT_OUT.search(line) and not _ANNOUNCED.search(line))
+    return sum(1 for _ in cut) * _FEW_CUT > len(lines)
 
 
 def _has_names_above(lines: Sequence[str], headers: set[str]) -> bool:

@@ -197,7 +197,8 @@ def _profile(file: InputFile, sample: Sample) -> FileProfile:
     hosts_in_records = _name_hosts(sample)
     headers = [line for line in sample.lines if line.parsed is not None]
     seen = Counter(line.layout for line in headers)
-    chain = Counter(line.line.envelopes for line in headers).most_common(1)
+    begun = headers or [line for line in sample.lines if line.begins]
+    chain = Counter(line.line.envelopes for line in begun).most_common(1)
     envelopes = chain[0][0] if chain else ()
     votes = _votes(headers)
     by_host = _zones(votes, sample)

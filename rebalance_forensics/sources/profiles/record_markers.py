@@ -17,9 +17,9 @@ def marks_of(sample: Sample) -> tuple[bytes, ...] | None:
     """
     if sample.document or any(line.among != 1 for line in sample.lines):
         return None
-    if all(_is_record(line) for line in sample.lines):
-        return ()
     headers = [line for line in sample.lines if line.parsed is not None]
+    if any(line.parsed is None and line.begins for line in sample.lines) and _is_syslog(sample, headers):
+        return ()
     return next(
         (marks for before in _BEFORE if (marks := _marks(headers, before)) and _are_reliable(marks, sample)), None
     )
@@ -28,6 +28,12 @@ def marks_of(sample: Sample) -> tuple[bytes, ...] | None:
 def _is_record(line: Sampled) -> bool:
     """True if a line is a JSON object that is a record by itself."""
     return line.line.fields is not None or (line.raw.startswith("{") and line.raw == line.line.text)
+
+
+def _is_syslog(sample: Sample, headers: list[Sampled]) -> bool:
+    """True where no program goes on in a further line: each is a record, or of a program without any (cron)."""
+    in_records = {(line.line.host, line.line.stream) for line in headers}
+    return all(line.begins or (line.line.host, line.line.stream) not in in_records for line in sample.lines)
 
 
 def _marks(headers: list[Sampled], before: int) -> tuple[bytes, ...] | None:

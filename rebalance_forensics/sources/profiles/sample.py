@@ -22,7 +22,7 @@ from rebalance_forensics.sources.layouts.base import OWN_HEADER, Parsed
 from rebalance_forensics.sources.layouts.split_messages import awaits_message
 from rebalance_forensics.sources.lines.cut_lines import cut_column
 from rebalance_forensics.sources.lines.line_ends import after_padding, line_feeds
-from rebalance_forensics.sources.lines.text import text_of
+from rebalance_forensics.sources.lines.text import is_of_the_host, text_of
 from rebalance_forensics.sources.pastes import recognition
 from rebalance_forensics.sources.profiles.peeler import opened, parse_fields
 from rebalance_forensics.sources.profiles.torn_lines import is_severed
@@ -54,6 +54,11 @@ class Sampled(Struct, frozen=True):
     late: bool
     raw: str = ""
     among: int = 1
+
+    @property
+    def begins(self) -> bool:
+        """True for a record, and for what the kernel or a supervisor wrote into syslog, which is in no layout."""
+        return self.parsed is not None or is_of_the_host(self.line.stream)
 
 
 @dataclass(slots=True)
@@ -113,10 +118,10 @@ def _is_paste(file: InputFile, sample: Sample, first: Sequence[Sampled]) -> bool
     """True if a file has to be put back as the log it was before it can be read."""
     if file.size > recognition.LARGEST or _NOT_TYPED.search(sample.head) or not _WORDS.search(sample.head):
         return False
-    parsed = [line for line in first if line.parsed]
-    if all(line.layout == _NO_LAYOUT for line in parsed):
+    begun = [line for line in first if line.begins]
+    if all(line.layout == _NO_LAYOUT for line in begun):
         return True
-    headers = [line.raw for line in parsed]
+    headers = [line.raw for line in begun]
     return recognition.is_broken(sample.head.decode("utf-8", "replace"), headers, cut=sample.cut_at is not None)
 
 

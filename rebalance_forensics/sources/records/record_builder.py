@@ -194,6 +194,7 @@ class Recorder:
         self._clock = Clock(profile)
         self._peeler = Peeler(profile)
         self._reader = layouts.reader(profile.layout)
+        self._above: tuple[Line | None, Stamp | None] = None, None
 
     def records(self, batches: Iterable[Batch]) -> Iterator[list[LogRecord]]:
         """The LogRecords of framed records; one on which a defect of ours raises is noted, the others are read."""
@@ -218,7 +219,10 @@ class Recorder:
         at, zoned = self._clock.time_of(parsed.stamp, line.at, host, line.local)
         borrows_time = at is None and framed.above is not None
         if at is None and (above := framed.above) is not None:
-            at, zoned = self._clock.time_of(self._parsed(above, above.text).stamp, above.at, host, above.local)
+            # One line stands above all threads of a dump.
+            if self._above[0] is not above:
+                self._above = above, self._parsed(above, above.text).stamp
+            at, zoned = self._clock.time_of(self._above[1], above.at, host, above.local)
         elif at is None and line.envelopes[-1:] == ("thread-dump",):
             at, zoned = time_in(self.path)
         self.counts.times.saw(at, framed.offset)

@@ -21,6 +21,7 @@ from rebalance_forensics.sources.lines.searchable import Relevant
 from rebalance_forensics.sources.profiles.peeler import opened, parse_fields
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.records.bulk_framer import BulkFramer
+from rebalance_forensics.sources.records.dumped_threads import DumpedThreads
 from rebalance_forensics.sources.records.envelope_framer import EnvelopeFramer
 from rebalance_forensics.sources.records.file_ends import FileEnd
 from rebalance_forensics.sources.records.line_framer import Framer, long_line, placed_lines
@@ -65,10 +66,16 @@ def read_records(split: Split, relevant: Relevant | None, counts: SplitCounts) -
         if counted_without_hits(_blocks(split, found), split.end, relevant, found):
             counts.add(found)
             return
-    recorder = Recorder(split.file.path, split.profile, counts)
-    framed = _framed(split, relevant, counts, recorder)
+    recorder, threads = Recorder(split.file.path, split.profile, counts), DumpedThreads()
+    framed = (_without_alike(batch, threads) for batch in _framed(split, relevant, counts, recorder))
     in_bulk = split.profile.plain or split.profile.one_to_one
     yield from recorder.records(framed) if relevant is None or in_bulk else _hit(framed, relevant, recorder)
+    if threads.left_out:
+        counts.complain(threads.sentence())
+
+
+def _without_alike(batch: Batch, threads: DumpedThreads) -> Batch:
+    return [each for each in batch if not threads.leaves_out(each)]
 
 
 def _framed(split: Split, relevant: Relevant | None, counts: SplitCounts, recorder: Recorder) -> Iterator[Batch]:
