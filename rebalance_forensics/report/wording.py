@@ -13,6 +13,7 @@ from rebalance_forensics.diagnosis.wording.durations import capitalized, some, t
 from rebalance_forensics.records import SECOND_MS, EpochMs, input_name, is_dated, is_timed
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.report.times import day, duration, time_to_second, utc
+from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.model import Evidence, Generation, GroupOutline
 from rebalance_forensics.timeline.unnamed_groups import in_words, is_named
 
@@ -357,7 +358,8 @@ def names_besides(culprit: Culprit) -> tuple[str, ...]:
     """List the other names an operator may know a culprit by, those that people gave before those that were made up."""
     # A reader of `broker-1` knows that its id is 1.
     known = (culprit.name, culprit.name.removeprefix("broker-") if culprit.kind == "broker" else culprit.name)
-    return tuple(sorted((name for name in culprit.names if name not in known), key=lambda n: bool(GENERATED.search(n))))
+    others = (name for name in culprit.names if name not in known)
+    return tuple(sorted(others, key=lambda name: bool(GENERATED.search(name)) or is_bare_member_id(name)))
 
 
 def totals_of_inputs(inputs: Sequence[InputSummary]) -> str:

@@ -3,14 +3,14 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from rebalance_forensics.diagnosis.model import Impact
+from rebalance_forensics.diagnosis.model import Culprit, Impact
 from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.report.html.shapes import ticks
 from rebalance_forensics.report.lanes import leader_names, period_of
 from rebalance_forensics.report.plain_text import line_of, printable, prose
 from rebalance_forensics.report.times import DAY, HOUR, MINUTE, duration, iso, utc
 from rebalance_forensics.report.urgency_order import most_urgent_first
-from rebalance_forensics.report.wording import culprit, ranges, since, size, step, sureness, unread
+from rebalance_forensics.report.wording import culprit, names_besides, ranges, since, size, step, sureness, unread
 from tests.report.building import NOON, a_crash, a_startup, at, payments
 from tests.report.extremes import many_groups
 
@@ -138,3 +138,10 @@ def test_a_connect_cluster_shares_out_connectors_and_tasks_not_partitions() -> N
     )  # fmt: skip
     assert unread(lost) == "2 of 7 connectors and tasks without a worker for 2 s"
     assert unread(replace(lost, unread_partitions=0)) == "no connector or task was left without a worker"
+
+
+def test_names_that_people_gave_come_before_ids_that_were_made_up() -> None:
+    """KIP-848 members choose base64 ids; classic ones get the client id with a uuid."""
+    ids = ("EaCyO5uISqaHWy7R0QnSbQ", "audit-1-958ccedb-83c6-4454-b443-034ace05c786")
+    host = Culprit(kind="host", name="host-1", names=(*ids, "audit-1", "host-1"))
+    assert names_besides(host) == ("audit-1", *ids)
