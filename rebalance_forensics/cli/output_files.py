@@ -20,7 +20,7 @@ from rebalance_forensics.process.timings import stage
 from rebalance_forensics.report.exports import Export, formats
 from rebalance_forensics.report.json_report import json_pieces
 from rebalance_forensics.report.model import Report
-from rebalance_forensics.report.output_files import write_whole
+from rebalance_forensics.report.output_files import held_back, write_whole
 
 STDOUT = Path("-")
 
@@ -179,7 +179,8 @@ def _check_permission(target: Path, place: Path) -> None:
 def _put(path: Path, mode: int | None, render: Callable[[Report], Iterable[str]], report: Report) -> None:
     text = render(report)
     if path == STDOUT:
-        say("".join(text))
+        for piece in held_back(text):
+            say(piece)
     else:
         write_whole(path, text, mode)
 

@@ -7,9 +7,16 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
+from typing import IO
+
+from rebalance_forensics.process import scratch
 
 PRIVATE = 0o600
+MOST_IN_MEMORY = 1 << 24
+"""Characters of a text that wait in memory until all of it is made."""
+PIECE = 1 << 20
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -38,12 +45,44 @@ def write_whole(path: Path, text: Iterable[str], mode: int | None = None) -> Non
     try:
         if path.exists() and not path.is_file():
             # A pipe or /dev/stdout has no half file to guard against, and a rename would replace it.
-            _write(path, list(chunks))
+            _write(path, held_back(chunks))
             return
         with replacing(path, mode) as unfinished:
             _write(unfinished, chunks)
     except OSError as error:
         raise OutputError.of(path, error) from error
+
+
+def held_back(pieces: Iterable[str]) -> Iterator[str]:
+    """The pieces once all of them are made, for what takes nothing back; many wait in a file of this process."""
+    held: list[str] = []
+    size = 0
+    left = iter([pieces] if isinstance(pieces, str) else pieces)
+    for piece in left:
+        held.append(piece)
+        size += len(piece)
+        if size > MOST_IN_MEMORY:
+            return _through_a_file(chain(held, left))
+    return iter(held)
+
+
+def _through_a_file(pieces: Iterable[str]) -> Iterator[str]:
+    file = tempfile.TemporaryFile(  # noqa: SIM115 - open until its last piece is read
+        "w+", encoding="utf-8", errors="surrogatepass", newline="", dir=scratch.directory()
+    )
+    try:
+        file.writelines(pieces)
+    except BaseException:
+        file.close()
+        raise
+    file.seek(0)
+    return _pieces_of(file)
+
+
+def _pieces_of(file: IO[str]) -> Iterator[str]:
+    with file:
+        while piece := file.read(PIECE):
+            yield piece
 
 
 def _write(path: Path, text: Iterable[str]) -> None:

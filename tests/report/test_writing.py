@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.report.output_files import OutputError, write_whole
+from rebalance_forensics.report import output_files
+from rebalance_forensics.report.output_files import OutputError, held_back, write_whole
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
@@ -20,7 +21,12 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_pieces_that_cannot_be_made_leave_the_old_file_and_an_empty_pipe(tmp_path: Path) -> None:
+@pytest.mark.parametrize("characters_in_memory", [0, 1 << 24])
+def test_pieces_that_cannot_be_made_leave_the_old_file_and_an_empty_pipe(
+    characters_in_memory: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output_files, "MOST_IN_MEMORY", characters_in_memory)
+
     def pieces() -> Iterator[str]:
         yield "{"
         raise ValueError
@@ -65,6 +71,23 @@ def test_a_disk_that_is_full_is_one_sentence() -> None:
         pytest.skip("no /dev/full on this machine")
     with pytest.raises(OutputError, match="no space left on device"):
         write_whole(Path("/dev/full"), "x")
+
+
+@pytest.mark.parametrize("characters_in_memory", [0, 1 << 24])
+def test_a_long_report_for_a_pipe_waits_as_it_is_until_all_of_it_is_made(
+    characters_in_memory: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output_files, "MOST_IN_MEMORY", characters_in_memory)
+    made: list[str] = []
+
+    def pieces() -> Iterator[str]:
+        for piece in ("{\r\n", "\udcff ü\n", "}\n"):
+            made.append(piece)
+            yield piece
+
+    held = held_back(pieces())
+    assert "".join(made) == "".join(held) == "{\r\n\udcff ü\n}\n"
+    assert list(held_back("whole")) == ["whole"]
 
 
 def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
