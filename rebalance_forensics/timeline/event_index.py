@@ -136,6 +136,12 @@ class EventIndex(TimeIndex[Event]):
                 found.append(event)
         return TimeIndex(found, time_of, ordered=True)
 
+    @cached_property
+    def topics_seen(self) -> TimeIndex[ev.TopicChanged]:
+        """The changes of topics that clients found in their metadata: a broker's log has one for each partition."""
+        seen = (event for event in self.of_type(ev.TopicChanged) if event.speaker.role != "broker")
+        return TimeIndex(seen, time_of, ordered=True)
+
     def from_broker(self, broker: int, *kinds: type[E]) -> TimeIndex[E]:
         """The events of these types that one broker wrote."""
         by_broker = self._by_broker.get(kinds)

@@ -163,6 +163,12 @@ class Timeline:
         logs = self.own, *self.nearby.logs, self.ungrouped
         return joined((lines.versions for lines in logs), time_of)
 
+    @cached_property
+    def topics_seen(self) -> TimeIndex[ev.TopicChanged]:
+        """The changes of topics that clients found in their metadata."""
+        logs = self.own, *self.nearby.logs, self.ungrouped
+        return joined((lines.topics_seen for lines in logs), by_time_then_origin)
+
     def events_from(self, participant: Participant | None, *kinds: type[E]) -> TimeIndex[E]:
         """The events of these types in a participant's own log; all of them for `Event`."""
         by_participant = self._from_participants.get(kinds)

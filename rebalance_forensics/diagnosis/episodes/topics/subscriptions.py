@@ -204,8 +204,7 @@ def logs_of_topic_changes(timeline: Timeline, begin: int, end: int) -> tuple[Cov
 def changes_without_a_rebalance(timeline: Timeline) -> Iterator[list[ev.TopicChanged]]:
     """Changes of topics in the metadata of members, where no log would show the rebalance that follows."""
     # librdkafka logs the change as a NOTICE and at DEBUG that it joins anew (rd_kafka_cgrp_metadata_update_check).
-    seen = [e for e in timeline.of(ev.TopicChanged) if e.speaker.role != "broker"]
-    for run in runs(seen, time_of, ONE_REBALANCE_MS):
+    for run in runs(timeline.topics_seen, time_of, ONE_REBALANCE_MS):
         begin, end = time_of(run[0]), time_of(run[-1]) + NEXT_HEARTBEAT_MS
         shown = timeline.rebalances.any_between(begin, end) or timeline.requests.any_between(begin, end)
         if not shown and not covering(timeline.coverage.brokers, begin, end):
