@@ -15,6 +15,8 @@ from benchmarks import group_lines, growing, scanning, starting
 from benchmarks.measuring import ROOT
 from rebalance_forensics.pipeline.spark.java import find_java
 
+MOST_COUNTED = 100
+"""Counting calls takes more than twice their time."""
 RESULTS = ROOT / "benchmarks" / "RESULTS.md"
 
 
@@ -55,6 +57,7 @@ def main() -> None:
             "clusters-spark",
             "growth",
             "directions",
+            "calls",
         ],
     )
     arguments = parser.parse_args()
@@ -80,6 +83,7 @@ def measures(arguments: argparse.Namespace) -> dict[str, Callable[[], str]]:
         "clusters-spark": lambda: scanning.measure_clusters(arguments.directory, runs=arguments.runs),
         "growth": lambda: growing.measure(arguments.directory, events=arguments.events),
         "directions": lambda: growing.measure_directions(arguments.directory, size=arguments.size),
+        "calls": lambda: growing.measure_calls(arguments.directory, size=min(arguments.size, MOST_COUNTED)),
     }
 
 

@@ -6,9 +6,10 @@ import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.cluster_logs import write_node
 from benchmarks.generate import generate
 from benchmarks.growth_logs import GROWING, write_growing
-from benchmarks.measuring import ours, table
+from benchmarks.measuring import calls_of, ours, table
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
 
@@ -31,8 +32,8 @@ def _row(directory: Path, events: int, groups: int) -> list[object]:
         generate(file, events * BYTES_A_LINE, share=1.0, seed=5, groups=max(groups, 1))
     lines = sum(chunk.count(b"\n") for chunk in iter(file.open("rb").read, b""))
     # The workers are children of a server of theirs: only the run itself knows what they took.
-    with tempfile.NamedTemporaryFile("r") as stages:
-        run = ("analyze", file, "--quiet", "--timings", "--json", "/dev/null", "--engine", "local")
+    with tempfile.NamedTemporaryFile("r") as stages, tempfile.TemporaryDirectory(dir=directory) as written:
+        run = ("analyze", file, "--quiet", "--timings", "--json", Path(written) / "report.json", "--engine", "local")
         mib = ours(*run, errors=Path(stages.name))()
         seconds = float(stages.read().split()[-1])
     return [lines, groups, f"{seconds:.1f}", f"{seconds / lines * 1e3:.3f}", mib]
@@ -49,6 +50,37 @@ def measure_directions(directory: Path, *, size: int) -> str:
         print(*rows[-1], sep=" | ", flush=True)
     head = ("what grows", *(f"{size * factor:,}" for factor in (1, 2, 4)), "last doubling")
     return f"### Growth in one direction, CPU seconds\n\n{table(head, rows)}"
+
+
+LAW = (
+    *("groups", "members of a group", "generations of a group", "evictions of a member", "incidents hours apart"),
+    *("members with a log each", "files of a rolled log", "connections that its process loses"),
+)
+"""What a cluster has more of as it grows."""
+
+
+def measure_calls(directory: Path, *, size: int) -> str:
+    """Calls from the log to the report for what a cluster has more of, then for groups x lines without a group."""
+    write_to = directory / "growing"
+    _calls(write_growing(write_to, "groups", 10))  # loads what is loaded once
+    rows: list[list[object]] = []
+    for what in LAW:
+        calls = [_calls(write_growing(write_to, what, size * factor)) for factor in (1, 2, 4)]
+        rows.append([what, *(f"{one:,}" for one in calls), f"{calls[2] / calls[1]:.2f}"])
+        print(*rows[-1], sep=" | ", flush=True)
+    head = ("what grows", *(f"{size * factor:,}" for factor in (1, 2, 4)), "last doubling")
+    lines = (2_000, 4_000, 8_000)
+    pairs: list[list[object]] = []
+    for groups in (50, 100, 200):
+        calls = [_calls(write_node(directory / f"node-{groups}-{others}.log", groups, others)) for others in lines]
+        pairs.append([f"{groups} groups", *(f"{one:,}" for one in calls), f"{calls[2] / calls[1]:.2f}"])
+        print(*pairs[-1], sep=" | ", flush=True)
+    of_pairs = ("a node's log with", *(f"{others:,} lines without a group" for others in lines), "last doubling")
+    return f"### Growth, in calls of functions\n\n{table(head, rows)}\n{table(of_pairs, pairs)}"
+
+
+def _calls(logs: Path) -> int:
+    return calls_of(lambda: analyze([str(logs)], AnalyzeOptions(engine="local")))
 
 
 def _seconds(directory: Path, what: str, size: int) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from cProfile import Profile
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from msgspec.structs import replace
 
 from benchmarks.cluster_logs import write_coordinator, write_node
 from benchmarks.growth_logs import GROWING, write_growing
+from benchmarks.measuring import calls_of
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.cluster.shared_faults import Part, shared_faults
 from rebalance_forensics.pipeline.options import AnalyzeOptions
@@ -22,14 +22,6 @@ MOST = 2.3
 SIZE = 100
 SMALLER = {"members with a log each": 30, "files of a rolled log": 40, "groups": 50}
 """What takes a file or a case for each."""
-
-
-def calls_of(work: Callable[[], object]) -> int:
-    """How many functions were called, Python's and those in C."""
-    profile = Profile(builtins=True)
-    with profile:
-        work()
-    return sum(entry.callcount for entry in profile.getstats())
 
 
 @pytest.mark.parametrize("what", GROWING)
