@@ -66,7 +66,7 @@ def analyze(
     """Analyze log files, directories or archives; each option is the one of that name on the command line.
 
     `engine`: "auto" uses a Spark session that runs, and starts one only where there is much to read; "spark", "local".
-    `group`: only this one. `since` and `until`: "2026-11-20T14:00:00Z", "02:00" (UTC, on the logs' last day), or "2h"
+    `group`: only this one. `since` and `until`: "2026-11-20T14:00:00Z", "02:00" (UTC, the logs' last), or "2h"
     before the last line. `tz`: the zone of times without one, "Europe/Berlin" or, of one host, "broker-2=+02:00".
     `cluster`: its name in the report. `patterns`: directories of your own. `java_home`: the Java that Spark takes.
 

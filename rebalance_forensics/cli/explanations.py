@@ -86,9 +86,10 @@ QUOTES = ("'", '"', "`")
 UNKNOWN = "no pattern knows this line; it is not evidence for anything"
 
 
-def is_line(text: str) -> bool:
-    """True if a text reads like a line of a log: words behind a time."""
-    return " " in text.strip() and stamp_of(_unquoted(text)) is not None
+def is_line(text: str, catalog: Catalog) -> bool:
+    """True if a text reads like a line of a log: words behind a time, or those of a pattern."""
+    line = _unquoted(text)
+    return " " in line.strip() and (stamp_of(line) is not None or catalog.match(parse_line(line).message) is not None)
 
 
 def facts_of_line(text: str, catalog: Catalog) -> Iterator[tuple[str, str]]:

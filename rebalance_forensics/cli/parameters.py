@@ -72,7 +72,7 @@ SinceOption = Annotated[
     str | None,
     typer.Option(
         metavar="T",
-        help="Show only what was going on at or after T: ISO 8601, 02:00 (UTC, last day), or 2h before the last line.",
+        help="Show only what was going on at or after T: ISO 8601, 02:00 (UTC, latest), or 2h before the last line.",
         show_default=False,
     ),
 ]

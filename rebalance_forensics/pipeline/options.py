@@ -28,7 +28,7 @@ _PART = re.compile(r"(\d+)\s*(ms|s|m|h|d)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instant:
-    """A point in time, a time of day on the last day of the logs, or a distance back from their last line."""
+    """A point in time, the last such time of day in the logs, or a distance back from their last line."""
 
     # The logs and not today's clock are the anchor: the same logs give the same report tomorrow.
 
@@ -58,7 +58,7 @@ def parse_instant(text: str) -> Instant:
         when = datetime.fromisoformat(written)
     except ValueError:
         raise InputError(
-            f"cannot parse time {text!r}: write ISO 8601 (2026-11-20T14:00:00Z), a time of the logs' last day in UTC "
+            f"cannot parse time {text!r}: write ISO 8601 (2026-11-20T14:00:00Z), the latest time of day in UTC "
             "(02:00), or how long before the last line (2h, 45m)."
         ) from None
     zoned = when if when.tzinfo else when.replace(tzinfo=UTC)
