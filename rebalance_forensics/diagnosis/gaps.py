@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from rebalance_forensics import defects
 from rebalance_forensics import events as ev
-from rebalance_forensics.diagnosis.cluster.shared_faults import LOOPBACK
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED
 from rebalance_forensics.diagnosis.episodes.members.departures import FIRST_EPOCH
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
@@ -22,6 +21,7 @@ from rebalance_forensics.records import LEFT_OUT, SECOND_MS, EpochMs, elapsed, i
 from rebalance_forensics.timeline.clocks.file_clocks import Doubt
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import LOOPBACK
 from rebalance_forensics.timeline.identity.own_process import ended_with
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.orchestration import application_names
@@ -215,9 +215,13 @@ def _open_end(
     since = f"{_shortly(timeline.measured(end - last.at))}after"
     if not away and not going_on:
         return f"{since} {last.participant.name} dropped out and rejoined", "what happened next", whose
-    why = f"{since} {_went(away or [last])}"
+    again = all(timeline.starts.of(d.participant).since(d.at) for d in away or [last])
+    it, was, rejoined = ("it", "was", "it rejoined") if len(whose) == 1 else ("they", "were", "all of them rejoined")
+    why = f"{since} {_went(away or [last])}{f'; {it} {was} restarted meanwhile' if again else ''}"
     if going_on:
         return why, "how the incident ended", everybody
+    if again:
+        return why, f"whether {rejoined} the group", whose
     return why, "whether it came back" if len(whose) == 1 else "which of them came back", whose
 
 
@@ -238,7 +242,13 @@ def _is_back(timeline: Timeline, departure: Departure) -> bool:
 def _and_clients(participants: Iterable[Participant], incidents: Sequence[Incident]) -> str:
     shown = list(participants)
     names = _names(shown, incidents)
+    if len(shown) == 1 and names == _file_of(shown[0]):
+        return f" and the rest of {names}"
     return f" and the {'log' if len(shown) == 1 else 'logs'} of {names}" if names else ""
+
+
+def _file_of(participant: Participant) -> str:
+    return input_name(min(participant.files)) if participant.has_log and participant.files else ""
 
 
 def _names(participants: Sequence[Participant], incidents: Sequence[Incident]) -> str:
@@ -251,7 +261,7 @@ def _names(participants: Sequence[Participant], incidents: Sequence[Incident]) -
 def _named(participant: Participant) -> str:
     """A participant in the words needed to fetch its log: client id, host, and the file at hand."""
     host = min((participant.hosts or participant.endpoints) - LOOPBACK, default=None)
-    at_hand = input_name(min(participant.files)) if participant.has_log and participant.files else ""
+    at_hand = _file_of(participant)
     unnamed = participant.client_ids and participant.name not in participant.client_ids and not at_hand
     names = [participant.name, *([min(participant.client_ids)] if unnamed else [])]
     where = f" on {host}" if host and host not in names else ""

@@ -231,8 +231,8 @@ class Impact(Struct, frozen=True, kw_only=True, gc=False):
     members: Annotated[Amount | None, Meta(description="Members that paused; null as pause_ms.")] = None
     partitions: Annotated[Amount | None, Meta(description="Partitions of these pauses; null as pause_ms.")] = None
     rebalances: Amount
-    of_connect: bool = False
-    """Connectors and tasks stand for partitions: a Connect cluster shares out these."""
+    of_connect: bool | None = False
+    """Connectors and tasks stand for partitions: a Connect cluster shares out these. None for groups of both kinds."""
     by_member: Annotated[
         MemberImpact | None,
         Meta(

@@ -7,9 +7,9 @@ from itertools import accumulate, groupby
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.model import ChainLink, Incident, KnownBug, RootCause
+from rebalance_forensics.diagnosis.model import ChainLink, Headline, Incident, KnownBug, RootCause
 from rebalance_forensics.diagnosis.wording.durations import listed, some
-from rebalance_forensics.records import SECOND_MS, EpochMs, is_timed
+from rebalance_forensics.records import SECOND_MS, EpochMs, input_name, is_timed
 from rebalance_forensics.report.differential import decides, deciding
 from rebalance_forensics.report.times import time_of_day, time_to_second
 from rebalance_forensics.report.wording import (
@@ -35,7 +35,10 @@ def facts(incident: Incident) -> Iterator[tuple[str, str]]:
     cause = incident.root_causes[0]
     members = bool(cause.culprits) and all(culprit.kind == "group" for culprit in cause.culprits)
     yield "Culprit", "no single member" if members else culprits(cause)
-    others = list(dict.fromkeys(name for culprit in cause.culprits for name in names_besides(culprit)))
+    # Its log is named beside each line of the proof.
+    shown = {input_name(line.path) for line in cause.evidence}
+    names = dict.fromkeys(name for culprit in cause.culprits for name in names_besides(culprit))
+    others = [name for name in names if name not in shown]
     if others:
         yield MEMBERS if members else ALSO_KNOWN, some(others, _names_that_fit(others))
     for link in cause.behind:
@@ -45,7 +48,7 @@ def facts(incident: Incident) -> Iterator[tuple[str, str]]:
         impact(
             incident.impact,
             groups=max(1, len(incident.groups)),
-            outside=_unread_outside(incident) + _unfetched(incident),
+            outside=unread_outside(incident) + _unfetched(incident),
         ),
     )
     yield "When", since(incident)
@@ -66,7 +69,7 @@ def _names_that_fit(names: Sequence[str]) -> int:
     return max(1, sum(length <= NAMES_CHARACTERS for length in lengths))
 
 
-def _unread_outside(incident: Incident) -> str:
+def unread_outside(incident: Headline) -> str:
     """When partitions were unread besides the time that the incident's own lines span."""
     longest = incident.impact.longest_unread_ms or 0
     if not is_timed(incident.started_at) or incident.lasted_ms is None or longest - incident.lasted_ms < SECOND_MS:

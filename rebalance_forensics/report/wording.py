@@ -220,16 +220,19 @@ def _how_many_unread(impact: Impact) -> str:
     return f"{impact.unread_partitions} of {count(impact.known_partitions, _one(impact), _work(impact))}"
 
 
+_OF_BOTH = "partition, connector or task", "partitions, connectors and tasks", "unread or without a worker"
+
+
 def _one(impact: Impact) -> str:
-    return "connector or task" if impact.of_connect else "partition"
+    return "connector or task" if impact.of_connect else "partition" if impact.of_connect is False else _OF_BOTH[0]
 
 
 def _left(impact: Impact) -> str:
-    return "without a worker" if impact.of_connect else "unread"
+    return "without a worker" if impact.of_connect else "unread" if impact.of_connect is False else _OF_BOTH[2]
 
 
 def _work(impact: Impact) -> str:
-    return "connectors and tasks" if impact.of_connect else "partitions"
+    return "connectors and tasks" if impact.of_connect else "partitions" if impact.of_connect is False else _OF_BOTH[1]
 
 
 def _how_long_unread(impact: Impact) -> str:
@@ -256,10 +259,13 @@ def besides(impact: Impact) -> str:
     return capitalized(_paused(impact) + ("; no member paused" if impact.pause_ms == 0 else ""))
 
 
-def worst_of(impacts: Sequence[Impact]) -> Sequence[str]:
-    """What any of several planned incidents cost at most: `partitions unread for up to 3.2 s`, and its longest stop."""
+def worst_of(impacts: Sequence[Impact], outside: str = "") -> Sequence[str]:
+    """What any of several planned incidents cost at most: `partitions unread for up to 3.2 s`, and its longest stop.
+
+    `outside` is as in `impact`, of a single one.
+    """
     if len(impacts) == 1:
-        return [*_costs(impacts[0])]
+        return [*_costs(impacts[0], outside=outside)]
     unread_ms = max((cost.longest_unread_ms for cost in impacts if cost.longest_unread_ms is not None), default=None)
     stopped_ms = max((cost.stopped_ms for cost in impacts if cost.stopped_ms is not None), default=None)
     if not unread_ms:

@@ -121,6 +121,26 @@ def test_the_coordinator_that_lost_the_client_at_that_moment_names_its_group(tmp
     assert causes(report) == ["slow-processing"]
 
 
+@pytest.mark.parametrize(("rejoined", "away"), [("15:30,700", None), ("15:41,500", "out of the group for 10.8 s")])
+def test_lines_that_a_client_gets_from_its_next_poll_do_not_show_for_how_long_it_was_out(
+    tmp_path: Path, rejoined: str, away: str | None
+) -> None:
+    joined = (
+        "JoinGroup response: GenerationId 3, Protocol range, LeaderId x-1, my MemberId "
+        "orders-1-0000c1b2-1111-4c22-9d3a-aabbccddeeff, member metadata count 0: (no error)"
+    )
+    said = "2026-11-20 10:{} {} rdkafka: {} [orders-1#consumer-1] [thrd:main]: {}".format
+    late = (
+        said("15:30,678", "WARNING", "MAXPOLL", MAXPOLL.partition("[thrd:main]: ")[2]),
+        said("15:30,679", "DEBUG", "LEAVE", 'Group "payments": leave (in state up)'),
+        said(rejoined, "DEBUG", "JOINGROUP", joined),
+    )
+    (incident,) = report_on(tmp_path, app="\n".join(late)).incidents
+    assert "(180000 ms)" in incident.summary
+    assert ("out of the group" in incident.summary) is (away is not None)
+    assert (away or "") in incident.summary
+
+
 KIP_848 = (
     "[2026-11-20 10:{time}] INFO [GroupCoordinator id=2 topic=__consumer_offsets partition=0] [GroupId payments] "
     "Member YQmpCjEuRwuR+A8JuwlMMw {text} the consumer group{rest}. (o.a.k.coordinator.group.GroupMetadataManager)"

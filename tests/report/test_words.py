@@ -138,6 +138,8 @@ def test_a_connect_cluster_shares_out_connectors_and_tasks_not_partitions() -> N
     )  # fmt: skip
     assert unread(lost) == "2 of 7 connectors and tasks without a worker for 2 s"
     assert unread(replace(lost, unread_partitions=0)) == "no connector or task was left without a worker"
+    both = "2 of 7 partitions, connectors and tasks unread or without a worker for 2 s"
+    assert unread(replace(lost, of_connect=None)) == both
 
 
 def test_names_that_people_gave_come_before_ids_that_were_made_up() -> None:

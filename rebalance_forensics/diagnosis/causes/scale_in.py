@@ -77,8 +77,8 @@ def removals_in_words(timeline: Timeline, absences: Sequence[Absence], *, silent
     number = len(removed)
     everybody = max(number, timeline.membership.size_at(min(a.at for a in absences) - 1))
     who = f"{number} of {everybody} {timeline.cached(_members_in_words)}"
-    if timeline.coverage.is_excerpt:
-        who = counted_members(timeline, removed, single="1 ")  # how many members the picked lines leave out is unknown
+    if timeline.coverage.is_excerpt or number == everybody:
+        who = counted_members(timeline, removed, single="1 ")  # how many members these lines leave out is unknown
     if silent:
         why = (
             "a Streams instance sends no LeaveGroup on close, so its members are evicted as if it had died"

@@ -62,7 +62,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         new_to_it, running = (
             ("", "") if shown in (PICKED, JUST_BEGUN) else ("new ", "" if shown is ALONE else "running ")
         )
-        who = f"A {new_to_it}{what}" if number == 1 else f"{number} {new_to_it}{what}s"
+        article = "An" if f"{new_to_it}{what}" == "instance" else "A"
+        who = f"{article} {new_to_it}{what}" if number == 1 else f"{number} {new_to_it}{what}s"
         yield Hypothesis(
             because=[e for a in arrivals for e in (*a.events[:2], *(a.start.events[:1] if a.start else ()))],
             circumstances=surrounding_generations(timeline, [a.at for a in arrivals]),

@@ -230,7 +230,7 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBrok
     setting = timeouts.REBALANCE if worker else timeouts.POLL
     limit = f"{setting}{f' ({slow.limit_ms} ms)' if slow.limit_ms and not worker else ''}"
     absent = "; it was out of the group for {}" if len(slow.absences) == 1 else "; out of the group for up to {}"
-    away = lasting(timeline.measured(slow.away_ms) or None, absent)
+    away = lasting(timeline.measured(slow.away_ms(timeline)) or None, absent)
     if unclosed:
         return (
             "{who} made a new consumer and did not close the old one: that one stayed in the group, not polled any "
@@ -275,7 +275,7 @@ def shorten_loops(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBro
     if slow.shown in _WITHOUT_POLL_TIMEOUT:
         return (*advice, *_WITHOUT_POLL_TIMEOUT[slow.shown])
     libraries = [clients.library_of(timeline, away.participant) for away in slow.absences]
-    records, limit, away_ms = "", slow.limit_ms, timeline.measured(slow.away_ms)
+    records, limit, away_ms = "", slow.limit_ms, timeline.measured(slow.away_ms(timeline))
     if timeline.kind == "streams":
         action, cost = _FIND_WHAT_BLOCKS_THE_THREAD, None
     elif all(library is not None and library.name == "librdkafka" for library in libraries):
@@ -351,10 +351,23 @@ class PollTimeouts(Struct, frozen=True):
         overruns = [e.exceeded_ms for e in lines]
         return max(filter(None, overruns)) if overruns and all(map(timeouts.is_implausible, overruns)) else None
 
-    @property
-    def away_ms(self) -> int:
-        """The longest time that a member took to rejoin; 0 if none did."""
-        return max([a.back_at - a.at for a in self.absences if a.back_at is not None], default=0)
+    def away_ms(self, timeline: Timeline) -> int:
+        """The longest time that a member took to rejoin; 0 if none did, or none whose log shows when it left."""
+        return max(
+            [a.back_at - a.at for a in self.absences if a.back_at is not None and not _logged_late(timeline, a)],
+            default=0,
+        )
+
+
+def _logged_late(timeline: Timeline, absence: Absence) -> bool:
+    """True if the member's lines about its leave may have been written when it polled again, and no broker's are there.
+
+    confluent-kafka-python's `logger` gets the lines of librdkafka from poll() (rd_kafka_set_log_queue): not before.
+    """
+    library = clients.library_of(timeline, absence.participant)
+    at_once = absence.back_at is not None and absence.back_at - absence.at <= windows.ROUND_TRIP_MS
+    of_client = all(e.speaker.role != "broker" for e in absence.departure_lines)
+    return at_once and of_client and library is not None and library.name == "librdkafka"
 
 
 def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:

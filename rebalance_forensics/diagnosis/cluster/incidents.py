@@ -265,7 +265,7 @@ def _incident(
     fault: SharedFault, own: Sequence[Incident], histories: Sequence[GroupOutline], signs: Sequence[SignRow]
 ) -> Incident:
     led = {h.group: led_by(fault, h) for h in histories if h.cluster == own[0].cluster}
-    groups = tuple(replace(group, led=led.get(group.group, ())) for group in _disturbed(own))
+    groups = tuple(replace(group, led=led.get(group.group, ())) for group in _disturbed(fault, own))
     ongoing = any(incident.ongoing for incident in own)
     ends = [incident.ended_at for incident in own if incident.ended_at is not None]
     verdict = _root_cause(fault, own, groups, histories)
@@ -310,13 +310,13 @@ def _would_decide(fault: SharedFault, own: Sequence[Incident]) -> tuple[WouldDec
     return tuple(dict.fromkeys((*of_brokers, *wanted)))[:4]
 
 
-def _disturbed(own: Sequence[Incident]) -> tuple[DisturbedGroup, ...]:
+def _disturbed(fault: SharedFault, own: Sequence[Incident]) -> tuple[DisturbedGroup, ...]:
     """The groups, the worst first; a group that was disturbed again and again once."""
     by_group = grouped(own, lambda incident: incident.group or "")
     rows = [
         DisturbedGroup(
             group=group,
-            severity=min((i.severity for i in incidents), key=RANKS.__getitem__),
+            severity=min((_severity_of_part(fault, i) for i in incidents), key=RANKS.__getitem__),
             impact=summed([i.impact for i in incidents]),
             followups=tuple(sorted({name for i in incidents for name in i.followups})),
             generations=tuple(sorted({number for i in incidents for number in i.generations})),
@@ -327,6 +327,13 @@ def _disturbed(own: Sequence[Incident]) -> tuple[DisturbedGroup, ...]:
         for group, incidents in by_group.items()
     ]
     return tuple(sorted(rows, key=_worst_first))
+
+
+def _severity_of_part(fault: SharedFault, incident: Incident) -> Severity:
+    """That of a group's own incident; what it took for critical and is another fault is so by its cost alone."""
+    overruled = incident.root_causes[0].cause != fault.cause
+    costly = incident.ongoing or incident.impact.unread_partition_ms or incident.impact.stopped_ms
+    return "warning" if incident.severity == "critical" and overruled and not costly else incident.severity
 
 
 def _worst_first(row: DisturbedGroup) -> tuple[int, int, int, int, str, int, str]:
@@ -365,6 +372,7 @@ def summed(impacts: Sequence[Impact], *, of_groups: bool = False) -> Impact:
     partition = impacts[place].longest_unread_partition if unread else None
     stops = [i.stopped_ms for i in impacts if i.stopped_ms is not None]
     unknown = any(i.unread_partition_ms is None for i in impacts)
+    kinds = {i.of_connect for i in impacts}
     uncounted = not of_groups or any(i.known_partitions is None for i in impacts)
     cost = total(i.unread_partition_ms for i in impacts)
     return Impact(
@@ -380,7 +388,7 @@ def summed(impacts: Sequence[Impact], *, of_groups: bool = False) -> Impact:
         members=concerned(i.members for i in impacts),
         partitions=concerned(i.partitions for i in impacts),
         rebalances=sum(i.rebalances for i in impacts),
-        of_connect=all(i.of_connect for i in impacts),
+        of_connect=kinds.pop() if len(kinds) == 1 else None,
         by_member=_summed_by_member(impacts, of_groups) if cost is None else None,
     )
 

@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Culprit, Headline
 from rebalance_forensics.diagnosis.wording.culprits import broker as broker_culprit
 from rebalance_forensics.diagnosis.wording.culprits import topic_culprits
-from rebalance_forensics.timeline.identity.names import number_in_jvm
+from rebalance_forensics.timeline.identity.names import LOOPBACK, number_in_jvm
 from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline, Loss
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by_key
 from rebalance_forensics.timeline.windows import (
@@ -34,8 +34,6 @@ from rebalance_forensics.timeline.windows import (
     SUCCESSION_MS,
     TICK_MS,
 )
-
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class HostIndex(Struct, frozen=True):

@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.model import Advice, Culprit, CulpritKind
 from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.events.base import Event, member_ids_in
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.names import streams_client
+from rebalance_forensics.timeline.identity.names import LOOPBACK, streams_client
 from rebalance_forensics.timeline.identity.participants import Participant
 
 # A Streams instance has as many members as it has threads.
@@ -67,7 +67,8 @@ def _about(advice: Advice, template: str, who: str) -> Advice:
 
 
 def _others(participant: Participant, name: str) -> tuple[str, ...]:
-    names = participant.lasting_names()
+    # Every worker of a cluster names the clients of its internal topics alike: {group.id}-configs.
+    names = participant.lasting_names() - participant.worker_clients - LOOPBACK
     if len(participant.member_ids) <= MOST_IDS:
         names |= participant.member_ids
     return tuple(sorted(names - {name, "", "-"}))

@@ -12,6 +12,7 @@ from rebalance_forensics.diagnosis.model import Gap, Headline, Impact, Incident
 from rebalance_forensics.diagnosis.wording.durations import capitalized, some
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report import conclusions, differential, wording
+from rebalance_forensics.report.incident_facts import unread_outside
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal.coverage import coverage_summary
 from rebalance_forensics.report.terminal.incident import explained, in_brief, in_full, legend, signs_of, verdict
@@ -281,9 +282,10 @@ def _folded(incidents: Sequence[Headline]) -> Iterator[tuple[str, str]]:
         alone = counter.total() == 1
         first_at = f"; first at {utc(once.started_at)} UTC" if is_timed(once.started_at) else ""
         yield cause, f"{who}: {once.summary}" if alone else f"{who}{first_at}"
-        if any(cost.unread_partition_ms is not None or cost.pause_ms for cost in costs[cause]):
+        if any(each.unread_partition_ms is not None or each.pause_ms for each in costs[cause]):
             # A summary that counts the rebalances itself is not repeated.
-            parts = [cost for cost in wording.worst_of(costs[cause]) if not alone or cost not in once.summary]
+            worst = wording.worst_of(costs[cause], unread_outside(once))
+            parts = [cost for cost in worst if not alone or cost not in once.summary]
             yield "", f"{capitalized('; '.join(parts))}."
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Addresses that every host has: they name none."""
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _CLASSIC_MEMBER = re.compile(rf"(?P<name>.+)-{_UUID}")
 _FIRST_OF_A_UUID = r"[0-9a-f]{4,7}|[0-9a-f]{8}(?:-[0-9a-f]{0,4}){0,3}(?:-[0-9a-f]{0,12})?"
