@@ -48,6 +48,30 @@ def test_an_old_generation_alone_does_not_tell_that_the_group_was_empty(old: int
     assert all(cause.confidence < 0.6 for cause in causes) == bool(old and counted != 1)
 
 
+def test_an_assignment_after_the_only_known_member_was_fenced_shows_that_another_one_stayed() -> None:
+    """KIP-848: an assignment is computed at a heartbeat of a member, so the group is not empty."""
+    story = Story(seen="brokers", release=(4, 0))
+    coordinator = "[GroupCoordinator id=2 topic=__consumer_offsets partition=3] [GroupId payments] "
+    member = "Member q_g2Of4jT0mmOKBu4ecXdA "
+    story.line(
+        "broker-2/server.log",
+        "01:10:00.000",
+        f"{coordinator}{member}fenced from the group because the member session expired.",
+    )
+    story.line("broker-2/server.log", "01:10:00.001", f"{coordinator}Bumped group epoch to 6.")
+    story.line(
+        "broker-2/server.log",
+        "01:10:00.080",
+        f"{coordinator}Computed a new target assignment for epoch 6 with 'uniform' assignor in 0ms.",
+    )
+    story.line(
+        "broker-2/server.log",
+        "01:10:06.000",
+        f"{coordinator}{member}joins the consumer group using the consumer protocol.",
+    )
+    assert "startup" not in [incident.root_causes[0].cause for incident in story.case().incidents]
+
+
 def test_a_coordinator_that_counts_nobody_does_not_tell_that_the_newcomers_are_alone() -> None:
     story = Story(seen="brokers", release=(2, 2))
     for old, client, at in ((1689, "c-1", "01:00:00.000"), (1690, "c-2", "01:00:10.000")):

@@ -202,7 +202,8 @@ def _ends_of_shutdowns(timeline: Timeline) -> list[int]:
 def _has_earlier_members(timeline: Timeline, run: list[Arrival]) -> bool:
     """True if the first generation holds members that nobody saw arrive, as in logs that begin mid-life."""
     first = _first_generation(timeline, run[0].at)
-    if _counts_earlier_members(timeline, run[0].at) or joins_stable_group(timeline, run[0].at):
+    at = run[0].at
+    if _counts_earlier_members(timeline, at) or joins_stable_group(timeline, at) or _assigned_without(timeline, at):
         return True
     if _led_by_another(timeline, run, is_numbered=first is not None):
         return True
@@ -222,6 +223,14 @@ def _counts_earlier_members(timeline: Timeline, at: int) -> bool:
     if last is None or timeline.of(ev.GroupEmptied).any_between(last.at, at):
         return False
     return last.members > len(timeline.departures.between(last.at, at))
+
+
+def _assigned_without(timeline: Timeline, at: int) -> bool:
+    """True if the coordinator computed an assignment after the last departure: some member stayed to ask for it."""
+    # KIP-848: a leave or a lost session only bumps the epoch; the next heartbeat of a member that is in the group has
+    # the assignment computed (GroupMetadataManager.consumerGroupHeartbeat).
+    departure = timeline.departures.last(at - 1)
+    return departure is not None and timeline.of(ev.TargetAssignmentComputed).any_between(departure.at + 1, at - 1)
 
 
 def _settled(timeline: Timeline) -> TimeIndex[int]:
