@@ -17,7 +17,7 @@ from rebalance_forensics.catalog.program import Groups, Types, type_named
 from rebalance_forensics.catalog.speakers import simple_name
 
 # The types of holes whose values have no blanks where a text is read strictly.
-_ONE_WORD = frozenset({"id", "word", "int", "float", "bool", "connection", "dot"})
+_ONE_WORD = frozenset({"id", "word", "int", "broker_id", "float", "bool", "connection", "dot"})
 Run = Sequence[str | int]
 """What stands together without a blank: words of the template, and holes by their number."""
 

@@ -71,7 +71,8 @@ _PYTHON_PARTITION = re.compile(r"TopicPartition\(topic=u?'([^']*)', partition=(\
 _GO_LIST = re.compile(r"(?:[^\s,\[\]]+\[[\d ]*\](?:, ?|\Z))+")
 _RUBY_PARTITIONS = re.compile(r"`([^`\n]+)`: ([\d, ]*)")
 _WRAPPED_PARTITION = re.compile(
-    r"(?:TopicPartition\{topic=|(?<![\w.-]))([\w.-]+)(?: ?\[\[?|/|,partition=)(\d+)(?=\]|: offset|,offset)"
+    r"""(?:TopicPartition\{topic=|Topic\((?:name=)?['"]|topic: "|(?<![\w.-]))([\w.-]+)"""
+    r"""(?: ?\[\[?|/|,partition=|['"]\), index[=:] ?|", partition: )(\d+)(?=\]|: offset|,? ?offset|[ )}])"""
 )
 _TOPIC_OR_PARTITION = re.compile(r"(?P<topic>[\w.-]+):|partition=(?P<number>\d+) begin_offset=\S+")
 _MEMBER = re.compile(r"(?:^|[{,] ?)([^{},=]+?)=(?:\w*Assignment)\(partitions=\[([^\[\]]*)\][^()]*\)")
@@ -229,7 +230,8 @@ def listed_partitions(text: str) -> tuple[str, ...]:
 def wrapped_partitions(text: str) -> tuple[str, ...]:
     """The partitions as librdkafka's wrappers print them: `orders[0]@unset` (Go), `orders [[0]]` (.NET), `orders/0: …`.
 
-    Python's `TopicPartition{topic=orders,partition=0,offset=…}`, of which the first may have lost its beginning.
+    Python's `TopicPartition{topic=orders,partition=0,offset=…}`, of which the first may have lost its beginning, Rust's
+    `TopicPartitionListElem { topic: "orders", partition: 0, … }`, Arroyo's `Partition(topic=Topic(name='orders'), …)`.
 
     ValueError for a text with something else in it.
     """
@@ -371,6 +373,7 @@ TYPES: Mapping[str, HoleType] = {
     "trace": HoleType(r"(?:\s*\n|\s+at [\w.$/<>]+\()(?s:.*)", str),
     "dot": HoleType(r"\.", str),
     "int": HoleType(r"-?\d+", integer),
+    "broker_id": HoleType(r"\d+", integer),
     "float": HoleType(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", decimal),
     # No stop of the JVM below a tenth of a second is read: a healthy log has one a second.
     "nanos": HoleType(r"\d{9,}", lambda text: round(integer(text) / 1_000_000)),

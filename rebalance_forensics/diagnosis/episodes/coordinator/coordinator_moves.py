@@ -459,9 +459,12 @@ def _unreachable(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
 
 def _next_found(timeline: Timeline, lost: ev.CoordinatorLost) -> int | None:
     """The coordinator that the member found next, within the time of a move; otherwise the one it lost."""
-    found = timeline.events_from(timeline.participants.of_speaker(lost), ev.CoordinatorFound).first(time_of(lost))
-    soon = found is not None and time_of(found) - time_of(lost) <= windows.ONE_REBALANCE_MS
-    return found.coordinator if found is not None and soon else lost.coordinator
+    at = time_of(lost)
+    finds = timeline.events_from(timeline.participants.of_speaker(lost), ev.CoordinatorFound)
+    # librdkafka gives up the former coordinator once it has been told of the next one (rd_kafka_cgrp_coord_update).
+    near = [*finds.between(at - windows.ROUND_TRIP_MS, at), *finds.between(at, at + windows.ONE_REBALANCE_MS)]
+    others = (e.coordinator for e in near if time_of(e) >= at or e.coordinator != lost.coordinator)
+    return next(others, lost.coordinator)
 
 
 def _is_between(event: Event) -> bool:
