@@ -14,8 +14,13 @@ from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
     outages_between,
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import (
+    ANSWERED,
+    BETWEEN,
+    EVIDENCE,
+    LOADED,
+    REFUSED_A_STARTER,
+    REFUSED_AGAIN,
     CoordinatorMove,
-    ShownBy,
     chains_of_moves,
     effects_of_moves,
     ended_its_session,
@@ -27,7 +32,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue
+from rebalance_forensics.diagnosis.sign import STRONG, Present, Row, clue
 from rebalance_forensics.diagnosis.wording.culprits import broker
 from rebalance_forensics.diagnosis.wording.durations import capitalized, lasting
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded
@@ -40,34 +45,6 @@ STOOD_STILL = clue(
     STRONG,
     "it logged nothing for several times the rebalance timeout, after which it removes members that wait",
 )
-LOADED = clue("group-loaded-elsewhere", DECISIVE + WEAK, "a broker loaded the group anew, as after a move or a restart")
-LOST_BY_MOST = clue(
-    "coordinator-lost-by-most", DECISIVE, "most members with a log lost the same coordinator within seconds"
-)
-ANSWERED = clue(
-    "coordinator-answered", STRONG, "the broker that a member took for its coordinator answered that it is not"
-)
-REFUSED_A_STARTER = clue(
-    "coordinator-refused-a-client",
-    0,
-    "a broker answered that it is not the coordinator; these lines do not show whether that client had joined",
-)
-REFUSED_AGAIN = clue(
-    "refused-by-its-coordinator",
-    WEAK,
-    "the broker that a member was sent to refused every request: it was not the coordinator at that moment",
-)
-BETWEEN = clue(
-    "coordinator-not-ready", WEAK, "a broker that a member asked was stopping, or had not loaded the group yet"
-)
-UNLOADED = clue("group-unloaded", DECISIVE, "its coordinator unloaded the group, as when it stops or hands it over")
-SUCCEEDED = clue("another-spoke-for-it", DECISIVE, "one broker spoke for the group, and later another one")
-FOUND_ANOTHER = clue("another-coordinator-found", DECISIVE, "a member lost its coordinator and then found another one")
-UNREACHABLE = clue(
-    "coordinator-refused-connections",
-    DECISIVE,
-    "the host of its coordinator refused connections: it was reachable, and no broker was running there",
-)
 _GAVE_UP: Mapping[str | None, str] = {
     "log directories": "; the broker shut down because all of its log directories had failed",
     "fatal fault": "; the broker shut down after a fatal error",
@@ -78,11 +55,6 @@ _WITHOUT_A_MOVE: Mapping[Row, str] = {
     REFUSED_AGAIN: "refused every request: it did not coordinate the group at that moment",
     BETWEEN: "could not serve the group: it was stopping, or had not loaded it yet",
 }
-# The best first.
-_SHOWN_BY: Mapping[ShownBy, Row] = {
-    "load": LOADED, "losses": LOST_BY_MOST, "another": FOUND_ANOTHER, "unload": UNLOADED, "succession": SUCCEEDED,
-    "unreachable": UNREACHABLE, "answer": ANSWERED, "refusals": REFUSED_AGAIN, "between": BETWEEN,
-}  # fmt: skip
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -134,8 +106,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     facts = effects_of_moves(timeline, chain)
     named = [n for n in names if n != UNNAMED]
     planned = len(named) > 1 and not any(timeline.pauses.any_between(m.at, m.at + ONE_REBALANCE_MS) for m in chain)
-    by = {m.shown_by for m in chain}
-    shown = next((row for kind, row in _SHOWN_BY.items() if kind in by), REFUSED_A_STARTER)
+    shown = next(row for row in EVIDENCE if any(m.shown_by is row for m in chain))
     planned |= shown is REFUSED_A_STARTER or is_planned_handover(chain, facts) or whole_cluster_stopped(timeline, chain)
     fenced, fault, loaded = was_fenced(chain), shutdown_fault(chain), _loaded_by(chain)
     # A controller fences a broker long after it went silent: only members show since when they could not reach it.
@@ -147,7 +118,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     behind = _behind(timeline, chain)
     moved = _move_in_words(chain, names, shown, unharmed="" if facts else " without a rebalance")
     return Hypothesis(
-        because=tuple(e for m in sorted(chain, key=lambda m: m.shown_by != "load") for e in m.events),
+        because=tuple(e for m in sorted(chain, key=lambda m: m.shown_by is not LOADED) for e in m.events),
         culprits=tuple(broker(n) for n in sorted(named)),
         clues={shown: Present(chain[0].events)},
         severity="info" if planned else "warning",
@@ -205,7 +176,7 @@ def _loaded_by(chain: list[CoordinatorMove]) -> list[tuple[str, str]]:
     return [
         (m.broker, f"broker-{e.speaker.broker}")
         for m in chain
-        if m.shown_by == "load"
+        if m.shown_by is LOADED
         for e in m.events
         if isinstance(e, GroupLoaded)
     ]

@@ -1,4 +1,4 @@
-"""A rebalance whose cause the logs do not show; diagnosis/unexplained.py makes it of what no other cause explains."""
+"""A rebalance whose cause the logs do not show; diagnosis/unexplained/ makes it of what no other cause explains."""
 
 from __future__ import annotations
 

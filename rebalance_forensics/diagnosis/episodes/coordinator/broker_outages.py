@@ -147,6 +147,12 @@ def stops_and_starts(timeline: Timeline) -> TimeIndex[ev.BrokerStopped | ev.Brok
     return TimeIndex(found, time_of, ordered=True)
 
 
+def starts_of(timeline: Timeline, broker: int | None, begin: int, end: int) -> list[ev.BrokerStarted]:
+    """The starts of one broker in a span."""
+    near = stops_and_starts(timeline).between(begin, end)
+    return [e for e in near if isinstance(e, ev.BrokerStarted) and affected_broker(e) == broker]
+
+
 def _ran_meanwhile(timeline: Timeline, start: ev.BrokerStarted) -> bool:
     """True if the broker itself logged shortly before another logs its start, and logs on without a stop or a start."""
     if start.broker is None or start.broker in _brokers_by_home(timeline).get(home_of(start), ()):

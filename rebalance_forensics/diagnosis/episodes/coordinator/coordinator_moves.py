@@ -1,16 +1,16 @@
 """Moves of the coordinator: handed over, failed over, or lost by most members at once.
 
 Moves before the group's first generation are start-up noise. `chains_of_moves` gives the moves, one chain where brokers
-are restarted in turn; the questions below it are about one chain.
+are restarted in turn; the questions below it are about one chain. Each move has the sign that shows it (`EVIDENCE`):
+lines of brokers are read one by one, those of members as the tables `_ByMembers` say, all of one time together.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Literal
 
 from msgspec import Struct
 
@@ -20,6 +20,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
     affected_broker,
     behind_a_living_coordinator,
     broker_of,
+    starts_of,
     stops_and_starts,
     unreachable_before,
 )
@@ -29,6 +30,7 @@ from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before, is_of_a_connection
 from rebalance_forensics.diagnosis.episodes.runs import runs, walks
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import knows_no_partition_yet
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Row, clue
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.answers import error_of
@@ -60,28 +62,39 @@ _JOINING = (ev.JoinFailed, ev.OffsetCommitFailed)
 _REFUSED = re.compile(r"connection refused|ECONNREFUSED", re.IGNORECASE)
 # Without any of these lines there is no move, unless two brokers log for the group one after the other.
 _MOVING = (*_ANSWERED, *_JOINING, ev.GroupLoaded, ev.GroupUnloaded, ev.BrokerStarted, ev.BrokerStopped)
-ShownBy = Literal[
-    "load",
-    "losses",
-    "answer",
-    "refusal",
-    "refusals",
-    "between",
-    "another",
-    "unreachable",
-    "unload",
-    "succession",
-    "nothing",
-]
-"""The evidence for a move.
-
-`load`: a broker loads the group. `losses`: most members lose their coordinator. `answer`: a broker answers a member
-with NOT_COORDINATOR. `refusal`, `refusals`: it answers a client that may not have joined yet so, once or at every
-request. `between`: a broker that a member asks is stopping, or has not loaded the group yet. `another`: a member finds
-another coordinator. `unreachable`: connections to the coordinator are refused. `unload`: the former coordinator unloads
-the group or restarts. `succession`: another broker logs for the group. `nothing`: a broker restart that did not concern
-the group.
-"""
+# How lines show a move, the most telling first.
+LOADED = clue("group-loaded-elsewhere", DECISIVE + WEAK, "a broker loaded the group anew, as after a move or a restart")
+LOST_BY_MOST = clue(
+    "coordinator-lost-by-most", DECISIVE, "most members with a log lost the same coordinator within seconds"
+)
+FOUND_ANOTHER = clue("another-coordinator-found", DECISIVE, "a member lost its coordinator and then found another one")
+UNLOADED = clue("group-unloaded", DECISIVE, "its coordinator unloaded the group, as when it stops or hands it over")
+SUCCEEDED = clue("another-spoke-for-it", DECISIVE, "one broker spoke for the group, and later another one")
+UNREACHABLE = clue(
+    "coordinator-refused-connections",
+    DECISIVE,
+    "the host of its coordinator refused connections: it was reachable, and no broker was running there",
+)
+ANSWERED = clue(
+    "coordinator-answered", STRONG, "the broker that a member took for its coordinator answered that it is not"
+)
+REFUSED_AGAIN = clue(
+    "refused-by-its-coordinator",
+    WEAK,
+    "the broker that a member was sent to refused every request: it was not the coordinator at that moment",
+)
+BETWEEN = clue(
+    "coordinator-not-ready", WEAK, "a broker that a member asked was stopping, or had not loaded the group yet"
+)
+REFUSED_A_STARTER = clue(
+    "coordinator-refused-a-client",
+    0,
+    "a broker answered that it is not the coordinator; these lines do not show whether that client had joined",
+)
+EVIDENCE = (
+    LOADED, LOST_BY_MOST, FOUND_ANOTHER, UNLOADED, SUCCEEDED, UNREACHABLE, ANSWERED, REFUSED_AGAIN, BETWEEN,
+    REFUSED_A_STARTER,
+)  # fmt: skip
 
 
 def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
@@ -90,15 +103,16 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
         return
     settled = formed_at(timeline)
     moves: list[CoordinatorMove] = []
-    others: list[Iterable[CoordinatorMove]] = [find(timeline, settled or 0) for find in (_answered, _refused_again)]
+    others: list[Iterable[CoordinatorMove]] = [_ANSWERS.moves(timeline, settled or 0)]
     if settled is not None:
         # By brokers or most members, by members, and by brokers where the load by the new coordinator is not logged.
-        moves = _with_members(timeline, settled, (*_handed_over(timeline, settled), *_lost_by_many(timeline, settled)))
+        found = (*_handed_over(timeline, settled), *_LOSSES.moves(timeline, settled))
+        moves = _with_members(timeline, settled, found)
         unfollowed = _with_members(timeline, settled, _unfollowed_moves(timeline))
-        others[1:1] = _found_another(timeline, settled), unfollowed
+        others += [_FINDS.moves(timeline, settled), unfollowed]
         # First what happened first: brokers that have not loaded the group yet answer NOT_COORDINATOR afterwards.
-        others.insert(0, _unreachable(timeline, settled))
-    for moves_of_kind in others:
+        others.insert(0, _REFUSED_CONNECTIONS.moves(timeline, settled))
+    for moves_of_kind in (*others, _refused_again(timeline, settled or 0)):
         moves += [
             m for m in moves_of_kind if not any(abs(m.at - known.at) <= windows.ONE_REBALANCE_MS for known in moves)
         ]
@@ -113,15 +127,17 @@ def whole_cluster_stopped(timeline: Timeline, chain: list[CoordinatorMove]) -> b
     """Every broker with a log began a shutdown within a minute and none came back."""
     begin, end = chain[0].at - windows.PROCESS_START_MS, chain[-1].at + windows.ONE_REBALANCE_MS
     speaking = timeline.own.brokers | timeline.ungrouped.brokers
-    stopped = {e.speaker.broker for e in timeline.of(ev.BrokerStopped).between(begin, end) if e.phase == "stopping"}
-    return len(speaking) > 1 and speaking <= stopped and not timeline.of(ev.BrokerStarted).since(begin)
+    later = stops_and_starts(timeline).since(begin)
+    stops = (e for e in later if isinstance(e, ev.BrokerStopped) and e.phase == "stopping" and time_of(e) <= end)
+    started = any(isinstance(e, ev.BrokerStarted) for e in later)
+    return len(speaking) > 1 and speaking <= {e.speaker.broker for e in stops} and not started
 
 
 def is_planned_handover(chain: list[CoordinatorMove], facts: Sequence[Fact]) -> bool:
     """True for a chain of brokers that unloaded the group as they shut down, without an effect on any member."""
     stops = [e for move in chain for e in move.events if isinstance(e, ev.BrokerStopped)]
     stopping = bool(stops) and all(e.phase == "stopping" for e in stops)
-    return stopping and not facts and all(move.shown_by == "unload" for move in chain)
+    return stopping and not facts and all(move.shown_by is UNLOADED for move in chain)
 
 
 def was_fenced(chain: list[CoordinatorMove]) -> bool:
@@ -159,14 +175,14 @@ def _unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
                 # Where no log lasts until a broker starts, nothing shows when it stopped coordinating.
                 heard = not isinstance(event, ev.BrokerStarted) or time_of(event) <= timeline.coverage.end
                 if heard and not _is_followed(timeline, loads, event, broker):
-                    yield _move(event, broker, (event, last), "unload")
+                    yield _move(event, broker, (event, last), UNLOADED)
                 last = None
                 continue
             case ev.GroupLoaded():
                 if last is None and event.member_count != 0 and _was_up(timeline, event):
-                    yield CoordinatorMove(time_of(event), UNNAMED, (event,), "load", until=time_of(event))
+                    yield CoordinatorMove(time_of(event), UNNAMED, (event,), LOADED, until=time_of(event))
             case _ if last is not None and broker != last.speaker.broker and _keeps_it(timeline, event):
-                yield _move(event, last.speaker.broker, (event, last), "succession")
+                yield _move(event, last.speaker.broker, (event, last), SUCCEEDED)
         last = event
 
 
@@ -174,20 +190,15 @@ def _was_up(timeline: Timeline, load: ev.GroupLoaded) -> bool:
     # A broker that starts also loads the groups it coordinated before.
     begin, end = time_of(load) - windows.REQUEST_TIMEOUT_MS, time_of(load)
     heard = [g for g in timeline.coverage.brokers if g.path == load.origin.path and g.begin <= begin]
-    started = timeline.of(ev.BrokerStarted).between(begin, end)
-    return bool(heard) and not any(affected_broker(e) == load.speaker.broker for e in started)
+    return bool(heard) and not starts_of(timeline, load.speaker.broker, begin, end)
 
 
 def _loaded_long_after_start(timeline: Timeline, load: ev.GroupLoaded) -> bool:
     # Loading belongs to the start of a broker; when it comes later, another broker coordinated the group in between.
-    broker = load.speaker.broker
-    starts = [e for e in timeline.of(ev.BrokerStarted) if affected_broker(e) == broker and time_of(e) <= time_of(load)]
-    elected = [
-        e for e in timeline.of(ev.CoordinatorElected) if e.speaker.broker == broker and time_of(e) <= time_of(load)
-    ]
-    if not starts or not elected:
-        return False
-    return time_of(elected[-1]) - time_of(starts[-1]) > windows.REQUEST_TIMEOUT_MS
+    broker, at = load.speaker.broker, time_of(load)
+    starts = starts_of(timeline, broker, 0, at)
+    elected = [e for e in timeline.of(ev.CoordinatorElected).between(0, at) if e.speaker.broker == broker]
+    return bool(starts and elected) and time_of(elected[-1]) - time_of(starts[-1]) > windows.REQUEST_TIMEOUT_MS
 
 
 def _is_followed(timeline: Timeline, loads: TimeIndex[ev.GroupLoaded], event: Event, broker: int | None) -> bool:
@@ -204,7 +215,7 @@ def _keeps_it(timeline: Timeline, event: Event) -> bool:
     return all(e.speaker.broker in (None, event.speaker.broker) for e in after)
 
 
-def _move(event: Event, broker: int | None, events: tuple[Event, ...], shown_by: ShownBy) -> CoordinatorMove:
+def _move(event: Event, broker: int | None, events: tuple[Event, ...], shown_by: Row) -> CoordinatorMove:
     at = time_of(event)
     return CoordinatorMove(at, f"broker-{broker}", events, shown_by, until=at)
 
@@ -243,11 +254,11 @@ def _commit_not_written(timeline: Timeline, lost: Event) -> bool:
 
 
 def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
-    """Restarts of brokers that did not coordinate this group: they show the pace of a rolling restart."""
+    """Restarts of brokers that did not coordinate this group."""
     stops = (e for e in stops_and_starts(timeline) if isinstance(e, ev.BrokerStopped))
     stopped = ((time_of(e), affected_broker(e)) for e in stops)
     return [
-        CoordinatorMove(at, f"broker-{broker}", (), shown_by="nothing", until=at)
+        CoordinatorMove(at, f"broker-{broker}", (), shown_by=None, until=at)
         for at, broker in stopped
         if broker is not None
     ]
@@ -272,7 +283,7 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
             at=min([at, *(time_of(e) for e in ungrouped if time_of(e) > at - windows.REQUEST_TIMEOUT_MS)]),
             broker=before,
             events=(load, *ungrouped[:4]),
-            shown_by="load",
+            shown_by=LOADED,
             until=at,
         )
 
@@ -313,32 +324,26 @@ def _lines_while_coordinating(timeline: Timeline) -> TimeIndex[Event]:
     return TimeIndex((e for e in spoken if e.speaker.broker is not None and not isinstance(e, on_the_way)), time_of)
 
 
-def _lost_by_many(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
-    """Moves shown by most members with a log losing the same coordinator within seconds."""
-    lost = [
-        e
-        for e in timeline.of(ev.CoordinatorLost, ev.GroupHeartbeatFailed)
-        if _is_loss(e) and (e.at or 0) > settled and not _has_own_reason(timeline, e)
-    ]
+def _lost_by_most(timeline: Timeline, run: list[Event]) -> CoordinatorMove | None:
+    """Most members with a log lost the same coordinator within seconds."""
     heard = [a for a in timeline.membership.members if a.has_log]
-    for run in runs(lost, time_of, windows.PROCESS_START_MS):
-        participants = {timeline.participants.of_speaker(e) for e in run} - {None}
-        brokers = [e.coordinator for e in run if isinstance(e, ev.CoordinatorLost) and e.coordinator is not None]
-        broker = brokers[0] if brokers else _stopped_at(timeline, run)
-        if (
-            broker is None
-            or len(participants) < 2
-            or 2 * len(participants) <= len(heard)
-            or _lost_at_different_times(timeline, run)
-            # A broker that answers NOT_COORDINATOR keeps the connection open.
-            or not (
-                any(isinstance(e, ev.CoordinatorLost) and e.disconnected for e in run)
-                or _of_a_member(timeline, run)
-                or _stopped_at(timeline, run)
-            )
-        ):
-            continue
-        yield _of_run(timeline, run, f"broker-{broker}", "losses", until=_found_again(timeline, run))
+    participants = {timeline.participants.of_speaker(e) for e in run} - {None}
+    brokers = [e.coordinator for e in run if isinstance(e, ev.CoordinatorLost) and e.coordinator is not None]
+    broker = brokers[0] if brokers else _stopped_at(timeline, run)
+    if (
+        broker is None
+        or len(participants) < 2
+        or 2 * len(participants) <= len(heard)
+        or _lost_at_different_times(timeline, run)
+        # A broker that answers NOT_COORDINATOR keeps the connection open.
+        or not (
+            any(isinstance(e, ev.CoordinatorLost) and e.disconnected for e in run)
+            or _of_a_member(timeline, run)
+            or _stopped_at(timeline, run)
+        )
+    ):
+        return None
+    return _of_run(timeline, run, f"broker-{broker}", LOST_BY_MOST, until=_found_again(timeline, run))
 
 
 def _found_again(timeline: Timeline, run: Sequence[Event]) -> int:
@@ -348,11 +353,9 @@ def _found_again(timeline: Timeline, run: Sequence[Event]) -> int:
     return max(time_of(run[-1]), min((time_of(e) for e in finds if e is not None), default=0))
 
 
-def _of_run(
-    timeline: Timeline, run: Sequence[Event], broker: str, shown_by: ShownBy, until: int = 0
-) -> CoordinatorMove:
+def _of_run(timeline: Timeline, run: Sequence[Event], broker: str, shown_by: Row, until: int = 0) -> CoordinatorMove:
     first, last = time_of(run[0]), max(time_of(run[-1]), until)
-    behind = behind_a_living_coordinator(timeline, broker, first, last) if shown_by != "another" else []
+    behind = behind_a_living_coordinator(timeline, broker, first, last) if shown_by is not FOUND_ANOTHER else []
     moved = any(isinstance(e, ev.CoordinatorLost) and _next_found(timeline, e) != e.coordinator for e in run)
     if moved or not behind:
         return CoordinatorMove(first, broker, tuple(run[:_MOST_LINES]), shown_by, until=last)
@@ -360,20 +363,17 @@ def _of_run(
     return CoordinatorMove(first, behind[0].broker, lines, shown_by, until=last, served_by=broker)
 
 
-def _answered(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
-    """Moves shown by a broker that answers a running client with NOT_COORDINATOR."""
+def _answered(timeline: Timeline, run: list[Event]) -> CoordinatorMove | None:
+    """A broker answered a running client with NOT_COORDINATOR."""
     # A client that is cut off gets no answer, so one member's line is enough to tell a move from a broken connection. A
     # client that may not have joined yet proves nothing (_was_member).
-    asked = [e for e in timeline.of(*_ANSWERED) if e.at is not None and e.at > settled and error_of(e) == _MOVED]
-    refused = [e for e in asked if not _still_starting(timeline, e) and not _is_denied(timeline, e)]
-    for run in runs(refused, time_of, windows.PROCESS_START_MS):
-        named = [e.coordinator for e in run if isinstance(e, ev.CoordinatorLost)] + [_found_before(timeline, run[0])]
-        # KafkaJS knows brokers by their listener addresses.
-        nodes = [e.node for e in run if isinstance(e, ev.CoordinatorLost) and e.node]
-        broker = next((number for number in (*named, *nodes) if number is not None), None)
-        if broker is not None:
-            shown_by: ShownBy = "answer" if _of_a_member(timeline, run) else "refusal"
-            yield _of_run(timeline, run, f"broker-{broker}", shown_by)
+    named = [e.coordinator for e in run if isinstance(e, ev.CoordinatorLost)] + [_found_before(timeline, run[0])]
+    # KafkaJS knows brokers by their listener addresses.
+    nodes = [e.node for e in run if isinstance(e, ev.CoordinatorLost) and e.node]
+    broker = next((number for number in (*named, *nodes) if number is not None), None)
+    if broker is None:
+        return None
+    return _of_run(timeline, run, f"broker-{broker}", ANSWERED if _of_a_member(timeline, run) else REFUSED_A_STARTER)
 
 
 def _refused_again(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
@@ -401,7 +401,7 @@ def _repeated_refusals(timeline: Timeline, refused: Sequence[Event]) -> Iterator
     between = all(map(_is_between, refused))
     number = None if between else _found_before(timeline, refused[-1])
     broker = UNNAMED if number is None else f"broker-{number}"
-    yield _of_run(timeline, refused, broker, "between" if between else "refusals")
+    yield _of_run(timeline, refused, broker, BETWEEN if between else REFUSED_AGAIN)
 
 
 def _proves_a_refusal(event: Event) -> bool:
@@ -435,26 +435,25 @@ def _found_before(timeline: Timeline, refused: Event) -> int | None:
     return number
 
 
-def _found_another(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
-    """Moves shown by a member that loses its coordinator and then finds another broker."""
+def _found_another(timeline: Timeline, run: list[Event]) -> CoordinatorMove | None:
+    """A member lost its coordinator and then found another broker."""
     # A client that is cut off finds the same broker again. Brokers that missed the move still name the former for a
     # while.
-    lost = [e for e in timeline.of(ev.CoordinatorLost) if (e.at or 0) > settled and not _has_own_reason(timeline, e)]
-    for run in runs(lost, time_of, windows.PROCESS_START_MS):
-        broker = next((e.coordinator for e in run if e.coordinator not in (None, _next_found(timeline, e))), None)
-        if broker is not None and _of_a_member(timeline, run):
-            yield _of_run(timeline, run, f"broker-{broker}", "another", until=_found_again(timeline, run))
+    lost = (e for e in run if isinstance(e, ev.CoordinatorLost))
+    broker = next((e.coordinator for e in lost if e.coordinator not in (None, _next_found(timeline, e))), None)
+    if broker is None or not _of_a_member(timeline, run):
+        return None
+    return _of_run(timeline, run, f"broker-{broker}", FOUND_ANOTHER, until=_found_again(timeline, run))
 
 
-def _unreachable(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
-    """Moves shown by members whose connections to their coordinator are refused, as no process listens there."""
-    failed = timeline.of(ev.CoordinatorLost, ev.HeartbeatFailed, ev.JoinFailed).since(settled + 1)
-    for run in runs([e for e in failed if not _has_own_reason(timeline, e)], time_of, windows.PROCESS_START_MS):
-        refused = [e for e in run if _REFUSED.search(getattr(e, "error", None) or getattr(e, "cause", None) or "")]
-        if refused and _of_a_member(timeline, run):
-            number = _found_before(timeline, refused[0])
-            broker = UNNAMED if number is None else f"broker-{number}"
-            yield _of_run(timeline, refused, broker, "unreachable", until=time_of(run[-1]))
+def _connection_refused(timeline: Timeline, run: list[Event]) -> CoordinatorMove | None:
+    """Members' connections to their coordinator were refused, as no process listens there."""
+    refused = [e for e in run if _REFUSED.search(getattr(e, "error", None) or getattr(e, "cause", None) or "")]
+    if not refused or not _of_a_member(timeline, run):
+        return None
+    number = _found_before(timeline, refused[0])
+    broker = UNNAMED if number is None else f"broker-{number}"
+    return _of_run(timeline, refused, broker, UNREACHABLE, until=time_of(run[-1]))
 
 
 def _next_found(timeline: Timeline, lost: ev.CoordinatorLost) -> int | None:
@@ -538,10 +537,14 @@ def ended_its_session(event: Event) -> bool:
     return lost or session_is_over(event)
 
 
-def _is_loss(event: Event) -> bool:
-    if isinstance(event, ev.GroupHeartbeatFailed):
-        return event.error in ("NOT_COORDINATOR", "COORDINATOR_NOT_AVAILABLE")
-    return isinstance(event, ev.CoordinatorLost)
+def _is_loss(timeline: Timeline, event: Event) -> bool:
+    if isinstance(event, ev.GroupHeartbeatFailed) and event.error not in (_MOVED, "COORDINATOR_NOT_AVAILABLE"):
+        return False
+    return not _has_own_reason(timeline, event)
+
+
+def _is_refusal(timeline: Timeline, event: Event) -> bool:
+    return error_of(event) == _MOVED and not _still_starting(timeline, event) and not _is_denied(timeline, event)
 
 
 class CoordinatorMove(Struct, frozen=True):
@@ -550,10 +553,33 @@ class CoordinatorMove(Struct, frozen=True):
     at: int
     broker: str
     events: tuple[Event, ...]
-    shown_by: ShownBy
+    shown_by: Row | None
+    """None for the restart of a broker that did not coordinate the group: it shows the pace of a rolling restart."""
     until: int
     served_by: str | None = None
     """The coordinator that ran on and could not serve the group while `broker` was out."""
+
+
+class _ByMembers(Struct, frozen=True):
+    """The lines of members that may show a move, and what those of one time show together; None if they show none."""
+
+    types: tuple[type[Event], ...]
+    may_show: Callable[[Timeline, Event], bool]
+    shown: Callable[[Timeline, list[Event]], CoordinatorMove | None]
+
+    def moves(self, timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
+        """The moves after the group had settled."""
+        lines = [e for e in timeline.of(*self.types) if time_of(e) > settled and self.may_show(timeline, e)]
+        found = (self.shown(timeline, run) for run in runs(lines, time_of, windows.PROCESS_START_MS))
+        return (move for move in found if move is not None)
+
+
+_LOSSES = _ByMembers((ev.CoordinatorLost, ev.GroupHeartbeatFailed), _is_loss, _lost_by_most)
+_FINDS = _ByMembers((ev.CoordinatorLost,), _is_loss, _found_another)
+_REFUSED_CONNECTIONS = _ByMembers(
+    (ev.CoordinatorLost, ev.HeartbeatFailed, ev.JoinFailed), _is_loss, _connection_refused
+)
+_ANSWERS = _ByMembers(_ANSWERED, _is_refusal, _answered)
 
 
 def _with_members(timeline: Timeline, settled: int, moves: Iterable[CoordinatorMove]) -> list[CoordinatorMove]:
