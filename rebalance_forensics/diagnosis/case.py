@@ -28,6 +28,7 @@ from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.history import history_of
+from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.model import Generation, GroupHistory, GroupOutline, Loss, UnreadSpan
 from rebalance_forensics.timeline.ownership.losses import explain_silences
 from rebalance_forensics.timeline.ownership.member_time import member_time_of
@@ -113,7 +114,7 @@ def _losses(timeline: Timeline) -> tuple[Loss, ...]:
     by_brokers = ((d, e) for d in expired for e in d.events[:1] if e.speaker.broker is not None and e.at is not None)
     return tuple(
         [
-            Loss(at=d.at, broker=f"broker-{e.speaker.broker}", member=d.participant.name, evidence=evidence_of(e))
+            Loss(at=d.at, broker=broker_name(e.speaker.broker), member=d.participant.name, evidence=evidence_of(e))
             for d, e in islice(by_brokers, MOST_LOSSES)
         ]
     )

@@ -9,6 +9,7 @@ from msgspec import Struct
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
+from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.model import CoordinatorTerm
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
@@ -36,9 +37,9 @@ def _broker(event: Event) -> str | None:
     if isinstance(event, ev.GroupUnloaded):
         return None
     if event.speaker.role == "broker" and event.group is not None and event.speaker.broker is not None:
-        return f"broker-{event.speaker.broker}"
+        return broker_name(event.speaker.broker)
     if isinstance(event, ev.CoordinatorFound) and event.coordinator is not None:
-        return f"broker-{event.coordinator}"
+        return broker_name(event.coordinator)
     return None
 
 

@@ -16,6 +16,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, place_of
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
+from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, place_name
 from rebalance_forensics.timeline.model import CoordinatorTerm
 from rebalance_forensics.timeline.process_logs import NO_LINES, NearbyLines
@@ -327,7 +328,7 @@ def _while_coordinating(log: CoveredLog, broker: int | None, terms: Sequence[Coo
     """The parts of a broker's log before, between and after the terms of other brokers."""
     begin = log.begin
     for term in terms if broker is not None else ():
-        if term.broker == f"broker-{broker}" or (term.ended_at is not None and term.ended_at <= begin):
+        if term.broker == broker_name(broker) or (term.ended_at is not None and term.ended_at <= begin):
             continue
         if term.started_at is not None and term.started_at > begin:
             yield replace(log, begin=begin, end=min(term.started_at, log.end))

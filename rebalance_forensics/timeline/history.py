@@ -19,7 +19,7 @@ from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.log_names import may_be_its_log
-from rebalance_forensics.timeline.identity.names import streams_client, streams_thread
+from rebalance_forensics.timeline.identity.names import broker_name, streams_client, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import late_joins
 from rebalance_forensics.timeline.model import GroupHistory, Identity, Lane, Mark, RunningVersion, Span, SpanKind
@@ -174,7 +174,7 @@ def _lane_names(timeline: Timeline, event: Event, mark: Mark) -> set[str]:
     named = [getattr(event, "member", None), *getattr(event, "members", ())]
     members = [member for member in named if isinstance(member, str)]
     names = set().union(*(_lanes_of(timeline.participants.of_member(member), member, mark) for member in members))
-    return names | {f"broker-{speaker.broker}"} if speaker.broker is not None else names
+    return names | {broker_name(speaker.broker)} if speaker.broker is not None else names
 
 
 def _lanes_of(participant: Participant | None, name: str | None, mark: Mark) -> set[str]:
@@ -195,7 +195,7 @@ def _events_of_lanes(timeline: Timeline) -> Sequence[Event]:
     by_broker = [
         timeline.ungrouped.from_broker(broker, *MARKED)
         for broker in timeline.ungrouped.brokers
-        if f"broker-{broker}" in names
+        if broker_name(broker) in names
     ]
     others = _near_rebalances(timeline, by_broker, most + len(nearby))
     return merged(list(merge(timeline.own, nearby, key=time_of)), others)

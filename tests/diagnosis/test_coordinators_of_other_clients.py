@@ -64,6 +64,25 @@ def test_kafkajs_names_the_broker_that_denies_to_be_its_coordinator_by_its_addre
     assert [culprit.name for culprit in incident.root_causes[0].culprits] == ["broker-b2.example.net:9092"]
 
 
+def test_a_kafkajs_consumer_that_its_former_coordinator_forgot_owes_that_to_the_move(tmp_path: Path) -> None:
+    """It knows its brokers by address, so nothing that counts on their numbers may break off."""
+    joined = {"groupId": "payments", "memberId": KAFKAJS, "leaderId": KAFKAJS}
+    again = joined | {"memberId": KAFKAJS.replace("10", "11"), "leaderId": KAFKAJS.replace("10", "11")}
+    answered = {"clientId": "kafkajs", "broker": "b2.example.net:9092"}
+    unknown = "The coordinator is not aware of this member"
+    found = incidents(
+        tmp_path,
+        kafkajs(0, "INFO", "[ConsumerGroup] Consumer has joined the group", **joined),
+        kafkajs(20, "ERROR", "[Connection] Response OffsetCommit(key: 8, version: 5)", error=NOT_COORDINATOR,
+                **answered),
+        kafkajs(21, "ERROR", "[Connection] Response Heartbeat(key: 12, version: 3)", **answered, error=unknown),
+        kafkajs(21, "ERROR", "[Runner] The coordinator is not aware of this member, re-joining the group",
+                groupId="payments", memberId=KAFKAJS, error=unknown, retryCount=0),
+        kafkajs(22, "INFO", "[ConsumerGroup] Consumer has joined the group", **again),
+    )  # fmt: skip
+    assert causes(found) == ["coordinator-failover"]
+
+
 def test_kafkajs_is_refused_for_its_protocols_as_its_connection_says(tmp_path: Path) -> None:
     error = "The group member's supported protocols are incompatible with those of existing members"
     (incident,) = incidents(

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from rebalance_forensics.diagnosis.behind import Link, advice_on
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
-    UNNAMED,
     behind_lost_session,
     coordinator_silences,
     log_of_broker,
@@ -32,11 +31,12 @@ from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.sign import STRONG, Present, Row, clue
+from rebalance_forensics.diagnosis.sign import STRONG, Need, Present, Row, clue
 from rebalance_forensics.diagnosis.wording.culprits import broker
 from rebalance_forensics.diagnosis.wording.durations import capitalized, lasting
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.timeouts import shown_session_ms
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
@@ -73,7 +73,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             explains=tuple(silence.disturbed(timeline)),
             implies=tuple(timeline.departures.between(begin, begin + silence.open_ms + ONE_REBALANCE_MS)),
             narrative=(
-                f"{'The coordinator' if number is None else f'broker-{number}'} logged nothing"
+                f"{'The coordinator' if number is None else broker_name(number)} logged nothing"
                 f"{lasting(timeline.measured(silence.open_ms))} while a rebalance was open, and"
                 " removed the members that had not rejoined as soon as it logged again. Members cannot hold up a "
                 f"rebalance past its timeout{usual}: its process or host stood still."
@@ -102,9 +102,9 @@ STOOD_STILL_ADVICE = Advice(
 
 def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     """One broker after another stopped coordinating the group."""
-    names = list(dict.fromkeys(m.broker for m in chain))
+    brokers = list(dict.fromkeys(m.broker for m in chain))
     facts = effects_of_moves(timeline, chain)
-    named = [n for n in names if n != UNNAMED]
+    named = [b for b in brokers if b is not None]
     planned = len(named) > 1 and not any(timeline.pauses.any_between(m.at, m.at + ONE_REBALANCE_MS) for m in chain)
     shown = next(row for row in EVIDENCE if any(m.shown_by is row for m in chain))
     planned |= shown is REFUSED_A_STARTER or is_planned_handover(chain, facts) or whole_cluster_stopped(timeline, chain)
@@ -116,24 +116,24 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     session_ms = shown_session_ms(timeline) or 0 if unanswered else 0
     without_ms = max(without_coordinator_ms(chain), session_ms) if timed else None
     behind = _behind(timeline, chain)
-    moved = _move_in_words(chain, names, shown, unharmed="" if facts else " without a rebalance")
+    moved = _move_in_words(chain, brokers, shown, unharmed="" if facts else " without a rebalance")
     return Hypothesis(
         because=tuple(e for m in sorted(chain, key=lambda m: m.shown_by is not LOADED) for e in m.events),
-        culprits=tuple(broker(n) for n in sorted(named)),
+        culprits=tuple(broker(b) for b in sorted(named, key=str)),
         clues={shown: Present(chain[0].events)},
         severity="info" if planned else "warning",
         onset=chain[0].at,
         implies=facts,
-        narrative=f"{moved} {behind[-1].why}" if behind and fault is None and len(names) == 1 else moved,
+        narrative=f"{moved} {behind[-1].why}" if behind and fault is None and len(brokers) == 1 else moved,
         behind=behind,
-        unseen=() if behind else tuple(filter(None, (log_of_broker(timeline, m.broker, m.at) for m in chain))),
+        unseen=() if behind else tuple(_logs_of_brokers(timeline, chain)),
         advice=(repair_broker(disks=fault == "log directories"),)
         if fault is not None
         else advice_on(behind)
         or restart_brokers_cleanly(
             timeline.measured(without_ms) if without_ms else None,
             fenced=fenced,
-            again=len(names) == 1 and bool(loaded) and all(before == after for before, after in loaded),
+            again=len(brokers) == 1 and bool(loaded) and all(before == after for before, after in loaded),
         ),
     )
 
@@ -143,24 +143,33 @@ def _behind(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[Link, ...
     outages = (o for move in chain for o in outages_between(timeline, move.at, move.at) if o.broker == move.broker)
     if links := next((outage.behind for outage in outages if outage.behind), ()):
         return links
-    named = ((move, move.broker.removeprefix("broker-")) for move in chain)
-    lost = (behind_lost_session(timeline, int(n), m.at, m.until or m.at) for m, n in named if n.isdigit())
+    numbered = ((move.broker, move) for move in chain if isinstance(move.broker, int))
+    lost = (behind_lost_session(timeline, number, m.at, m.until or m.at) for number, m in numbered)
     return next(filter(None, lost), ())
 
 
-def _move_in_words(chain: list[CoordinatorMove], names: Sequence[str], shown: Row, *, unharmed: str) -> str:
-    serving = dict.fromkeys(move.served_by for move in chain if move.served_by is not None)
-    out = " then ".join(names)
+def _logs_of_brokers(timeline: Timeline, chain: list[CoordinatorMove]) -> Iterator[Need]:
+    """The logs that would show why each broker stopped coordinating."""
+    for move in chain:
+        if isinstance(move.broker, int) and (need := log_of_broker(timeline, move.broker, move.at)) is not None:
+            yield need
+
+
+def _move_in_words(
+    chain: list[CoordinatorMove], brokers: Sequence[int | str | None], shown: Row, *, unharmed: str
+) -> str:
+    serving = dict.fromkeys(broker_name(move.served_by) for move in chain if move.served_by is not None)
+    out = " then ".join(map(broker_name, brokers))
     if serving and all(move.served_by is not None for move in chain):
         return f"{' and '.join(serving)} could not serve the group while {out} was out{unharmed}."
-    if names == [UNNAMED] and shown in _WITHOUT_A_MOVE:
+    if brokers == [None] and shown in _WITHOUT_A_MOVE:
         out = "the broker that a member was sent to"
-    who = out if out.startswith("broker-") else capitalized(out)
-    stopped = f"stopped coordinating the group{_taken_over(_loaded_by(chain), in_turn=len(names) > 1)}{unharmed}"
+    who = capitalized(out) if brokers[0] is None else out
+    stopped = f"stopped coordinating the group{_taken_over(_loaded_by(chain), in_turn=len(brokers) > 1)}{unharmed}"
     return f"{who} {_WITHOUT_A_MOVE.get(shown, stopped)}{_GAVE_UP.get(shutdown_fault(chain), '')}."
 
 
-def _taken_over(by: Sequence[tuple[str, str]], *, in_turn: bool) -> str:
+def _taken_over(by: Sequence[tuple[int | str | None, int | None]], *, in_turn: bool) -> str:
     """The next coordinators, from the lines of brokers that loaded the group."""
     if not by:
         return ""
@@ -168,13 +177,14 @@ def _taken_over(by: Sequence[tuple[str, str]], *, in_turn: bool) -> str:
         return " and took it over again" if not in_turn else "; each took it over again"
     if in_turn:
         return "; each time another broker took over"
-    return f"; {by[0][1]} took over" if by[0][0] == UNNAMED else "; another broker took over"
+    former, new = by[0]
+    return f"; {broker_name(new if former is None else None)} took over"
 
 
-def _loaded_by(chain: list[CoordinatorMove]) -> list[tuple[str, str]]:
+def _loaded_by(chain: list[CoordinatorMove]) -> list[tuple[int | str | None, int | None]]:
     """The former and the new coordinator of each move that a broker logged."""
     return [
-        (m.broker, f"broker-{e.speaker.broker}")
+        (m.broker, e.speaker.broker)
         for m in chain
         if m.shown_by is LOADED
         for e in m.events

@@ -15,8 +15,7 @@ from rebalance_forensics.diagnosis.engine.confidence import LIKELY, PROBABLE
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import unseen_ms
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Culprit, Headline
-from rebalance_forensics.diagnosis.wording.culprits import broker as broker_culprit
-from rebalance_forensics.diagnosis.wording.culprits import topic_culprits
+from rebalance_forensics.diagnosis.wording.culprits import broker_named, topic_culprits
 from rebalance_forensics.timeline.identity.names import LOOPBACK, number_in_jvm
 from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline, Loss
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by_key
@@ -194,7 +193,7 @@ def _of_brokers(histories: Sequence[GroupOutline], parts: Sequence[Part], *, mom
                 SharedFault(
                     kind="broker",
                     cause=_brokers_cause(of_brokers),
-                    culprits=tuple(broker_culprit(name) for name in brokers),
+                    culprits=tuple(map(broker_named, brokers)),
                     parts=_in_order(affected.values()),
                     outages=tuple(sorted(known, key=lambda o: (o.started_at, o.broker))),
                     is_shared=is_shared,
@@ -739,7 +738,7 @@ def _of_the_unexplained(histories: Sequence[GroupOutline], parts: Sequence[Part]
             SharedFault(
                 kind="broker" if known else "unknown",
                 cause="coordinator-failover" if known else "unexplained",
-                culprits=tuple(map(broker_culprit, known)),
+                culprits=tuple(map(broker_named, known)),
                 parts=_in_order(run),
                 is_shared=bool(known),
             )

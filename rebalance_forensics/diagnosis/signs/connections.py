@@ -26,6 +26,7 @@ from rebalance_forensics.timeline.clients import given_up_unasked
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.membership.lost_membership import was_expelled
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
@@ -107,7 +108,7 @@ def _kept_its_coordinator(timeline: Timeline, absence: Absence, lost: Sequence[E
     brokers = {broker for e in lost if isinstance(e, ev.NodeDisconnected) and (broker := broker_of(e)) is not None}
     # Where the logs begin later than the group, the first coordinator that they show was it before, too.
     terms = [term for term in timeline.coordinators if term.ended_at is None or term.ended_at >= time_of(lost[0])]
-    return len(brokers) == 1 and bool(terms) and f"broker-{brokers.pop()}" not in {term.broker for term in terms}
+    return len(brokers) == 1 and bool(terms) and broker_name(brokers.pop()) not in {term.broker for term in terms}
 
 
 def _retried_connection(timeline: Timeline, absence: Absence, lost: Sequence[Event]) -> bool:

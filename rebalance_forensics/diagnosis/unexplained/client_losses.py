@@ -19,6 +19,7 @@ from rebalance_forensics.timeline.answers import error_of, failed_request
 from rebalance_forensics.timeline.coverage import DETAILED, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import EXPELLED, is_late_commit
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
@@ -280,7 +281,7 @@ def of_coordinators(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hyp
     for (participant, place), events in _left_without_coordinator(timeline).items():
         if not is_amid_a_fault(drafts, time_of(events[0]), time_of(events[-1])):
             lost = [e for e in events if isinstance(e, ev.CoordinatorLost)]
-            brokers = {f"broker-{e.coordinator}": None for e in lost if e.coordinator is not None}
+            brokers = {broker_name(e.coordinator): None for e in lost if e.coordinator is not None}
             which = f" ({', '.join(brokers)})" if brokers else ""
             length = timeline.measured(time_of(events[-1]) - time_of(events[0]))
             sentence = (
@@ -314,7 +315,7 @@ def _failed_connections_in_words(failed: Mapping[int, Sequence[Event]]) -> str:
     """Failed connections in words; the address that a client tries is the one that the broker advertises."""
     if not failed:
         return ", and these lines do not show whether the coordinator, the network or the client caused it."
-    brokers = listed([f"broker-{broker}" for broker in failed])
+    brokers = listed([*map(broker_name, failed)])
     return (
         f" and could not connect to it ({brokers}); these lines do not show whether that broker, the network or the "
         "address that it advertises caused it."

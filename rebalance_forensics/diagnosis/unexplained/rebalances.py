@@ -32,6 +32,7 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.membership.lost_membership import is_rebalance_notice
 from rebalance_forensics.timeline.rebalance_requests import REJOINS
@@ -342,7 +343,7 @@ def of_coordinator_alone(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 def _coordinators_words(timeline: Timeline, line: Event) -> str:
-    broker = "A broker" if line.speaker.broker is None else f"broker-{line.speaker.broker}"
+    broker = "A broker" if line.speaker.broker is None else broker_name(line.speaker.broker)
     match line:
         case ev.GroupUnloaded():
             return (

@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.model import Advice, Culprit, CulpritKind
 from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.events.base import Event, member_ids_in
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.names import LOOPBACK, streams_client
+from rebalance_forensics.timeline.identity.names import LOOPBACK, broker_name, streams_client
 from rebalance_forensics.timeline.identity.participants import Participant
 
 # A Streams instance has as many members as it has threads.
@@ -124,10 +124,14 @@ def the_group(timeline: Timeline, participants: Iterable[Participant] = ()) -> C
     return Culprit(kind="group", name=timeline.group, names=tuple(sorted(names - {timeline.group})))
 
 
-def broker(broker_id: int | str) -> Culprit:
+def broker(broker: int | str) -> Culprit:
+    """A broker by its number, or by its address."""
+    return broker_named(broker_name(broker))
+
+
+def broker_named(name: str) -> Culprit:
     """`broker-3`, also known as `3`."""
-    plain = str(broker_id).removeprefix("broker-")
-    return Culprit(kind="broker", name=f"broker-{plain}", names=(plain,))
+    return Culprit(kind="broker", name=name, names=(name.removeprefix("broker-"),))
 
 
 def each_culprit(participants: Iterable[Participant]) -> tuple[Culprit, ...]:

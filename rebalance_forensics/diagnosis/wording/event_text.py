@@ -10,7 +10,7 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.evidence import shortened
-from rebalance_forensics.timeline.identity.names import with_short_ids
+from rebalance_forensics.timeline.identity.names import broker_name, with_short_ids
 
 LONGEST_STEP = 240
 # Where the name of the event, in words, is not what one would say.
@@ -50,13 +50,13 @@ def _is_fencing(event: Event) -> bool:
 
 def _fenced(event: Event) -> str:
     brokers = getattr(event, "brokers", ()) or (getattr(event, "broker", None),)
-    return ", ".join("a broker" if broker is None else f"broker-{broker}" for broker in brokers)
+    return ", ".join("a broker" if broker is None else broker_name(broker) for broker in brokers)
 
 
 def _who(event: Event) -> str:
     speaker = event.speaker
     if speaker.role == "broker":
-        return f"broker-{speaker.broker}" if speaker.broker is not None else speaker.host or "broker"
+        return broker_name(speaker.broker) if speaker.broker is not None else speaker.host or "broker"
     return speaker.client_id or speaker.host or speaker.file
 
 

@@ -45,6 +45,11 @@ def name_in_member_id(member_id: str) -> str | None:
     return found["name"] if found else None
 
 
+def broker_name(broker: int | str | None) -> str:
+    """`broker-2`, as reports call a broker; an address where its client prints no number, as KafkaJS does."""
+    return "another broker" if broker is None else f"broker-{broker}"
+
+
 def with_short_ids(text: str) -> str:
     """Write `shop-1b4e28ba…` for a name with a random id in it: eight digits tell the members of a group apart."""
     return _RANDOM_ID.sub(r"\1…", text) if _INSIDE_AN_ID.search(text) else text

@@ -22,6 +22,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import LateJoin, late_joins
 from rebalance_forensics.timeline.model import Generation, PartitionLeader, ReadSpan, UnreadSpan, WhyUnread
@@ -118,7 +119,7 @@ def leaders_of(timeline: Timeline) -> tuple[PartitionLeader, ...]:
     for event in timeline.of(ev.FetchPositionSet):
         if event.partition in partitions and event.at is not None and last.get(event.partition) != event.node:
             last[event.partition] = event.node
-            found.append(PartitionLeader(partition=event.partition, broker=f"broker-{event.node}", at=event.at))
+            found.append(PartitionLeader(partition=event.partition, broker=broker_name(event.node), at=event.at))
     return tuple(found)
 
 

@@ -34,6 +34,7 @@ from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.log_names import application_words
+from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.identity.participants import Participant, home_of
 from rebalance_forensics.timeline.model import BrokerOutage, Unreached
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped
@@ -46,14 +47,12 @@ NOT_CONNECTED = ("error connecting", "could not be established", "connection set
 _MOST_LINES = 4
 
 How = Literal["shut-down", "failed", "lost", "froze", "unreachable"]
-# The former coordinator where no line names it.
-UNNAMED = "another broker"
 
 
 class Downtime(Struct, frozen=True, kw_only=True):
     """A stretch of time in which a broker was down, stood still or was out of reach, and the lines that show it."""
 
-    broker: str
+    broker: int
     started_at: int
     ended_at: int | None
     how: How
@@ -63,7 +62,7 @@ class Downtime(Struct, frozen=True, kw_only=True):
     def outlined(self) -> BrokerOutage:
         """As the group's outline has it."""
         return BrokerOutage(
-            broker=self.broker,
+            broker=broker_name(self.broker),
             started_at=self.started_at,
             ended_at=self.ended_at,
             how=self.how,
@@ -87,7 +86,7 @@ class _Sighting(Struct, frozen=True):
     event: Event
 
 
-def behind_a_living_coordinator(timeline: Timeline, broker: str, begin: int, end: int) -> list[Downtime]:
+def behind_a_living_coordinator(timeline: Timeline, broker: int | str | None, begin: int, end: int) -> list[Downtime]:
     """The outages of other brokers that kept a running coordinator from serving its groups, the nearest first.
 
     Every commit and every assignment is a write to `__consumer_offsets` that each in-sync replica must have (acks=all):
@@ -95,7 +94,7 @@ def behind_a_living_coordinator(timeline: Timeline, broker: str, begin: int, end
     write times out (offsets.commit.timeout.ms, 5 s), and its members look for another one in vain.
     """
     near = outages_between(timeline, begin, end)
-    if broker == UNNAMED or any(outage.broker == broker for outage in near):
+    if broker is None or any(outage.broker == broker for outage in near):
         return []
     return sorted(near, key=lambda outage: abs(outage.started_at - begin))
 
@@ -274,7 +273,7 @@ def unreached_brokers(timeline: Timeline) -> tuple[Unreached, ...]:
                 if time_of(own[-1]) - time_of(own[0]) > windows.HEARTBEAT_MS:
                     found.append(
                         Unreached(
-                            broker=f"broker-{broker}",
+                            broker=broker_name(broker),
                             member=member.name,
                             started_at=time_of(own[0]),
                             ended_at=time_of(own[-1]),
@@ -333,7 +332,7 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
     ended = logs_again if how == "froze" and not stops else max(back, default=last if how == "unreachable" else None)
     lost = behind_lost_session(timeline, broker, down[0].at, ended or last)
     return Downtime(
-        broker=f"broker-{broker}",
+        broker=broker,
         started_at=down[0].at,
         ended_at=ended,
         how=how,
@@ -406,11 +405,11 @@ def _next_line(timeline: Timeline, broker: int, begin: int, end: int | None = No
     return min(times, default=None)
 
 
-def log_of_broker(timeline: Timeline, name: str, at: int) -> Need | None:
-    """The log of `broker-2`, which shows why it went out at this time; None where it is at hand, or has no number."""
-    number = name.removeprefix("broker-")
-    if not number.isdigit() or _next_line(timeline, int(number), at - windows.QUIET_MS) is not None:
+def log_of_broker(timeline: Timeline, broker: int, at: int) -> Need | None:
+    """The log of a broker, which shows why it went out at this time; None where it is at hand."""
+    if _next_line(timeline, broker, at - windows.QUIET_MS) is not None:
         return None
+    name = broker_name(broker)
     begin, end = at - windows.ONE_REBALANCE_MS, at + windows.ONE_REBALANCE_MS
     return Need(what=f"server.log of {name}", who=name, begin=begin, end=end)
 

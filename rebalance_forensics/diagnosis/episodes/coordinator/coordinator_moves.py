@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
-    UNNAMED,
     affected_broker,
     behind_a_living_coordinator,
     broker_of,
@@ -180,7 +179,7 @@ def _unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
                 continue
             case ev.GroupLoaded():
                 if last is None and event.member_count != 0 and _was_up(timeline, event):
-                    yield CoordinatorMove(time_of(event), UNNAMED, (event,), LOADED, until=time_of(event))
+                    yield CoordinatorMove(time_of(event), None, (event,), LOADED, until=time_of(event))
             case _ if last is not None and broker != last.speaker.broker and _keeps_it(timeline, event):
                 yield _move(event, last.speaker.broker, (event, last), SUCCEEDED)
         last = event
@@ -217,7 +216,7 @@ def _keeps_it(timeline: Timeline, event: Event) -> bool:
 
 def _move(event: Event, broker: int | None, events: tuple[Event, ...], shown_by: Row) -> CoordinatorMove:
     at = time_of(event)
-    return CoordinatorMove(at, f"broker-{broker}", events, shown_by, until=at)
+    return CoordinatorMove(at, broker, events, shown_by, until=at)
 
 
 def _timed_out_while_joining(timeline: Timeline, lost: Event) -> bool:
@@ -257,11 +256,7 @@ def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
     """Restarts of brokers that did not coordinate this group."""
     stops = (e for e in stops_and_starts(timeline) if isinstance(e, ev.BrokerStopped))
     stopped = ((time_of(e), affected_broker(e)) for e in stops)
-    return [
-        CoordinatorMove(at, f"broker-{broker}", (), shown_by=None, until=at)
-        for at, broker in stopped
-        if broker is not None
-    ]
+    return [CoordinatorMove(at, broker, (), shown_by=None, until=at) for at, broker in stopped if broker is not None]
 
 
 def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
@@ -275,9 +270,7 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
         span = max(settled, at - windows.ONE_REBALANCE_MS), at + 2 * windows.ROUND_TRIP_MS
         changes = [*stops_and_starts(timeline).between(*span), *timeline.of(ev.GroupUnloaded).between(*span)]
         ungrouped = [
-            e
-            for e in sorted(changes, key=time_of)
-            if e.group == timeline.group or f"broker-{affected_broker(e)}" == before
+            e for e in sorted(changes, key=time_of) if e.group == timeline.group or affected_broker(e) == before
         ]
         yield CoordinatorMove(
             at=min([at, *(time_of(e) for e in ungrouped if time_of(e) > at - windows.REQUEST_TIMEOUT_MS)]),
@@ -288,7 +281,7 @@ def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
         )
 
 
-def _coordinator_before(timeline: Timeline, at: int, load: ev.GroupLoaded) -> str | None:
+def _coordinator_before(timeline: Timeline, at: int, load: ev.GroupLoaded) -> int | None:
     """The last broker that logged for the group before `at`; the loading broker itself when it restarted."""
     spoke = timeline.cached(_lines_while_coordinating).last(at - 1)
     if spoke is None:
@@ -297,12 +290,12 @@ def _coordinator_before(timeline: Timeline, at: int, load: ev.GroupLoaded) -> st
     if spoke is not None and spoke.speaker.broker == load.speaker.broker and _loaded_long_after_start(timeline, load):
         return None
     if spoke is not None and spoke.speaker.broker is not None:
-        return f"broker-{spoke.speaker.broker}"
+        return spoke.speaker.broker
     lost = timeline.of(ev.CoordinatorLost).between(at - windows.ONE_REBALANCE_MS + 1, at + windows.ONE_REBALANCE_MS - 1)
     known = [e.coordinator for e in lost if e.coordinator is not None]
     known = known or ([] if (stopped := _stopped_at(timeline, lost)) is None else [stopped])
     other = [c for c in known if c != load.speaker.broker]
-    return f"broker-{(other or known)[0]}" if known else None
+    return (other or known)[0] if known else None
 
 
 def _stopped_at(timeline: Timeline, lost: Sequence[Event]) -> int | None:
@@ -343,7 +336,7 @@ def _lost_by_most(timeline: Timeline, run: list[Event]) -> CoordinatorMove | Non
         )
     ):
         return None
-    return _of_run(timeline, run, f"broker-{broker}", LOST_BY_MOST, until=_found_again(timeline, run))
+    return _of_run(timeline, run, broker, LOST_BY_MOST, until=_found_again(timeline, run))
 
 
 def _found_again(timeline: Timeline, run: Sequence[Event]) -> int:
@@ -353,7 +346,9 @@ def _found_again(timeline: Timeline, run: Sequence[Event]) -> int:
     return max(time_of(run[-1]), min((time_of(e) for e in finds if e is not None), default=0))
 
 
-def _of_run(timeline: Timeline, run: Sequence[Event], broker: str, shown_by: Row, until: int = 0) -> CoordinatorMove:
+def _of_run(
+    timeline: Timeline, run: Sequence[Event], broker: int | str | None, shown_by: Row, until: int = 0
+) -> CoordinatorMove:
     first, last = time_of(run[0]), max(time_of(run[-1]), until)
     behind = behind_a_living_coordinator(timeline, broker, first, last) if shown_by is not FOUND_ANOTHER else []
     moved = any(isinstance(e, ev.CoordinatorLost) and _next_found(timeline, e) != e.coordinator for e in run)
@@ -373,7 +368,7 @@ def _answered(timeline: Timeline, run: list[Event]) -> CoordinatorMove | None:
     broker = next((number for number in (*named, *nodes) if number is not None), None)
     if broker is None:
         return None
-    return _of_run(timeline, run, f"broker-{broker}", ANSWERED if _of_a_member(timeline, run) else REFUSED_A_STARTER)
+    return _of_run(timeline, run, broker, ANSWERED if _of_a_member(timeline, run) else REFUSED_A_STARTER)
 
 
 def _refused_again(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
@@ -399,8 +394,7 @@ def _repeated_refusals(timeline: Timeline, refused: Sequence[Event]) -> Iterator
         return
     # What the client found last may be the broker that loads the group, not the one that had it.
     between = all(map(_is_between, refused))
-    number = None if between else _found_before(timeline, refused[-1])
-    broker = UNNAMED if number is None else f"broker-{number}"
+    broker = None if between else _found_before(timeline, refused[-1])
     yield _of_run(timeline, refused, broker, BETWEEN if between else REFUSED_AGAIN)
 
 
@@ -443,7 +437,7 @@ def _found_another(timeline: Timeline, run: list[Event]) -> CoordinatorMove | No
     broker = next((e.coordinator for e in lost if e.coordinator not in (None, _next_found(timeline, e))), None)
     if broker is None or not _of_a_member(timeline, run):
         return None
-    return _of_run(timeline, run, f"broker-{broker}", FOUND_ANOTHER, until=_found_again(timeline, run))
+    return _of_run(timeline, run, broker, FOUND_ANOTHER, until=_found_again(timeline, run))
 
 
 def _connection_refused(timeline: Timeline, run: list[Event]) -> CoordinatorMove | None:
@@ -451,9 +445,7 @@ def _connection_refused(timeline: Timeline, run: list[Event]) -> CoordinatorMove
     refused = [e for e in run if _REFUSED.search(getattr(e, "error", None) or getattr(e, "cause", None) or "")]
     if not refused or not _of_a_member(timeline, run):
         return None
-    number = _found_before(timeline, refused[0])
-    broker = UNNAMED if number is None else f"broker-{number}"
-    return _of_run(timeline, refused, broker, UNREACHABLE, until=time_of(run[-1]))
+    return _of_run(timeline, refused, _found_before(timeline, refused[0]), UNREACHABLE, until=time_of(run[-1]))
 
 
 def _next_found(timeline: Timeline, lost: ev.CoordinatorLost) -> int | None:
@@ -551,12 +543,13 @@ class CoordinatorMove(Struct, frozen=True):
     """The broker that lost the group, or kept its coordinator from serving it, and the lines that show it."""
 
     at: int
-    broker: str
+    broker: int | str | None
+    """Its number, else the address by which its client knows it; None where no line names it."""
     events: tuple[Event, ...]
     shown_by: Row | None
     """None for the restart of a broker that did not coordinate the group: it shows the pace of a rolling restart."""
     until: int
-    served_by: str | None = None
+    served_by: int | str | None = None
     """The coordinator that ran on and could not serve the group while `broker` was out."""
 
 
@@ -656,9 +649,9 @@ def load_that_restarted(timeline: Timeline, departure: Departure) -> ev.GroupLoa
 
 def _blocked_by_broker(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
     """True if the member's own log shows it waiting for the moved broker for as long as it may go without poll()."""
-    if departure.at < move.at - windows.ROUND_TRIP_MS or move.broker == UNNAMED:
+    if departure.at < move.at - windows.ROUND_TRIP_MS or move.broker is None:
         return False
-    if any(f"broker-{unreachable.broker}" == move.broker for unreachable in unreachable_before(timeline, departure)):
+    if any(unreachable.broker == move.broker for unreachable in unreachable_before(timeline, departure)):
         return True
     # It may go for so long without a heartbeat, or without poll(), before it loses its membership.
     poll = timeouts.shown_poll_ms(timeline, departure.events) or windows.REQUEST_TIMEOUT_MS
@@ -670,16 +663,16 @@ def _waits(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> I
     """Its waits since the move, in ms: for an answer of that broker, or for a coordinator."""
     if departure.why != "poll-timeout" and (departure.why not in UNANNOUNCED or departure.returned is None):
         return
-    member, number = departure.participant, int(move.broker.removeprefix("broker-"))
+    member = departure.participant
     given_up = timeline.events_from(member, ev.NodeDisconnected).between(
         move.at, departure.at + windows.PROCESS_START_MS
     )
     for event in given_up:
-        if broker_of(event) == number and departure.at >= time_of(event) - _age(event):
+        if broker_of(event) == move.broker and departure.at >= time_of(event) - _age(event):
             yield _age(event)
     for lost in timeline.events_from(member, ev.CoordinatorLost).between(move.at, departure.at):
         found = timeline.events_from(member, ev.CoordinatorFound).first(time_of(lost))
-        if lost.coordinator in (None, number) and (
+        if lost.coordinator in (None, move.broker) and (
             found is None or time_of(found) >= departure.at - windows.ROUND_TRIP_MS
         ):
             yield departure.at - time_of(lost)
@@ -710,15 +703,13 @@ def _is_by_own_count(departure: Departure) -> bool:
 
 def _expired_by_former_coordinator(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
     # A broker that resumes after a pause expires every session until it learns that it lost the group.
-    if departure.why not in UNANNOUNCED or not all(
-        f"broker-{e.speaker.broker}" == move.broker for e in departure.events
-    ):
+    if departure.why not in UNANNOUNCED or not all(e.speaker.broker == move.broker for e in departure.events):
         return False
     if departure.stayed:
         return True
     loads = timeline.of(ev.GroupLoaded).between(move.at - windows.PROCESS_START_MS, departure.at)
     last = next((e for e in reversed(loads) if e.group == timeline.group), None)
-    return last is not None and f"broker-{last.speaker.broker}" != move.broker
+    return last is not None and last.speaker.broker != move.broker
 
 
 def _expired_after_it_rejoined(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
