@@ -27,7 +27,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.orchestration import application_names
 from rebalance_forensics.timeline.releases import release_range
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
-from rebalance_forensics.timeline.unnamed_groups import in_words, is_named
+from rebalance_forensics.timeline.unnamed_groups import in_words, is_named, its_member
 from rebalance_forensics.timeline.windows import QUIET_MS
 
 MOST_NAMES = 5
@@ -113,7 +113,7 @@ def _missing_lines(timeline: Timeline, incidents: Sequence[Incident]) -> Iterato
         # The coordinator names the group of a client that does not, and shows the other members.
         yield _throughout(
             timeline,
-            f"No line names the group of {group.removeprefix('the group of ')}.",
+            f"No line names the group of {its_member(timeline.group)}.",
             "It is reported as a group of its own; its other members are unknown. server.log of the brokers names "
             "groups with their members' client ids; so does the client at a more detailed level (librdkafka: "
             "debug=cgrp).",

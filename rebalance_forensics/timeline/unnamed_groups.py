@@ -71,10 +71,13 @@ def is_named(group: str) -> bool:
 
 def in_words(group: str) -> str:
     """A group within a sentence: `group payments`, `the group of client rdkafka#consumer-1`."""
-    if is_named(group):
-        return f"group {group}"
+    return f"group {group}" if is_named(group) else f"the group of {its_member(group)}"
+
+
+def its_member(group: str) -> str:
+    """The member after which a group without a name is called: `client rdkafka#consumer-1`, `the client in app.log`."""
     member = group.removeprefix(_NOT_NAMED)
-    return f"the group of {'the ' if member.startswith(('client in ', 'client on ')) else ''}{member}"
+    return f"the {member}" if member.startswith(("client in ", "client on ")) else member
 
 
 def speaker_key(event: Event) -> SpeakerKey:

@@ -211,25 +211,43 @@ def about_denied_topics(
     timeline: Timeline, lines: Sequence[ev.TopicReadDenied], departures: Sequence[Departure]
 ) -> Hypothesis:
     """All members left right after denials of a topic."""
-    participants = tuple(dict.fromkeys(d.participant for d in departures))
-    what, last = _topics(_each(e.topic for e in lines)), departures[-1].at
-    clues: dict[Row, Answer] = {LEFT_WHEN_DENIED: Present(tuple(lines[:MOST_DENIALS]))}
-    if len(departures) > len(participants):  # chance does not explain that members came back and left again so
+    what, shown = _topics(_each(e.topic for e in lines)), lines[:MOST_DENIALS]
+    clues: dict[Row, Answer] = {LEFT_WHEN_DENIED: Present(tuple(shown))}
+    if len(departures) > len({d.participant for d in departures}):
+        # Chance does not explain that members came back and left again so.
         clues[LEFT_AGAIN] = Present(tuple(lines[-MOST_DENIALS:]))
+    narrative = (
+        f"The brokers denied {' and '.join(_each(e.principal for e in lines))} READ on {what}, and all members left at "
+        "once."
+    )
+    advice = grant_access(what, lines, occurrences(lines))
+    at = time_of(lines[0])
+    return _about_departures(timeline, departures, shown, at, clues=clues, narrative=narrative, advice=advice)
+
+
+def _about_departures(
+    timeline: Timeline,
+    departures: Sequence[Departure],
+    refusals: Sequence[Event],
+    refused_at: int,
+    *,
+    clues: Mapping[Row, Answer],
+    narrative: str,
+    advice: Advice,
+) -> Hypothesis:
+    """Members left, or were lost, after refusals that only brokers log."""
+    participants, last = tuple(dict.fromkeys(d.participant for d in departures)), departures[-1].at
     return Hypothesis(
-        because=[*lines[:MOST_DENIALS], *(e for d in departures for e in d.events[:1])],
+        because=[*refusals, *(e for d in departures for e in d.events[:1])],
         culprits=culprits_of(timeline, participants),
         clues=clues,
         participants=participants,
-        severity=_severity(timeline, participants, departures[-1].at),
+        severity=_severity(timeline, participants, last),
         explains=tuple(departures),
         implies=with_rebalances(timeline, timeline.moves(departures[0].at, last + ONE_REBALANCE_MS)),
-        hit_at=time_of(lines[0]),
-        narrative=(
-            f"The brokers denied {' and '.join(_each(e.principal for e in lines))} READ on {what}, and all members "
-            "left at once."
-        ),
-        advice=(grant_access(what, lines, occurrences(lines)),),
+        hit_at=refused_at,
+        narrative=narrative,
+        advice=(advice,),
     )
 
 
@@ -285,29 +303,19 @@ def _about_refused_logins(
     # together, while several hosts or running connections are refused, are no accident.
     several = len(participants) > 1 and (bool(again) or len({e.address for e in lines}) > 1)
     row = HOST_REFUSED if all(p.hosts for p in participants) else LOGINS_REFUSED if several else LOGIN_REFUSED
-    last = departures[-1].at
     answers = _each(e.answer for e in lines)
     words = f": {answers[0]}" if len(answers) == 1 else ""
-    return Hypothesis(
-        because=[*shown, *(e for d in departures for e in d.events[:1])],
-        culprits=culprits_of(timeline, participants),
-        clues={row: Present(shown)},
-        participants=participants,
-        severity=_severity(timeline, participants, departures[-1].at),
-        explains=tuple(departures),
-        implies=with_rebalances(timeline, timeline.moves(departures[0].at, last + ONE_REBALANCE_MS)),
-        hit_at=time_of(lines[0]),
-        narrative=(
-            f"Brokers refused logins from {some(_each(e.address for e in lines), MOST_DENIALS)}{words}; the group lost "
-            f"{counted(len(participants), 'member')} just after that."
-        ),
-        advice=(
-            Advice(
-                action="Check whether the credentials of these clients have expired or were changed.",
-                why=f"Brokers refused {counted(len(lines), 'login')}{span(lines) if len(lines) > 1 else ''}.",
-            ),
-        ),
+    narrative = (
+        f"Brokers refused logins from {some(_each(e.address for e in lines), MOST_DENIALS)}{words}; the group lost "
+        f"{counted(len(participants), 'member')} just after that."
     )
+    advice = Advice(
+        action="Check whether the credentials of these clients have expired or were changed.",
+        why=f"Brokers refused {counted(len(lines), 'login')}{span(lines) if len(lines) > 1 else ''}.",
+    )
+    clues = {row: Present(shown)}
+    at = time_of(lines[0])
+    return _about_departures(timeline, departures, shown, at, clues=clues, narrative=narrative, advice=advice)
 
 
 def _by_rights(timeline: Timeline) -> list[TimeIndex[ev.TopicReadDenied]]:

@@ -52,7 +52,9 @@ class Scaling(Struct, frozen=True, gc=False):
     """
 
     what: str
-    workload: str
+    kind: str
+    """`Deployment`, `StatefulSet` or `Replica set`."""
+    name: str
     lines: Sequence[ev.ScalingReported]
     old: Sequence[str] = ()
     new: Sequence[str] = ()
@@ -152,11 +154,11 @@ def _of_deployment(
         return None
     others = [e for e in lines if way not in (None, e.what) and e.workload not in sets]
     if way is None and up and down and up != down:
-        return Scaling("rollout", f"Deployment {name}", lines, sorted(down - up or down), sorted(up - down or up))
+        return Scaling("rollout", "Deployment", name, lines, sorted(down - up or down), sorted(up - down or up))
     if way is not None and any(_of_one_rollout(direct[-1], other) for other in others):
         direct_sets, other_sets = (sorted({e.workload or "" for e in some}) for some in (direct, others))
         old, new = (direct_sets, other_sets) if way == "scaled-down" else (other_sets, direct_sets)
-        return Scaling("rollout", f"Deployment {name}", lines, old, new)
+        return Scaling("rollout", "Deployment", name, lines, old, new)
     step = direct[-1:]
     for e in () if others or way is None else reversed(direct[:-1]):
         if e.after is None or e.after != step[0].before:
@@ -165,7 +167,7 @@ def _of_deployment(
     direct = direct if way is None else step
     sizes = [size for e in direct for size in (e.before, e.after) if size is not None]
     sizes = [size for place, size in enumerate(sizes) if place == 0 or size != sizes[place - 1]]
-    return Scaling(direct[-1].what, f"Deployment {name}", direct, sizes=sizes)
+    return Scaling(direct[-1].what, "Deployment", name, direct, sizes=sizes)
 
 
 def _of_one_rollout(own: ev.ScalingReported, other: ev.ScalingReported) -> bool:
@@ -182,30 +184,29 @@ def _of_set(own: Sequence[ev.ScalingReported], nearby: Sequence[ev.ScalingReport
     lines = [e for e in nearby if e.pod is not None and (e.name, e.namespace) in names]
     made = {e.pod for e in lines if e.what == "pod-created"}
     deleted = {e.pod for e in lines if e.what == "pod-deleted"} & pods
-    kept = next((f"{'StatefulSet' if (e.pod or '').removeprefix(e.name)[1:].isdecimal() else 'Replica set'} {e.name}"
-                 for e in own), "")  # fmt: skip
+    name, pod = next(((e.name, e.pod or "") for e in own), ("", ""))
+    of = "StatefulSet" if pod.removeprefix(name)[1:].isdecimal() else "Replica set", name
     shown = [e for e in lines if e.pod in pods or e.what == "pod-created"]
     # A StatefulSet gives a pod its name back when it is scaled up again; a rollout of it sets no size.
     decisions = [e for e in nearby if any(_is_decision(e, *name) for name in names)] if deleted & made else []
     if len({e.after for e in decisions}) > 1:
-        return Scaling("rescaled", kept, decisions, sizes=[e.after for e in decisions if e.after is not None])
+        return Scaling("rescaled", *of, decisions, sizes=[e.after for e in decisions if e.after is not None])
     if len([e for e in lines if e.pod in deleted & made and e.what == "pod-deleted"]) > len(deleted):
         return None  # the same pods several times: rollouts in a row, or somebody who scales down and up again
     if not deleted:
-        return Scaling("scaled-up", kept, shown) if made & pods else None
+        return Scaling("scaled-up", *of, shown) if made & pods else None
     if deleted <= made or (made and not made & pods):
-        return Scaling("recreated", kept, shown)
-    return Scaling("scaled-down", kept, [e for e in shown if e.pod in deleted])
+        return Scaling("recreated", *of, shown)
+    return Scaling("scaled-down", *of, [e for e in shown if e.pod in deleted])
 
 
 def autoscaler_behind(timeline: Timeline, scaling: Scaling) -> tuple[ev.ScalingReported, ...]:
     """The decisions of an autoscaler that a workload's scaling carried out: same name, size and time."""
-    workload = scaling.workload.rpartition(" ")[2]
     found: dict[int, ev.ScalingReported] = {}
     for line in scaling.lines:
         near = timeline.orchestration.scalings.between((line.at or 0) - AT_ONCE_MS, (line.at or 0) + ROUND_TRIP_MS)
         for e in near:
-            if (line.after is None or e.after == line.after) and _is_decision(e, workload, line.namespace):
+            if (line.after is None or e.after == line.after) and _is_decision(e, scaling.name, line.namespace):
                 found[id(e)] = e
     return tuple(found.values())
 
@@ -322,24 +323,20 @@ def _stopped(ended: Sequence[Sequence[ev.ContainerReported]]) -> tuple[Link, ...
 
 def _in_words(scaling: Scaling) -> Link:
     """A scaling as a link of the chain."""
-    sizes, times = scaling.sizes, len(scaling.lines)
+    workload, sizes, times = f"{scaling.kind} {scaling.name}", scaling.sizes, len(scaling.lines)
     match scaling.what:
         case "rollout":
             old, new = " and ".join(scaling.old), " and ".join(scaling.new)
-            why = f"{scaling.workload} was rolled out: replica set {new} replaced {old}."
+            why = f"{workload} was rolled out: replica set {new} replaced {old}."
         case "recreated":
             pods = len({e.pod for e in scaling.lines})
-            why = f"{scaling.workload} deleted and recreated {pods} pod{'s' if pods > 1 else ''}."
+            why = f"{workload} deleted and recreated {pods} pod{'s' if pods > 1 else ''}."
         case _ if len(set(sizes)) < len(sizes):
-            return Link(
-                "rescaled",
-                f"{scaling.workload} was scaled {times} times, between {min(sizes)} and {max(sizes)} replicas.",
-                0.95,
-                scaling.lines[:6],
-            )
+            why = f"{workload} was scaled {times} times, between {min(sizes)} and {max(sizes)} replicas."
+            return Link("rescaled", why, 0.95, scaling.lines[:6])
         case what:
             by = f" from {sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else f" to {sizes[0]}" if sizes else ""
-            why = f"{scaling.workload} was {what.replace('-', ' ')}{by}."
+            why = f"{workload} was {what.replace('-', ' ')}{by}."
     return Link(scaling.what, why, 0.95, scaling.lines[:6])
 
 
