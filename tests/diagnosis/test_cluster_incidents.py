@@ -15,6 +15,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group impor
 from rebalance_forensics.diagnosis.model import Culprit, DisturbedGroup, Impact, Incident
 from tests.diagnosis.closings import closes, comes
 from tests.diagnosis.other_clients import incidents
+from tests.diagnosis.test_offsets_topic_unavailable import cannot_write
 from tests.diagnosis.test_process_stops import OOM
 from tests.kafka_words import generation_of
 from tests.story import Side, Story, clock, ms
@@ -207,6 +208,16 @@ def test_sessions_of_several_groups_that_end_at_one_moment_show_that_their_coord
     assert (own, verdict.cause, [c.name for c in verdict.culprits]) == ([], "coordinator-failover", ["broker-2"])
     assert "broker-2 stood still" in one.summary
     assert {row.cause for row in one.ruled_out} & {"process-pause", "process-crash", "network-partition", "unexplained"}
+
+
+def test_an_offsets_topic_that_nobody_can_write_to_while_a_replica_stands_still_is_an_effect_of_that() -> None:
+    """Groups of other coordinators wait for its replica, and may be more than those that it coordinates."""
+    stalled = [expiring("audit", "01:10:00.000"), expiring("orders", "01:10:00.003")]
+    waiting = [cannot_write(group=f"etl-{n}", coordinator=3).case() for n in range(4)]
+    (one,), _ = incidents_of(*stalled, *waiting)
+    verdict = one.root_causes[0]
+    assert (verdict.cause, [culprit.name for culprit in verdict.culprits]) == ("coordinator-failover", ["broker-2"])
+    assert set(one.group_names) >= {"etl-0", "etl-1", "etl-2", "etl-3", "audit", "orders"}
 
 
 def test_sessions_that_end_at_one_moment_and_are_all_of_one_jvm_blame_that_process(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ UNAVAILABLE = (
 )
 
 
-def cannot_write(rounds: int = 4) -> Story:
-    story = Story().formed("c-1", "c-2")
+def cannot_write(rounds: int = 4, *, group: str = "payments", coordinator: int = 2) -> Story:
+    story = Story(group=group, coordinator=coordinator).formed("c-1", "c-2")
     failure = (
         f"Error COORDINATOR_NOT_AVAILABLE when storing group assignment during SyncGroup (member: {member_id('c-1')})"
     )

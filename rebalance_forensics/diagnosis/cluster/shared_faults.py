@@ -192,7 +192,7 @@ def _of_brokers(histories: Sequence[GroupOutline], parts: Sequence[Part], *, mom
             found.append(
                 SharedFault(
                     kind="broker",
-                    cause=_brokers_cause(of_brokers),
+                    cause=_brokers_cause(of_brokers, known),
                     culprits=tuple(map(broker_named, brokers)),
                     parts=_in_order(affected.values()),
                     outages=tuple(sorted(known, key=lambda o: (o.started_at, o.broker))),
@@ -545,11 +545,14 @@ def _at_the_same_moment(
                 yield part
 
 
-def _brokers_cause(parts: Sequence[Part]) -> str:
-    """The cause by which a broker's outage is reported: that of the offsets topic where most groups had that."""
+def _brokers_cause(parts: Sequence[Part], outages: Iterable[BrokerOutage]) -> str:
+    """The cause by which a broker's outage is reported: that of the offsets topic where most groups had that.
+
+    While a replica stands still, no other coordinator can write to the offsets topic: that follows from the standstill.
+    """
     causes = Counter(part.cause for part in parts)
-    offsets = "offsets-topic-unavailable"
-    return offsets if causes[offsets] > causes["coordinator-failover"] else "coordinator-failover"
+    offsets, stood_still = "offsets-topic-unavailable", any(outage.how == "froze" for outage in outages)
+    return offsets if causes[offsets] > causes["coordinator-failover"] and not stood_still else "coordinator-failover"
 
 
 # Hosts
