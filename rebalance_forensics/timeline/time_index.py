@@ -66,6 +66,9 @@ def united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 class TimeIndex(list[T]):
     """A list in time order, immutable once made."""
 
+    # Every member has some: of most nobody asks for the times, and without them they need no dict.
+    __slots__ = ("__dict__", "_at", "_of")
+
     def __init__(
         self, things: Iterable[T] = (), at: Callable[[T], int] = attrgetter("at"), *, ordered: bool = False
     ) -> None:

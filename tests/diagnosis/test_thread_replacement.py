@@ -87,7 +87,8 @@ def _weighed(cause: str, explains: tuple[Fact, ...], *, odds: int, name: str = "
         severity="warning",
         explains=explains,
     )
-    return Weighed(cause=cause, hypothesis=hypothesis, subject=hypothesis.subject(0, 0), answers=(), odds=odds)
+    subject = hypothesis.subject(0, 0)
+    return Weighed(cause=cause, hypothesis=hypothesis, subject=subject, rows=(), given=(), odds=odds)
 
 
 def test_an_instance_whose_other_threads_stayed_in_was_not_slow() -> None:

@@ -177,7 +177,7 @@ def _searched(answer: Answer) -> tuple[SearchedLog, ...]:
 
 # Nobody fetches more than this to explain one rebalance.
 MOST_LOGS = 5
-Answers = tuple[tuple[Row, Answer], ...]
+Answers = Iterable[tuple[Row, Answer]]
 
 
 def would_decide(
@@ -230,7 +230,7 @@ def _candidates(
         if name in found:
             continue
         if next(contradictions(timeline, causes[name], verdict.subject), None) is None:
-            found[name] = answered(timeline, causes[name].deciding, verdict.subject)
+            found[name] = zip(*answered(timeline, causes[name].deciding, verdict.subject), strict=True)
     return found
 
 

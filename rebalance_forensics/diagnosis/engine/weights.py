@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -31,7 +31,10 @@ class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     hypothesis: Hypothesis
     subject: Subject
     """What its signs are asked about, with what they answered: hypotheses of several causes share one."""
-    answers: tuple[tuple[Row, Answer], ...]
+    rows: tuple[Row, ...]
+    """Its clues, then the signs of its cause: most hypotheses of one cause share them."""
+    given: tuple[Answer, ...]
+    """The answer to each."""
     odds: int
     lacks_decision: bool = False
     """True if its lines are an excerpt and none decides: lines that were left out may contradict them.
@@ -41,13 +44,18 @@ class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     contradiction: tuple[Row, Answer] | None = None
     """The sign that rules it out, if one does."""
 
+    @property
+    def answers(self) -> Iterator[tuple[Row, Answer]]:
+        """Its clues and the signs of its cause, each with its answer."""
+        return zip(self.rows, self.given, strict=True)
+
 
 def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis) -> Weighed:
     """Add up the weights of its clues and of the signs of its cause, each of them asked once."""
     subject = subject_of(timeline, hypothesis)
-    answers = answered(timeline, cause.signs, subject, hypothesis.clues)
+    rows, given = answered(timeline, cause.signs, subject, hypothesis.clues)
     odds, against, is_decided = cause.prior, None, False
-    for row, answer in answers:
+    for row, answer in zip(rows, given, strict=True):
         kind = type(answer)
         if kind is Unobservable:
             continue
@@ -62,7 +70,8 @@ def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis)
         cause=name,
         hypothesis=hypothesis,
         subject=subject,
-        answers=answers,
+        rows=rows,
+        given=given,
         odds=odds,
         lacks_decision=undecided or spans_clusters(timeline, hypothesis),
         contradiction=against,
@@ -93,22 +102,22 @@ def subject_of(timeline: Timeline, hypothesis: Hypothesis) -> Subject:
 
 
 def answered(
-    timeline: Timeline, signs: Iterable[Row], subject: Subject, clues: Mapping[Row, Answer] = NO_CLUES
-) -> tuple[tuple[Row, Answer], ...]:
-    """The clues of a hypothesis, then the signs of its cause, asked about its subject."""
+    timeline: Timeline, signs: tuple[Row, ...], subject: Subject, clues: Mapping[Row, Answer] = NO_CLUES
+) -> tuple[tuple[Row, ...], tuple[Answer, ...]]:
+    """The clues of a hypothesis, then the signs of its cause, asked about its subject; and the answer to each."""
     # A sign that a clue answers already is not asked again.
+    if clues:
+        given = {row.sign for row in clues}
+        signs = tuple([row for row in signs if row.sign not in given])
     known = subject.answers
-    answers = list(clues.items())
-    given = {row.sign for row in clues} if clues else ()
+    answers = list(clues.values())
     for row in signs:
         sign = row.sign
-        if sign in given:
-            continue
         answer = known.get(sign)
         if answer is None:
             answer = known[sign] = sign.ask(timeline, subject)
-        answers.append((row, answer))
-    return tuple(answers)
+        answers.append(answer)
+    return (*clues, *signs) if clues else signs, tuple(answers)
 
 
 def contradictions(timeline: Timeline, cause: Cause, subject: Subject) -> Iterator[tuple[Row, Answer]]:

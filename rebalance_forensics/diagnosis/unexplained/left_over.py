@@ -31,5 +31,5 @@ def left_over(
     found += [h for h in client_losses.of_coordinators(timeline, drafts) if faulty.isdisjoint(h.participants)]
     for hypothesis in found if found or drafts else client_losses.alone(timeline):
         subject = subject_of(timeline, hypothesis)
-        answers = answered(timeline, causes[UNEXPLAINED].signs, subject, hypothesis.clues)
-        yield Weighed(cause=UNEXPLAINED, hypothesis=hypothesis, subject=subject, answers=answers, odds=0)
+        rows, given = answered(timeline, causes[UNEXPLAINED].signs, subject, hypothesis.clues)
+        yield Weighed(cause=UNEXPLAINED, hypothesis=hypothesis, subject=subject, rows=rows, given=given, odds=0)

@@ -23,6 +23,7 @@ from rebalance_forensics.timeline.identity.names import (
 )
 from rebalance_forensics.timeline.identity.participants import (
     BY_PROCESS,
+    NONE,
     Participant,
     ParticipantKind,
     Participants,
@@ -69,7 +70,8 @@ class ParticipantDraft(Struct, eq=False):
         found: dict[str, Any] = {}
         for name in Participant.__struct_fields__:
             known = getattr(self, name)
-            found[name] = frozenset(known) if isinstance(known, set) else known
+            # Most have no worker, no instance, no thread: an empty set of its own would be 216 bytes for each.
+            found[name] = (frozenset(known) if known else NONE) if isinstance(known, set) else known
         return Participant(**found)
 
 
