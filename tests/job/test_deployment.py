@@ -9,6 +9,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -155,8 +156,10 @@ def test_the_image_is_built_from_what_is_there(file: str) -> None:
     lines = (DEPLOY / file).read_text().splitlines()
     copies = [line.split()[1:-1] for line in lines if line.startswith("COPY ") and "--from=" not in line]
     copied = [source for sources in copies for source in sources]
-    assert copied
     assert all((ROOT / source).exists() for source in copied)
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]
+    wheel, hook = build["build"]["targets"]["wheel"], build["metadata"]["hooks"]["custom"]
+    assert {*wheel["packages"], *wheel["force-include"], hook.get("path", "hatch_build.py")} <= {*copied}
 
 
 @pytest.mark.long
