@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.model import ChainLink, Headline, Incident, K
 from rebalance_forensics.diagnosis.wording.durations import listed, some
 from rebalance_forensics.records import SECOND_MS, EpochMs, input_name, is_timed
 from rebalance_forensics.report.differential import decides, deciding
-from rebalance_forensics.report.times import time_of_day, time_to_second
+from rebalance_forensics.report.times import day, time_of_day, time_to_second, utc
 from rebalance_forensics.report.wording import (
     count,
     culprits,
@@ -139,8 +139,9 @@ class Step(Struct, frozen=True, kw_only=True):
 
     @property
     def repeated(self) -> str:
-        """`, 9 times until 02:20:38.647`; empty for what happened once."""
-        until = f" until {time_of_day(self.last_at)}" if is_timed(self.last_at) else ""
+        """`, 9 times until 02:20:38.647`, with the date where that was another day; empty for what happened once."""
+        written = time_of_day if day(self.at) == day(self.last_at) else utc
+        until = f" until {written(self.last_at)}" if is_timed(self.last_at) else ""
         return f", {self.times} times{until}" if self.times > 1 else ""
 
 
@@ -150,6 +151,11 @@ def steps_of(cause: RootCause) -> Iterator[Step]:
         links: list[ChainLink] = list(run)
         first = links[0]
         yield Step(at=first.at, what=what, evidence=first.evidence, times=len(links), last_at=links[-1].at)
+
+
+def of_one_day(steps: Sequence[Step]) -> bool:
+    """True where the time of day shows when each step came, False where the date belongs to it."""
+    return len({day(at) for each in steps for at in (each.at, each.last_at) if is_timed(at)}) <= 1
 
 
 def state_of(incident: Incident) -> tuple[str, bool, str, tuple[str, ...]]:

@@ -8,9 +8,16 @@ from collections.abc import Iterator, Sequence
 from rebalance_forensics.diagnosis.model import Incident, RootCause
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.differential import chance, exclusions, likelihoods, ruled_out
-from rebalance_forensics.report.incident_facts import facts, fixed, lines_left_out, narrative_beyond, steps_of
+from rebalance_forensics.report.incident_facts import (
+    facts,
+    fixed,
+    lines_left_out,
+    narrative_beyond,
+    of_one_day,
+    steps_of,
+)
 from rebalance_forensics.report.plain_text import line_of, lines_of, prose
-from rebalance_forensics.report.times import day, time_of_day, utc
+from rebalance_forensics.report.times import time_of_day, utc
 from rebalance_forensics.report.wording import group_of, place, step
 from rebalance_forensics.timeline.evidence import abridged
 from rebalance_forensics.timeline.model import Evidence
@@ -50,8 +57,7 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
 def _cause(cause: RootCause) -> Iterator[str]:
     steps = [*steps_of(cause)]
     if steps:
-        one_day = len({day(moment.at) for moment in steps if is_timed(moment.at)}) <= 1
-        shown = time_of_day if one_day else utc
+        shown = time_of_day if of_one_day(steps) else utc
         yield from ("### Timeline", "", "| time (UTC) | event | line |", "|---|---|---|")
         for moment in steps:
             line = f"`{code(place(moment.evidence))}`" if moment.evidence else ""

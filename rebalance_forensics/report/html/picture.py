@@ -74,7 +74,9 @@ def draw(
     chosen = chosen_lanes(history.lanes, window, culprits, budget, left_out)
     # Whom the incident is about stands first: where there are many lanes the last ones are below the screen.
     # So many are not all shown at first: those that were disturbed most come before the rest.
-    lanes = sorted(chosen, key=lambda ready: weight_of(ready, culprits)[: 4 if len(chosen) > FEW_LANES else 1])
+    lanes = sorted(
+        _numbered(chosen), key=lambda ready: weight_of(ready, culprits)[: 4 if len(chosen) > FEW_LANES else 1]
+    )
     marks = chosen_marks(lanes, window, links, budget, left_out)
     partitions = partition_bars(history, window, links, budget, left_out)
     made, unread, *bars = chosen_bars(
@@ -428,6 +430,14 @@ def chosen_lanes(
     kept = set(sorted(range(len(seen)), key=lambda place: weight_of(seen[place], culprits))[:room])
     left_out.append(f"{count(len(seen) - len(kept), 'lane')} of members with less to tell")
     return tuple(lane for place, lane in enumerate(seen) if place in kept)
+
+
+def _numbered(lanes: Sequence[ReadyLane]) -> list[ReadyLane]:
+    """The lanes in their order, but those that differ in a number at their end by it: c-2 before c-10."""
+    parts = [natural(ready.lane.name) for ready in lanes]
+    first = {stem: place for place, (stem, _) in reversed([*enumerate(parts)])}
+    places = sorted(range(len(lanes)), key=lambda place: (first[parts[place][0]], parts[place][1]))
+    return [lanes[place] for place in places]
 
 
 def weight_of(ready: ReadyLane, culprits: frozenset[str]) -> tuple[bool, bool, int, int]:

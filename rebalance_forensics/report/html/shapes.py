@@ -17,7 +17,7 @@ STEPS = (
     *(SECOND * factor for factor in (1, 2, 5, 10, 15, 30)),
     *(MINUTE * factor for factor in (1, 2, 5, 10, 15, 30)),
     *(HOUR * factor for factor in (1, 2, 3, 6, 12)),
-    *(DAY * factor for factor in (1, 2, 7, 14, 28, 91)),
+    *(DAY * factor for factor in (1, 2, 4, 7, 14, 28, 91)),
     *(DAY * 365 * factor for factor in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)),
 )
 

@@ -147,9 +147,11 @@ def _proven(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
 
 
 def _steps(cause: RootCause) -> Iterator[tuple[str, str]]:
-    for moment in incident_facts.steps_of(cause):
+    steps = [*incident_facts.steps_of(cause)]
+    clock = times.time_of_day if incident_facts.of_one_day(steps) else times.utc
+    for moment in steps:
         where = f" ({wording.place(moment.evidence)})" if moment.evidence else ""
-        yield times.time_of_day(moment.at), f"{wording.step(moment.what)}{moment.repeated}{where}"
+        yield clock(moment.at), f"{wording.step(moment.what)}{moment.repeated}{where}"
 
 
 def _proof(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
