@@ -59,6 +59,26 @@ def collection(text: str) -> Fields:
     return found
 
 
+_TYPE_OF_J9 = re.compile(r'\btype="([a-z -]{1,40})"')
+_DURATION_OF_J9 = re.compile(r'\bdurationms="(\d{1,9}(?:\.\d{1,6})?)"')
+_HEAP_OF_J9 = re.compile(r'<mem-info id="\d+" free="(\d{1,15})" total="(\d{1,15})"')
+
+
+def openj9_stop(text: str) -> Fields:
+    """A stop of OpenJ9, from the attributes of an element that ends one; ValueError for one too short."""
+    took = _DURATION_OF_J9.search(text)
+    stopped_ms = round(float(took[1])) if took else 0
+    if stopped_ms < _SHORTEST_STOP:
+        raise ValueError(text)
+    found: Fields = {"stopped_ms": stopped_ms}
+    if kind := _TYPE_OF_J9.search(text):
+        found["operation"] = "Full GC" if kind[1].startswith("global") else f"{kind[1].removesuffix(' gc')} GC"
+    if heap := _HEAP_OF_J9.search(text):
+        free, total = int(heap[1]) // 1024, int(heap[2]) // 1024
+        found |= {"after_kib": total - free, "size_kib": total}
+    return found
+
+
 _PAUSE = re.compile(
     rf"(?: \((?:[^()\n]|\(\)){{1,80}}\)){{0,4}}(?: (?P<before>{_SIZE})->(?P<after>{_SIZE})\((?P<size>{_SIZE})\))?"
     # JDK 9 prints when it began and ended.

@@ -48,6 +48,15 @@ def test_a_collection_that_outlasted_the_session_is_behind_the_pause() -> None:
     assert incident.root_causes[0].behind[0].evidence[0].path == "c-3/gc.log"
 
 
+def test_a_global_collection_of_openj9_is_one_stop_with_the_heap_it_left() -> None:
+    ended = 'type="global" contextid="5" durationms="64208.1" timestamp="2026-03-01T01:10:19.899" activeThreads="8">'
+    heap = '\n  <mem-info id="7" free="10485760" total="536870912" percent="2">'
+    whole = '<exclusive-end id="8" timestamp="2026-03-01T01:10:19.900" durationms="64210.3" />'
+    incident = resumed(("01:10:19.899", f'<gc-end id="6" {ended}{heap}'), ("01:10:19.900", whole)).the_incident()
+    assert behind(incident) == ["gc-pause", "heap-full"]
+    assert incident.root_causes[0].behind[1].why.startswith("Its heap was full: 502 of 512 MiB")
+
+
 @pytest.mark.parametrize(
     "lines",
     [
@@ -208,10 +217,17 @@ def test_without_thread_dumps_they_are_asked_for() -> None:
     assert any("any thread dumps taken of client c-3 (jcmd PID Thread.print)" in need for need in needs)
 
 
-def test_a_host_that_was_suspended_is_behind_the_pause() -> None:
-    incident = resumed(
-        ("01:09:10.000", "PM: suspend entry (deep)"), ("01:10:19.000", "PM: suspend exit")
-    ).the_incident()
+@pytest.mark.parametrize(
+    ("begins", "ends"),
+    [
+        ("PM: suspend entry (deep)", "PM: suspend exit"),
+        ("PM: Preparing system for mem sleep", "PM: Finishing wakeup."),
+        ("PM: hibernation: hibernation entry", "PM: hibernation: hibernation exit"),
+        ("Performing sleep operation 'suspend'...", "System returned from sleep operation 'suspend'."),
+    ],
+)
+def test_a_host_that_was_suspended_is_behind_the_pause(begins: str, ends: str) -> None:
+    incident = resumed(("01:09:10.000", begins), ("01:10:19.000", ends)).the_incident()
     assert (incident.root_causes[0].cause, behind(incident)) == ("process-pause", ["suspended"])
     assert incident.summary.endswith("; its host was suspended for 1 min 09 s.")
 
@@ -750,10 +766,15 @@ def test_what_other_supervisors_log_of_a_programs_end_is_behind_a_death(
             "".join(f"[2026-11-21T01:58:{at}.000+0000][info][gc] {FULL_GC.format(14)}\n" for at in (50, 59)),
             "No line shows which of node-1/gc-12.log and node-1/gc-13.log is the GC log of etl-prod-1",
         ),
+        (
+            "gc-old.log gc.log",
+            "".join(f"[2026-11-21T01:58:{at}.500+0000][info][gc] {FULL_GC.format('1~')}\n" for at in (50, 59)),
+            "No line shows which of node-1/gc-old.log and node-1/gc.log is the GC log of etl-prod-1",
+        ),
     ],
 )
 def test_what_no_time_and_no_name_ties_to_a_member_is_a_gap(name: str, text: str, gap: str, tmp_path: Path) -> None:
     logs = shutil.copytree(CRASHED, tmp_path / "logs")
     for number, each in enumerate(name.split()):
-        (logs / "node-1" / each).write_text(text.replace(".000+", f".{number:03}+") + "\n")
+        (logs / "node-1" / each).write_text(text.replace(".000+", f".{number:03}+").replace("~", str(number)) + "\n")
     assert any(found.what.startswith(gap) for found in analyze([str(logs)], LOCAL).gaps)

@@ -19,7 +19,7 @@ from rebalance_forensics.diagnosis.seen import host_place, seen
 from rebalance_forensics.diagnosis.sign import Answer, Need, Present, Subject, shown, sign
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.diagnosis.wording.durations import seconds, some
-from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.base import Event, own_fields
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
@@ -114,11 +114,25 @@ def gc_logs_of_several(timeline: Timeline, absence: Absence) -> tuple[str, ...]:
     # A restarted JVM gets another process id, and its log begins after that of the one before.
     begin = absence.at - session_timeout_ms(timeline)
     ran = [log for log in _gc_logs_near(timeline, absence) if log.begin <= absence.at and log.end >= begin]
-    jvms = {(process_id_in(log.path), log.begin): log for log in ran}
-    jvms = {(pid, log.end): log for (pid, _), log in jvms.items()}
-    # No two JVMs write their first lines, or their last ones, in the same millisecond; two copies of a log do.
-    logs = {pid or log_stem(log.path) for (pid, _), log in jvms.items()}
-    return tuple(sorted({log.path for log in jvms.values()})) if len(logs) > 1 else ()
+    jvms: list[CoveredLog] = []
+    for log in sorted(ran, key=lambda log: log.path):
+        if not any(_are_copies(timeline, log, other) for other in jvms):
+            jvms.append(log)
+    logs = {process_id_in(log.path) or log_stem(log.path) for log in jvms}
+    return tuple(log.path for log in jvms) if len(logs) > 1 else ()
+
+
+def _are_copies(timeline: Timeline, log: CoveredLog, other: CoveredLog) -> bool:
+    """True for two GC logs that begin or end in the same millisecond and show the same stops of a JVM of one age."""
+    if process_id_in(log.path) != process_id_in(other.path) or (log.begin != other.begin and log.end != other.end):
+        return False
+    both = timeline.of(ev.ThreadsStopped).between(max(log.begin, other.begin), min(log.end, other.end))
+    shown, of_other = (
+        [(time_of(e), *own_fields(e).values()) for e in both if e.speaker.file == path]
+        for path in (log.path, other.path)
+    )
+    # The lines of a whole copy are left out of the timeline; a JVM that ran well beside this one has none either.
+    return shown == of_other if shown and of_other else (log.begin, log.end) == (other.begin, other.end)
 
 
 @sign("thread dumps show its polling thread in one call while it did not poll")

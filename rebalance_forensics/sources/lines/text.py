@@ -25,7 +25,7 @@ _JVM_OUTPUT = re.compile(JVM_OUTPUT)
 
 # What syslog and the journal call programs that write one line at a time, in no layout.
 _OF_THE_HOST = re.compile(
-    r"kernel|systemd(?:-[\w-]+)?|init(?:\.scope)?|upstart|supervisord?|pm2(?:-\w+)?|chronyd?|ntp(?:d|date|sec)?"
+    r"kernel|systemd(?:-[\w-]+)?|init(?:\.scope)?|upstart|supervisord?|pm2(?:-\w+)?|chronyd?|ntp(?:d|date|sec)?|NetworkManager"
 )
 
 
