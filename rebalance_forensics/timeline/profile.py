@@ -77,6 +77,8 @@ def build_participants(kind: str, lines: EventIndex, nearby: NearbyLines) -> Par
     participants.name_participants()
     for event in lines:
         participants.add_named(event)
+    if of_members:
+        participants.add_logs_of_leaders(lines)
     if _joins_after(lines.by_clients, lines) and _has_one_member(lines):
         participants.add_log_of_only_member(lines.by_clients)
     return participants.finished()

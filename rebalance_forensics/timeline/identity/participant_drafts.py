@@ -335,12 +335,48 @@ class ParticipantDrafts:
         if self.kind != "consumer" or len(self.everybody) != 1 or len(places) != 1 or not is_nameless:
             return
         only, place = self.everybody[0], places.pop()
-        if only.has_log or only in self._by_place[place]:
-            return
-        self._by_place[place].append(only)
-        only.has_log = True
-        for event in named:
-            only.note(files=event.speaker.file, hosts=event.speaker.host, pids=event.speaker.pid)
+        if not only.has_log and only not in self._by_place[place]:
+            self._add_log(only, place, named)
+
+    def add_logs_of_leaders(self, lines: Sequence[Event]) -> None:
+        """Give logs that name their group and neither client nor member to the members that led their generations.
+
+        kafka-python 2.0 and Java 0.11 at DEBUG print that they lead the generation that they then join
+        (base.py, _on_join_leader); the coordinator prints who led it.
+        """
+        led: dict[str, list[int]] = defaultdict(list)
+        joined: dict[str, list[int]] = defaultdict(list)
+        leaders: dict[int, str] = {}
+        named: dict[str, list[Event]] = defaultdict(list)
+        leading: set[str] = set()
+        for event in lines if self.kind == "consumer" else ():
+            place = place_name(event)
+            match event:
+                case ev.AssignmentReceived(leader=str(leader)):
+                    leaders[event.generation] = leader
+                case ev.JoinStarted():
+                    leading.discard(place)
+                case ev.AssignmentComputed():
+                    leading.add(place)
+                case ev.JoinSucceeded():
+                    joined[place].append(event.generation)
+                    if place in leading:
+                        led[place].append(event.generation)
+            if event.speaker.role != "broker" and event.group is not None:
+                named[place].append(event)
+        for place, generations in led.items():
+            members = {self._by_member.get(leaders[n]) for n in generations if n in leaders} - {None}
+            # Two members of one log both join a generation.
+            if len(members) == 1 and not self._by_place.get(place) and len({*joined[place]}) == len(joined[place]):
+                (member,) = members
+                if member is not None and not member.has_log and not member.has_namesakes:
+                    self._add_log(member, place, named[place])
+
+    def _add_log(self, participant: ParticipantDraft, place: str, lines: Sequence[Event]) -> None:
+        self._by_place[place].append(participant)
+        participant.has_log = True
+        for event in lines:
+            participant.note(files=event.speaker.file, hosts=event.speaker.host, pids=event.speaker.pid)
 
     def finished(self) -> Participants:
         """The participants that the drafts became."""
