@@ -73,3 +73,60 @@ def test_a_log_of_two_members_names_nobody() -> None:
 )
 def test_a_kip_848_member_id_in_either_base64_names_nobody(member: str) -> None:
     assert is_bare_member_id(member)
+
+
+def evicted_leader(*, said_by: str = "node-2", id_of_next: int = 2) -> Story:
+    """kafka-python 2.0, which prints no member id: the leader of generation 1 is evicted and comes back."""
+    story = Story(seen="both")
+
+    def says(log: str, time: str, message: str) -> None:
+        story.line(f"{log}/app.log", time, message, logger=KAFKA_PYTHON)
+
+    def joins(log: str, time: str, until: str, generation: int, *, leads: bool = False) -> None:
+        says(log, time, "(Re-)joining group payments")
+        if leads:
+            says(log, until, "Elected group leader -- performing partition assignments using range")
+        says(log, until, f"Successfully joined group payments with generation {generation}")
+
+    def stands(time: str, leader: str, generation: int, members: int) -> None:
+        counted = f"The group has {members} members, 0 of which are static."
+        received = f"Assignment received from leader {leader} for group payments for generation {generation}. {counted}"
+        story.broker(time, received)
+
+    first, second = member_id("py-1"), member_id("py-2")
+    for log in ("node-1", said_by):
+        joins(log, "01:00:00.000", "01:00:03.000", 1, leads=log == said_by)
+    stands("01:00:03.010", second, 1, 2)
+    story.broker("01:05:06.000", f"Member {second} in group payments has failed, removing it from the group")
+    joins("node-1", "01:05:06.100", "01:05:06.200", 2, leads=True)
+    stands("01:05:06.300", first, 2, 1)
+    story.line(
+        f"{said_by}/app.log",
+        "01:05:14.000",
+        "Updating subscribed topics to: ('orders',)",
+        logger="kafka.consumer.subscription_state",
+    )
+    says(said_by, "01:05:14.100", "Discovered coordinator coordinator-2 for group payments")
+    story.broker(
+        "01:05:14.200",
+        "Dynamic Member with unknown member id joins group payments in Stable state. Created a new member id "
+        f"{member_id('py-2', id_of_next)} for this member and add to the group.",
+    )
+    joins("node-1", "01:05:14.300", "01:05:15.000", 3, leads=True)
+    joins(said_by, "01:05:14.200", "01:05:15.000", 3)
+    stands("01:05:15.100", first, 3, 2)
+    return story
+
+
+def test_a_log_without_names_is_of_the_member_that_led_the_generations_which_it_led() -> None:
+    incident = evicted_leader().the_incident()
+    cause = incident.root_causes[0]
+    assert (cause.cause, cause.confidence >= 0.75) == ("process-crash", True)
+    assert "node-2/app.log" in cause.culprits[0].names
+    assert cause.culprits[0].name == "py-2"
+
+
+def test_a_log_of_two_members_without_names_is_of_neither_though_one_of_them_led() -> None:
+    cause = evicted_leader(said_by="node-1").the_incident().root_causes[0]
+    assert "node-1/app.log" not in cause.culprits[0].names
+    assert cause.confidence < 0.75
