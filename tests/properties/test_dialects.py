@@ -164,7 +164,7 @@ def test_another_clients_words_have_the_same_cause_or_a_less_certain_one(case: C
     group = sample_of(case.sample)[1]
     found = verdicts(logs, group)
     wrong = [v.cause for v in found if refuted(v, case.sample, case.view)]
-    if (reason := SURE_OF_ANOTHER.get((case.sample, case.client))) is not None:
+    if (reason := SURE_OF_ANOTHER.get((case.sample, case.client, case.view))) is not None:
         assert set(wrong) <= reason[0]
     else:
         assert wrong == []
@@ -188,70 +188,65 @@ def is_named(logs: Sequence[Told], group: str) -> bool:
 
 
 def unread(case: Case) -> bool:
-    return (case.sample, case.client) in UNREAD or (case.sample, case.client) in SURE_OF_ANOTHER
+    key = (case.sample, case.client, case.view)
+    return key in UNREAD or key in SURE_OF_ANOTHER
 
 
 _A_LINE_OF_GOS = "a Go program prints an error as a line of its own without a trace, and no client's line shows it"
-_STATIC_UNSEEN = "no line prints group.instance.id, so its restarts are those of dynamic members"
-SURE_OF_ANOTHER: dict[tuple[str, str], tuple[set[str], str]] = {
-    **{("member-left", client): ({"scale-in"}, _A_LINE_OF_GOS) for client in ("Sarama", "franz-go", "kafka-go")},
-    ("member-left", "librdkafka"): (
-        {"scale-in"},
-        "without debug no line names the client or its group, so its application's error belongs to nobody",
-    ),
+_STATIC_UNSEEN = (
+    "no line prints group.instance.id (rdkafka_cgrp.c, base.py, group_coordinator.py), so its restarts are those of"
+    " dynamic members"
+)
+SURE_OF_ANOTHER: dict[tuple[str, str, View], tuple[set[str], str]] = {
+    **{("member-left", client, "everything"): ({"scale-in"}, _A_LINE_OF_GOS) for client in ("franz-go", "kafka-go")},
     **{
-        ("static-member-restart", client): ({"rolling-restart"}, _STATIC_UNSEEN)
+        ("static-member-restart", client, "clients"): ({"rolling-restart"}, _STATIC_UNSEEN)
         for client in ("librdkafka", "kafka-python", "aiokafka")
     },
-    ("slow-processing", "Java before 1.0"): (
+    ("slow-processing", "Java before 1.0", "clients"): (
         {"process-pause"},
         "it logs nothing of a poll timeout (HeartbeatThread.run)",
     ),
-    # To be mended: that all members are refused at once speaks for their coordinator.
-    ("offsets-topic-unavailable", "brod"): (
-        {"process-pause"},
-        "one line for a refused join and a refused sync (brod_group_coordinator.erl, do_stabilize)",
-    ),
 }
 """What another client's log is sure of instead, and why its facts allow no better."""
-_NO_GENERATION = "it prints no generation, which Java's line cannot lack"
-_STOPPED = "it logs one line for every end of a consumer, which is read as its closing"
-_NO_PARTITIONS = "it does not print what it is assigned, which Java's line cannot lack"
-UNREAD: dict[tuple[str, str], str] = {
-    **{(sample, "KafkaJS"): _NO_GENERATION for sample in ("subscription-change", "topic-metadata-change")},
+_NO_GENERATION = "it prints no generation (consumerGroup.js, join; consumer_group.rb, join_group), as Java's line does"
+_A_PROCESS = "it prints a process of Erlang for a member, and no member id (brod_group_coordinator.erl, log)"
+_NO_BROKER = "it names no broker that it lost (consumer_group_session.go, heartbeatLoop; brod_group_coordinator.erl)"
+_BOTH: tuple[View, ...] = ("everything", "clients")
+UNREAD: dict[tuple[str, str, View], str] = {
+    **{(sample, "KafkaJS", "clients"): _NO_GENERATION for sample in ("subscription-change", "topic-metadata-change")},
+    **{(("startup", client, "clients")): _NO_GENERATION for client in ("KafkaJS", "ruby-kafka")},
     **{
-        (sample, "brod"): "it prints a process of Erlang for a member, and no member id"
+        (sample, "brod", "clients"): _A_PROCESS
         for sample in (
             "coordinator-failover",
             "shutdown",
+            "shared-group-id",
             "subscription-change",
             "topic-metadata-change",
             "unsubscribe",
         )
     },
-    ("startup", "ruby-kafka"): _NO_GENERATION,
     (
-        "authorization-failure",
-        "ruby-kafka",
-    ): "a refused client names no group, and its refusal is that of an unnamed one",
-    ("startup", "KafkaJS"): _NO_GENERATION,
+        "offsets-topic-unavailable",
+        "brod",
+        "clients",
+    ): "one line for a refused join and a refused sync (brod_group_coordinator.erl, do_stabilize)",
+    (
+        "unsubscribe",
+        "KafkaJS",
+        "everything",
+    ): "it logs one line for every end of a consumer (consumer/index.js, stop), which is read as its closing",
     **{
-        (sample, "KafkaJS"): "the only line that names its group is that of its start, which Java has none for"
-        for sample in ("group-max-size", "inconsistent-protocol")
+        ("process-pause", "KafkaJS", view): "a slow handler holds its heartbeats up as a pause does (runner.js)"
+        for view in _BOTH
     },
-    ("unsubscribe", "KafkaJS"): _STOPPED,
-    ("process-pause", "KafkaJS"): "a slow handler holds its heartbeats up as a pause does",
-    **{("shared-group-id", client): _NO_PARTITIONS for client in ("KafkaJS", "brod")},
-    **{("network-partition", client): "it names no broker that it lost" for client in ("Sarama", "brod")},
-    **{
-        (sample, "librdkafka"): "the application prints the refusal, without the group"
-        for sample in ("group-max-size", "inconsistent-protocol")
-    },
+    **{("network-partition", client, "everything"): _NO_BROKER for client in ("Sarama", "brod")},
 }
 """Where a client prints less of a fact than Java's own line, which the law cannot cut down."""
 
 
 def test_an_exception_is_named_only_where_it_is_needed() -> None:
-    known = {(case.sample, case.client) for case in cases()}
+    known = {(case.sample, case.client, case.view) for case in cases()}
     assert {*SURE_OF_ANOTHER} <= known
     assert {*UNREAD} <= known

@@ -28,7 +28,10 @@ from rebalance_forensics.timeline.windows import (
     TICK_MS,
 )
 
-_ASSIGNING = (ev.PartitionsAssigned, ev.AssignmentNotified, ev.AssignmentUpdated, ev.AssignmentComputed)
+_ASSIGNING = (
+    ev.PartitionsAssigned, ev.AssignmentNotified, ev.AssignmentUpdated, ev.AssignmentComputed, ev.JoinReported,
+    ev.SyncSucceeded,
+)  # fmt: skip
 # Lines that name a member's partitions.
 GIVING = (*_ASSIGNING, ev.PartitionsRevoked)
 
@@ -345,7 +348,11 @@ def _given(timeline: Timeline, event: Event) -> list[tuple[Participant | None, t
             ev.PartitionsAssigned(partitions=p) | ev.AssignmentNotified(partitions=p) | ev.AssignmentUpdated(assigned=p)
         ):
             return [(timeline.participants.of_speaker(event), p)]
-        case ev.PartitionsRevoked(partitions=p):
+        case (
+            ev.PartitionsRevoked(partitions=p)
+            | ev.JoinReported(partitions=tuple(p))
+            | ev.SyncSucceeded(partitions=tuple(p))
+        ):
             return [(timeline.participants.of_speaker(event), p)]
         case ev.AssignmentComputed(assignment=by_member):
             return [(timeline.participants.of_member(m), p) for m, p in by_member]
