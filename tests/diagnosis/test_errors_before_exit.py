@@ -185,3 +185,31 @@ def test_an_order_to_the_process_before_it_is_none_to_a_process_that_fails() -> 
     )
     (cause, *_) = closes(story, "c-3", "01:00:15.000", ["c-1", "c-2"]).the_incident().root_causes
     assert (cause.cause, cause.confidence >= 0.9) == ("member-left", True)
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        ((), None),
+        (("c-3/journal.log 01:09:59 Stopping c-3.service - The shop...",), "systemd was told to stop c-3."),
+        (("c-3/supervisord.log 01:09:59 waiting for c-3 to stop",), "supervisord was told to stop c-3."),
+        (
+            (
+                "events 01:09:59 Signalled pod/c-3 in shop: signal 15 was sent",
+                "events 01:10:01 Terminated pod/c-3 in shop: Container c-3 ended with exit code 143",
+            ),
+            "Signal 15 was sent to c-3 (exit code 143).",
+        ),
+        (("c-3/journal.log 01:09:59 Stopping node-exporter.service - Metrics...",), None),
+    ],
+    ids=["no log of it", "systemctl restart", "supervisorctl restart", "docker restart", "another unit"],
+)
+def test_a_single_member_that_was_restarted_has_the_order_behind_it(lines: tuple[str, ...], why: str | None) -> None:
+    story = closes(Story().formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
+    for line in lines:
+        file, time, message = line.split(" ", 2)
+        story.line(file, f"{time}.000", message)
+    story.reborn("c-3").rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    incident = story.the_incident()
+    assert [link.why for link in incident.root_causes[0].behind] == ([why] if why else [])
+    assert "came back" in incident.summary

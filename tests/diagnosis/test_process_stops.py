@@ -428,9 +428,27 @@ def test_an_error_file_with_a_time_that_nobody_reads_is_a_record_without_a_time(
     assert incident.root_causes[0].cause == "process-crash"
 
 
-@pytest.mark.parametrize(("link", "counts"), [("veth1a2b", False), ("br-0a1b2c", False), ("eth0", True)])
-def test_a_virtual_interface_is_not_the_link_of_the_host(link: str, counts: bool) -> None:  # noqa: FBT001
-    lines = (("01:08:40.000", f"{link}: Lost carrier"), ("01:10:19.000", f"{link}: Gained carrier"))
+CARRIER = ("{}: Lost carrier", "{}: Gained carrier")
+TG3 = ("tg3 0000:04:00.0 {}: Link is down", "tg3 0000:04:00.0 {}: Link is up at 1000 Mbps, full duplex")
+BOND = ("{}: now running without any active interface!", "{}: first active interface up!")
+
+
+@pytest.mark.parametrize(
+    ("link", "said", "counts"),
+    [
+        ("veth1a2b", CARRIER, False),
+        ("br-0a1b2c", CARRIER, False),
+        ("eth0", CARRIER, True),
+        ("em1", TG3, True),
+        ("bond0", BOND, True),
+    ],
+)
+def test_a_virtual_interface_is_not_the_link_of_the_host(
+    link: str,
+    said: tuple[str, str],
+    counts: bool,  # noqa: FBT001
+) -> None:
+    lines = (("01:08:40.000", said[0].format(link)), ("01:10:19.000", said[1].format(link)))
     found = [
         incident.root_causes[0].confidence for incident in (resumed().the_incident(), resumed(*lines).the_incident())
     ]
