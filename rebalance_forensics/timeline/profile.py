@@ -16,6 +16,7 @@ from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_client
 from rebalance_forensics.timeline.identity.participant_drafts import ParticipantDrafts
 from rebalance_forensics.timeline.identity.participants import Participants, own_member_id, place_name
+from rebalance_forensics.timeline.membership.lost_membership import shows_member
 from rebalance_forensics.timeline.membership.namesakes import foreign_members, members_by_client_id
 from rebalance_forensics.timeline.model import GroupKind, Protocol, ProtocolTerm, RebalanceMode
 from rebalance_forensics.timeline.process_logs import NearbyLines
@@ -110,16 +111,7 @@ def _joins_after(by_clients: Sequence[Event], lines: EventIndex) -> bool:
 def _logs_of_members(events: Sequence[Event]) -> frozenset[Place]:
     """The logs of clients that are or were members, or may be: those with no refused join, or with more than that."""
     refused = {place_of(event) for event in events if isinstance(event, ev.JoinFailed | ev.AuthorizationFailed)}
-    return frozenset(
-        place for event in events if (place := place_of(event)) not in refused or isinstance(event, _OF_MEMBERS)
-    )
-
-
-_OF_MEMBERS = (
-    ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded, ev.SyncFailed, ev.HeartbeatFailed, ev.OffsetCommitFailed,
-    ev.LeaveSent, ev.LeaveFailed, ev.PartitionsAssigned, ev.PartitionsRevoked, ev.AssignmentNotified,
-    ev.AssignmentUpdated,
-)  # fmt: skip
+    return frozenset(place for event in events if (place := place_of(event)) not in refused or shows_member(event))
 
 
 def _logs_of_several_members(events: Sequence[Event]) -> set[Place]:

@@ -8,6 +8,20 @@ from rebalance_forensics.timeline.answers import error_of
 
 NOT_KNOWN = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"})
 EXPELLED = NOT_KNOWN | {"ILLEGAL_GENERATION"}
+OF_MEMBERS = (
+    ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded, ev.SyncFailed, ev.HeartbeatFailed, ev.OffsetCommitFailed,
+    ev.LeaveSent, ev.LeaveFailed, ev.PartitionsAssigned, ev.PartitionsRevoked, ev.PartitionsLost,
+    ev.AssignmentNotified, ev.AssignmentUpdated, ev.MemberTransitioned,
+)  # fmt: skip
+"""Lines of a client that was let in, or of one that was a member before: see `shows_member`."""
+
+
+def shows_member(event: Event) -> bool:
+    """True for a line that a client logs only once it was let into the group; a refused join shows nothing."""
+    # A KIP-848 client logs every state, that in which it asks to join as well. Others send SyncGroup, heartbeats and
+    # commits with the member id that JoinGroup was answered with.
+    entered = not isinstance(event, ev.MemberTransitioned) or event.after in ("RECONCILING", "STABLE")
+    return isinstance(event, OF_MEMBERS) and entered
 
 
 def was_expelled(event: Event) -> bool:

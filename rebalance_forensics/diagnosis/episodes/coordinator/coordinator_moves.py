@@ -37,7 +37,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
-from rebalance_forensics.timeline.membership.lost_membership import session_is_over
+from rebalance_forensics.timeline.membership.lost_membership import OF_MEMBERS, session_is_over, shows_member
 from rebalance_forensics.timeline.time_index import TimeIndex
 
 _MOVED = "NOT_COORDINATOR"
@@ -45,17 +45,6 @@ _WRITE_ERRORS = ("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE")
 # A few members' lines show a move as well as all of them.
 _MOST_LINES = 8
 _ANSWERED = (ev.CoordinatorLost, ev.GroupHeartbeatFailed, ev.HeartbeatFailed, ev.JoinRequested, ev.SyncFailed)
-_OF_MEMBERS = (
-    *(
-        ev.JoinSucceeded,
-        ev.JoinReported,
-        ev.SyncSucceeded,
-        ev.PartitionsAssigned,
-        ev.PartitionsRevoked,
-        ev.PartitionsLost,
-    ),
-    *(ev.MemberTransitioned, ev.HeartbeatFailed, ev.OffsetCommitFailed),
-)
 _JOINING = (ev.JoinFailed, ev.OffsetCommitFailed)
 # The address of the coordinator is reached, and no process listens there: errno ECONNREFUSED in any client's words.
 _REFUSED = re.compile(r"connection refused|ECONNREFUSED", re.IGNORECASE)
@@ -509,9 +498,8 @@ def _was_member(timeline: Timeline, event: Event) -> bool:
     # The first ConsumerGroupHeartbeat (KIP-848) takes the place of JoinGroup: its failure shows no member.
     if isinstance(event, ev.HeartbeatFailed) or ended_its_session(event):
         return True
-    shown = timeline.events_from(participant, *_OF_MEMBERS)
-    joined = (e for e in shown if not isinstance(e, ev.MemberTransitioned) or e.after in ("RECONCILING", "STABLE"))
-    if participant is None or any((e.at or 0) <= at for e in joined):
+    lines = timeline.events_from(participant, *OF_MEMBERS)
+    if participant is None or any((e.at or 0) <= at and shows_member(e) for e in lines):
         return participant is not None
     if timeline.starts.of(participant).last(at) is not None:
         return False
