@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from rebalance_forensics.diagnosis.reference import known_bugs
 from rebalance_forensics.events import EVENT_TYPES
+from tests.shipped import document
 
 PACKAGE = Path(known_bugs.__file__).parents[2]
 PATTERNS = PACKAGE.parent / "patterns"
@@ -52,24 +52,23 @@ def readers() -> Mapping[str, frozenset[str]]:
                     found[node.attr].add(module)
                 elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                     found[node.value].add(module)
-    for bug in yaml.safe_load(known_bugs.FILE.read_text(encoding="utf-8")):
+    for bug in document(known_bugs.FILE):
         for step in (bug.get("signature") or {}).get("steps", ()):
             for event in (*step["events"], *step.get("without", ())):
                 found[event].add(bug["jira"])
     return {name: frozenset(modules) for name, modules in found.items()}
 
 
-def patterns() -> Iterator[dict[str, Any]]:
-    for path in sorted(PATTERNS.rglob("*.yaml")):
-        pattern = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if pattern.get("event"):
-            yield pattern
+@cache
+def patterns() -> tuple[dict[str, Any], ...]:
+    """The files of all patterns that yield an event."""
+    return tuple(pattern for path in sorted(PATTERNS.rglob("*.yaml")) if (pattern := document(path)).get("event"))
 
 
 @cache
 def error_codes() -> Mapping[str, frozenset[str]]:
     """By event the error codes of its patterns that are not always fatal; what applications throw has none."""
-    codes = yaml.safe_load((PATTERNS / "fragments" / "errors.yaml").read_text(encoding="utf-8"))["errors"]
+    codes = document(PATTERNS / "fragments" / "errors.yaml")["errors"]
     found: dict[str, set[str]] = defaultdict(set)
     for pattern in patterns():
         told = [sample.get("fields") or {} for sample in pattern.get("samples", ())]

@@ -65,17 +65,6 @@ def test_nothing_is_left_to_do() -> None:
     assert by_file(SOURCES, lambda path: re.findall(r"#.*\b(?:TO[D]O|FIX[M]E|XX[X])\b", path.read_text())) == {}
 
 
-def test_data_flows_one_way() -> None:
-    done = subprocess.run(
-        [Path(sys.executable).parent / "lint-imports", "--no-cache"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout
-
-
 @pytest.mark.parametrize("cause", CAUSES)
 def test_every_cause_has_a_test(cause: str) -> None:
     assert (ROOT / "tests" / "diagnosis" / f"test_{cause}.py").is_file()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.catalog.matcher import Catalog
-from rebalance_forensics.catalog.program import IGNORED, Program
+from rebalance_forensics.catalog.program import IGNORED, Program, Types
 from rebalance_forensics.catalog.template import Hole, Part, parse
 from tests.shipped import shipped
 
@@ -36,6 +36,11 @@ _PRINTED: dict[str, st.SearchStrategy[tuple[FieldValue, str]]] = {
 @cache
 def _catalog() -> Catalog:
     return shipped().catalog()
+
+
+@cache
+def _types() -> Types:
+    return _catalog().compiled.types()
 
 
 @cache
@@ -75,7 +80,7 @@ def test_a_filled_template_matches_back_to_the_same_fields(data: st.DataObject) 
             message += printed
             if part.name != IGNORED:
                 filled[part.name] = value
-    assert program.read(message.rstrip(), _catalog().compiled.types()) == filled
+    assert program.read(message.rstrip(), _types()) == filled
 
 
 def test_most_templates_take_part() -> None:

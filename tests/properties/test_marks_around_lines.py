@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-import yaml
 
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze_with_events
+from tests.shipped import document
 
 PATTERNS = Path(__file__).parents[2] / "patterns"
 CLIENTS = (
@@ -65,9 +65,7 @@ AGENTS: dict[str, Callable[[str, str], str]] = {
 def samples_of(client: str) -> list[str]:
     """Messages of a client; what ends with a back-tick of its own may lose it to a mark."""
     found = [
-        sample["message"]
-        for path in sorted((PATTERNS / client).glob("*.yaml"))
-        for sample in yaml.safe_load(path.read_text(encoding="utf-8"))["samples"]
+        sample["message"] for path in sorted((PATTERNS / client).glob("*.yaml")) for sample in document(path)["samples"]
     ]
     return [message for message in found if "\n" not in message and not message.endswith(("`", "*"))][:30]
 

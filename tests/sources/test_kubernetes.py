@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.shipped import document
 from tests.sources.test_exports import read
 
 PROBE = "Liveness probe failed: HTTP probe failed with statuscode: 503"
@@ -144,7 +145,7 @@ AT = "2026-11-20T10:15:30Z"
 
 def reported() -> list[tuple[str, re.Match[str]]]:
     files = sorted((PATTERNS / "kubernetes").glob("*.yaml"))
-    samples = (sample["message"] for file in files for sample in yaml.safe_load(file.read_text())["samples"])
+    samples = (sample["message"] for file in files for sample in document(file)["samples"])
     return [(text, found) for text in samples if (found := REPORTED.fullmatch(text))]
 
 
