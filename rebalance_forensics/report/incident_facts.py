@@ -7,7 +7,7 @@ from itertools import accumulate, groupby
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.model import ChainLink, Headline, Incident, KnownBug, RootCause
+from rebalance_forensics.diagnosis.model import ChainLink, Culprit, Headline, Incident, KnownBug, RootCause
 from rebalance_forensics.diagnosis.wording.durations import listed, some
 from rebalance_forensics.records import SECOND_MS, EpochMs, input_name, is_timed
 from rebalance_forensics.report.differential import decides, deciding
@@ -35,10 +35,7 @@ def facts(incident: Incident) -> Iterator[tuple[str, str]]:
     cause = incident.root_causes[0]
     members = bool(cause.culprits) and all(culprit.kind == "group" for culprit in cause.culprits)
     yield "Culprit", "no single member" if members else culprits(cause)
-    # Its log is named beside each line of the proof.
-    shown = {input_name(line.path) for line in cause.evidence}
-    names = dict.fromkeys(name for culprit in cause.culprits for name in names_besides(culprit))
-    others = [name for name in names if name not in shown]
+    others = list(dict.fromkeys(name for culprit in cause.culprits for name in other_names(culprit, cause)))
     if others:
         yield MEMBERS if members else ALSO_KNOWN, some(others, _names_that_fit(others))
     for link in cause.behind:
@@ -61,6 +58,12 @@ def facts(incident: Incident) -> Iterator[tuple[str, str]]:
     for relation in incident.related:
         incidents = "Incident" if len(relation.ids) == 1 else "Incidents"
         yield "Related", f"{relation.why} {incidents} {some(relation.ids, IDS_SHOWN)}."
+
+
+def other_names(culprit: Culprit, cause: RootCause) -> list[str]:
+    """The names that people may know a culprit by, without its log, which is named beside each line of the proof."""
+    shown = {input_name(line.path) for line in cause.evidence}
+    return [name for name in names_besides(culprit) if name not in shown]
 
 
 def _names_that_fit(names: Sequence[str]) -> int:
