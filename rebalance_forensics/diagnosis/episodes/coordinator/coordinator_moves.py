@@ -57,6 +57,7 @@ LOST_BY_MOST = clue(
 )
 FOUND_ANOTHER = clue("another-coordinator-found", DECISIVE, "a member lost its coordinator and then found another one")
 UNLOADED = clue("group-unloaded", DECISIVE, "its coordinator unloaded the group, as when it stops or hands it over")
+SHUT_DOWN = clue("coordinator-shut-down", DECISIVE, "a client gave up its coordinator as that broker shut down")
 SUCCEEDED = clue("another-spoke-for-it", DECISIVE, "one broker spoke for the group, and later another one")
 UNREACHABLE = clue(
     "coordinator-refused-connections",
@@ -80,7 +81,7 @@ REFUSED_A_STARTER = clue(
     "a broker answered that it is not the coordinator; these lines do not show whether that client had joined",
 )
 EVIDENCE = (
-    LOADED, LOST_BY_MOST, FOUND_ANOTHER, UNLOADED, SUCCEEDED, UNREACHABLE, ANSWERED, REFUSED_AGAIN, BETWEEN,
+    LOADED, LOST_BY_MOST, FOUND_ANOTHER, UNLOADED, SHUT_DOWN, SUCCEEDED, UNREACHABLE, ANSWERED, REFUSED_AGAIN, BETWEEN,
     REFUSED_A_STARTER,
 )  # fmt: skip
 
@@ -100,7 +101,7 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
         others += [_FINDS.moves(timeline, settled), unfollowed]
         # First what happened first: brokers that have not loaded the group yet answer NOT_COORDINATOR afterwards.
         others.insert(0, _REFUSED_CONNECTIONS.moves(timeline, settled))
-    for moves_of_kind in (*others, _refused_again(timeline, settled or 0)):
+    for moves_of_kind in (*others, *(find(timeline, settled or 0) for find in (_refused_again, _lost_as_it_stopped))):
         moves += [
             m for m in moves_of_kind if not any(abs(m.at - known.at) <= windows.ONE_REBALANCE_MS for known in moves)
         ]
@@ -125,7 +126,7 @@ def is_planned_handover(chain: list[CoordinatorMove], facts: Sequence[Fact]) -> 
     """True for a chain of brokers that unloaded the group as they shut down, without an effect on any member."""
     stops = [e for move in chain for e in move.events if isinstance(e, ev.BrokerStopped)]
     stopping = bool(stops) and all(e.phase == "stopping" for e in stops)
-    return stopping and not facts and all(move.shown_by is UNLOADED for move in chain)
+    return stopping and not facts and all(move.shown_by in (UNLOADED, SHUT_DOWN) for move in chain)
 
 
 def was_fenced(chain: list[CoordinatorMove]) -> bool:
@@ -435,6 +436,17 @@ def _connection_refused(timeline: Timeline, run: list[Event]) -> CoordinatorMove
     if not refused or not _of_a_member(timeline, run):
         return None
     return _of_run(timeline, refused, _found_before(timeline, refused[0]), UNREACHABLE, until=time_of(run[-1]))
+
+
+def _lost_as_it_stopped(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
+    """Moves shown by a client that gives up its coordinator as that broker shuts down, by the broker's own log."""
+    lost_then = [e for e in timeline.of(ev.CoordinatorLost) if (e.at or 0) > settled]
+    for lost in (e for e in lost_then if not _has_own_reason(timeline, e)):
+        near = time_of(lost) - windows.REQUEST_TIMEOUT_MS, time_of(lost) + windows.ROUND_TRIP_MS
+        stops = [e for e in stops_and_starts(timeline).between(*near) if isinstance(e, ev.BrokerStopped)]
+        of_it = [e for e in stops if affected_broker(e) == lost.coordinator is not None]
+        if of_it:
+            yield _of_run(timeline, [of_it[0], lost], lost.coordinator, SHUT_DOWN)
 
 
 def _next_found(timeline: Timeline, lost: ev.CoordinatorLost) -> int | None:
