@@ -110,6 +110,12 @@ def _denied_groups(events: Iterable[Event]) -> set[str]:
     return {name for resource, names in map(denied_resource, events) if resource == "group" for name in names}
 
 
+def _only_of_a_java_member(event: Event) -> bool:
+    """True for what only a consumer with a coordinator logs, and for the end of a worker, which is a member."""
+    ended = isinstance(event, ev.ExceptionLogged) and event.speaker.role == "connect" and event.speaker.task is None
+    return ended or isinstance(event, ev.PollTimeoutExpired | ev.LeaveSent)
+
+
 def _was_thrown_at_a_member(event: Event) -> bool:
     if isinstance(event, ev.AuthorizationFailed):
         return event.resource == "group"
@@ -144,11 +150,12 @@ def _client_of(event: Event) -> _Client | None:
     handle = handle_of(event)
     if handle is not None and handle["kind"] == "producer":
         return None
-    java_without_a_group = client_id is not None and speaker.role != "other"
+    # Consumers without a group have a prefix with a client id, too; people cut the group off that of a member.
+    java_without_a_group = client_id is not None and speaker.role != "other" and not _only_of_a_java_member(event)
     kinds = (*_BY_MEMBERS, *_BY_OTHER_CLIENTS) if handle is not None else _BY_MEMBERS
     if java_without_a_group or is_an_administrators(event):
         return None
-    if not (isinstance(event, kinds) or _was_thrown_at_a_member(event)):
+    if not (isinstance(event, kinds) or _was_thrown_at_a_member(event) or _only_of_a_java_member(event)):
         return None
     return _Client(host or "", log, handle[0] if handle is not None else client_id or "", "")
 

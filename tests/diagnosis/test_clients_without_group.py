@@ -338,3 +338,23 @@ def test_an_error_that_a_program_prints_is_of_the_client_that_logged_the_same_at
     )
     report = report_on(tmp_path, app=f"{first}\n{printed}\n{second}")
     assert sorted(i.root_causes[0].culprits[0].name for i in report.incidents) == ["orders", "returns"]
+
+
+def test_a_poll_timeout_whose_prefix_lost_its_group_is_still_that_of_a_member(tmp_path: Path) -> None:
+    timeout = (
+        "consumer poll timeout has expired. This means the time between subsequent calls to poll() was longer than the "
+        "configured max.poll.interval.ms, which typically implies that the poll loop is spending too much time "
+        "processing messages. You can address this either by increasing max.poll.interval.ms or by reducing the "
+        "maximum size of batches returned in poll() with max.poll.records."
+    )
+    report = report_on(tmp_path, app=f"{JAVA}[Consumer clientId=orders-1] {timeout}")
+    assert (report.groups[0].group, causes(report)) == ("group not named, client orders-1", ["slow-processing"])
+
+
+def test_a_member_that_only_its_id_names_is_called_by_the_client_id_in_it(tmp_path: Path) -> None:
+    left = (
+        "Member orders-1-05ba4dd6-3a98-4ea8-91eb-003ee4fc7aca sending LeaveGroup request to coordinator kafka-2:9092 "
+        "(id: 2147483645 rack: null) due to consumer poll timeout has expired."
+    )
+    (cause,) = report_on(tmp_path, app=f"{JAVA}{left}").incidents[0].root_causes
+    assert [culprit.name for culprit in cause.culprits] == ["orders-1"]

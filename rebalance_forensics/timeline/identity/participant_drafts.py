@@ -149,7 +149,8 @@ class ParticipantDrafts:
             if member and known == [self._by_key.get(("log", place))]:
                 self._add_member_id(known[0], member)
             return
-        participant = self._add(("log", place), "client", member or place.rpartition("/")[2], place)
+        client = (name_in_member_id(member) or member) if member else place.rpartition("/")[2]
+        participant = self._add(("log", place), "client", client, place)
         if member:
             self._add_member_id(participant, member)
         participant.has_log = True
