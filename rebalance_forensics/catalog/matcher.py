@@ -224,7 +224,8 @@ class Catalog:
 _MOST_BREAKS = 4
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TRACE = re.compile(
-    r"\n(?:[^\S\n]++at |(?:[\w$.]+\.)?[A-Z]\w*(?:Exception|Error)\b|Caused by: |Traceback |[^\S\n]++\.\.\. \d+ )"
+    r"\n(?:[^\S\n]++at (?!(?:offset|position) )|(?:[\w$.]+\.)?[A-Z]\w*(?:Exception|Error)\b|Caused by: |Traceback "
+    r"|[^\S\n]++\.\.\. \d+ )"
 )
 
 

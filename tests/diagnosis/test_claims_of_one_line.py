@@ -152,6 +152,8 @@ LEAVING = (
         f"In case you run into the following error:\n\n    2024-01-01 12:00:00,000 ERROR {LEAVING}\n",
         f"## 2.3.1\n- Fixed: no more `{LEAVING}`\n",
         f"Whenever you get `{LEAVING}`, raise max.poll.interval.ms.\n",
+        f"Docs say:\n{LEAVING}\n",
+        f"From the official documentation on slow consumers:\n\n```\n{LEAVING}\n```\n",
     ],
 )
 def test_what_documentation_shows_as_an_example_happened_to_no_member(tmp_path: Path, document: str) -> None:
@@ -164,3 +166,24 @@ def test_what_documentation_shows_as_an_example_happened_to_no_member(tmp_path: 
 def test_what_somebody_reports_to_have_seen_happened(tmp_path: Path, before: str) -> None:
     (incident,) = incidents(tmp_path, before, "", LEAVING)
     assert (incident.group, incident.root_causes[0].cause) == ("g1", "slow-processing")
+
+
+def test_a_group_whose_name_was_cut_short_in_the_prefix_leaves_the_message_whole(tmp_path: Path) -> None:
+    cut = "2026-11-20 19:14:27.530 INFO  [main] o.a.k.c.c.internals.AbstractCoordinator - " + LEAVING.replace(
+        "=g1]", "=g\u2026]"
+    )
+    (incident,) = incidents(tmp_path, cut)
+    assert incident.root_causes[0].cause == "slow-processing"
+
+
+def test_an_offset_on_a_line_of_its_own_is_no_frame_of_a_stack(tmp_path: Path) -> None:
+    head = (
+        "2026-11-20 19:14:27.530 ERROR [main] o.a.k.c.c.internals.ConsumerCoordinator - "
+        "[Consumer clientId=c-1, groupId=g1] "
+    )
+    failed = (
+        "Offset commit failed on partition orders-0",
+        "    at offset 5: The coordinator is not aware of this member.",
+    )
+    (incident,) = incidents(tmp_path, head + failed[0], failed[1])
+    assert incident.root_causes[0].cause == "slow-processing"

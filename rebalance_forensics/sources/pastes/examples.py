@@ -17,6 +17,13 @@ _OPENS = re.compile(
     rf"{_CONDITION}(?! (?:the |my |our |these |this |in )*(?:logs?|outputs?|traces?|attach\w*)\b)[^.!?\n`\"]{{0,60}}$",
     re.IGNORECASE,
 )
+# What somebody looked up stands below the words that say where.
+_CITES = re.compile(
+    r"^\W{0,8}(?:(?:the |kafka'?s? |official |as )*(?:docs?|documentation|javadocs?|manual|source(?: code)?)"
+    r" (?:says?|states?|reads?|mentions?|tells?)\b|(?:from|according to|as in) (?:the |kafka'?s? |official )*"
+    r"(?:docs?|documentation|javadocs?|manual)\b)[^.!?\n`\"]{0,60}:\s*$",
+    re.IGNORECASE,
+)
 _QUOTES = re.compile(rf"{_CONDITION}[^.!?\n`\"]{{0,60}}[`\"]", re.IGNORECASE)
 _CHANGE = re.compile(
     r"\s*[-*+\u2022] (?:\[?[A-Z]+-\d+\]?:? |#\d+:? )?(?:fix(?:e[sd])?|add(?:s|ed)?|chang(?:es?|ed)|remov(?:es?|ed)"
@@ -28,7 +35,7 @@ _FENCE = "```"
 
 def has_any(lines: Iterable[str]) -> bool:
     """True where a line introduces or quotes an example."""
-    return any(_OPENS.search(line) or _QUOTES.search(line) or _CHANGE.match(line) for line in lines)
+    return any(_introduces(line) or _QUOTES.search(line) or _CHANGE.match(line) for line in lines)
 
 
 def left_out(pieces: Iterable[Piece]) -> Iterator[Piece]:
@@ -42,7 +49,11 @@ def left_out(pieces: Iterable[Piece]) -> Iterator[Piece]:
             fenced, begun = fenced != fence, not text.endswith(":")
             opened = fenced or not fence
             continue
-        opened = (opened and not begun) or _OPENS.search(text) is not None
+        opened = (opened and not begun) or _introduces(text)
         begun = False
         is_example = _QUOTES.search(text) or _CHANGE.match(piece.text)
         yield piece.reading("") if is_example else piece
+
+
+def _introduces(text: str) -> bool:
+    return _OPENS.search(text) is not None or _CITES.match(text) is not None
