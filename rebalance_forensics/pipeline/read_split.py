@@ -54,6 +54,10 @@ _OF_THE_PROCESS = (
 
 REMEMBERED = 4096
 _NOT_ASKED = object()
+# What Connect logs of a connector, a task or the whole worker that failed; the exception behind it says why.
+_FAILED_WORK = frozenset(
+    {"connect/work-failed", "connect/work-started", "connect/work-stopped", "connect/worker-failed"}
+)
 # Envelopes that people put around lines; all others but colours are those of collectors.
 _MARKS = frozenset({"grep", "indented", "quoted"})
 _GC_LOGS = (("jvm-unified",), ("jvm-gc",))
@@ -155,10 +159,16 @@ class _Telling:
             merged = self._pasted or (component == "broker" and self._profile.shows_members)
             thrown = exception_in(record, None if merged else component)
             match, component = thrown or match, None if merged and thrown is not None else component
-        elif match.event == "WorkChanged" and (thrown := self._catalog.match_thrown(record.message)) is not None:
-            # A sink task that failed of its consumer's group tells of that group, and not only of the task.
-            task = str(match.fields.get("what") or "") or None
-            match = replace(thrown, speaker=replace(thrown.speaker, role="connect", task=task))
+        if (
+            match is not None
+            and match.pattern in _FAILED_WORK
+            and (thrown := self._catalog.match_thrown(record.message)) is not None
+        ):
+            # A sink task that failed of its consumer's group tells of that group, and not only of the task; a worker
+            # that failed of its own, of that.
+            task = str(match.fields.get("what") or "") or match.speaker.task
+            speaker = replace(match.speaker, role="connect", task=task)
+            match = replace(thrown, group=thrown.group or match.group, speaker=speaker)
         if match is not None and not _is_by_its_program(self._catalog.compiled.programs.get(match.pattern), record):
             match = None
         if match is None:
@@ -325,6 +335,12 @@ class _Remembered:
     def _looked_up(self, record: LogRecord) -> Match | None:
         # In a paste, or where something was left out, a message may begin and end anywhere.
         if LEFT_OUT in record.message:
+            # Of the names in a prefix the end may be left out, and the message be whole.
+            _, closed, behind = record.message.partition("] ")
+            if closed and LEFT_OUT not in behind:
+                whole = self._catalog.match(record.message, logger=record.logger, level=record.level)
+                if whole is not None and whole.dressed:
+                    return whole
             return self._catalog.match_inside(
                 record.message,
                 logger=record.logger,

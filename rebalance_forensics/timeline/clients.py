@@ -29,6 +29,8 @@ from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 SINK_CLIENTS = "connector-consumer-"
 """Prefix of a Connect sink task's client id, unless `consumer.override.client.id` is set (Worker)."""
+SINK_GROUPS = "connect-"
+"""Prefix of a Connect sink connector's group, unless `consumer.override.group.id` is set (SinkUtils)."""
 
 Heartbeats = Literal["own thread", "event loop", "between records"]
 """The sender of heartbeats: a thread or goroutine of its own; the loop that the application shares, so that a blocking

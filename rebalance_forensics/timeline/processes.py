@@ -422,8 +422,8 @@ def _is_stop(event: Event) -> bool:
     match event:
         case ev.ConsumerClosed() | ev.ProcessStopping() | ev.WorkerStopped() | ev.LeaveSent(why="closed"):
             return True
-        case ev.StreamsStateChanged(after="PENDING_SHUTDOWN" | "NOT_RUNNING"):
-            return True
+        case ev.StreamsStateChanged(after="PENDING_SHUTDOWN" | "NOT_RUNNING" | "ERROR"):
+            return True  # in ERROR all of its threads have ended, and with them its members
     return False
 
 

@@ -120,6 +120,10 @@ def _is_crash(event: Event) -> bool:
     return isinstance(event, ev.ExceptionLogged) and event.group is not None and "Crash: KafkaJS" in event.text
 
 
+def _ended_a_worker(event: Event) -> bool:
+    return isinstance(event, ev.ExceptionLogged) and event.group is not None and event.speaker.role == "connect"
+
+
 def _is_unreplicated(event: Event) -> bool:
     # A client that waits in vain for an answer logs it in other words and without a partition (OffsetCommitResponse-
     # Handler of ConsumerCoordinator; GroupMetadataManager.storeOffsets passes the error of the append on).
@@ -212,6 +216,10 @@ def _threads_in_words(events: Sequence[Event]) -> str:
         return "is in state ERROR: its stream threads have ended, and it processes nothing until it is started again."
     thrown = list(dict.fromkeys(e.exception.rpartition(".")[2] for e in failed if e.exception))
     why = f" ({', '.join(thrown)})" if thrown else ""
+    if len(failed) < len(events):
+        return (
+            f"lost its stream threads to an exception{why}: in state ERROR it processes nothing until it is restarted."
+        )
     ends = any((e.response or "").upper().startswith("SHUTDOWN") for e in failed)
     after = "its Streams client shuts down" if ends else "these lines do not show whether another thread replaced it"
     return f"lost a stream thread to an exception{why}; {after}."
@@ -238,6 +246,16 @@ def _crashed_in_words(events: Sequence[Event]) -> str:
     )
 
 
+def _worker_ended_in_words(events: Sequence[Event]) -> str:
+    thrown = (e for e in events if isinstance(e, ev.ExceptionLogged) and e.exception)
+    reasons = dict.fromkeys(": ".join(filter(None, ((e.exception or "").rpartition(".")[2], e.detail))) for e in thrown)
+    why = f" ({'; '.join(reasons)})" if reasons else ""
+    return (
+        f"was ended by an exception{why}: its process exits, and the other workers take over its connectors and tasks; "
+        "these lines do not show whether it came back."
+    )
+
+
 def _unreplicated_in_words(events: Sequence[Event]) -> str:
     commits = [e for e in events if isinstance(e, ev.OffsetCommitFailed)] or events
     return (
@@ -255,6 +273,7 @@ _Loss = tuple[tuple[type[Event], ...], Callable[[Event], bool] | None, Severity,
 _GRAVEST_FIRST: tuple[_Loss, ...] = (
     ((ev.ExceptionLogged, ev.ThreadFenced, *_GIVEN_UP, *_REFUSED), _is_over, "warning", _out_in_words),
     ((ev.ExceptionLogged,), _is_crash, "warning", _crashed_in_words),
+    ((ev.ExceptionLogged,), _ended_a_worker, "warning", _worker_ended_in_words),
     ((ev.StreamsStateChanged, ev.ThreadFailed), _ended_threads, "warning", _threads_in_words),
     ((ev.ListenerFailed,), None, "warning", rebalances.listeners_in_words),
     ((ev.OffsetCommitFailed, ev.CoordinatorLost), _is_unreplicated, "warning", _unreplicated_in_words),

@@ -85,7 +85,7 @@ def width_of(texts: Sequence[str], *, timed: bool) -> Width | None:
     pairs = [
         (before, after)
         for before, after in pairwise(records)
-        if _may_go_on(before, after) and not _starts(after, timed=timed)
+        if _may_go_on(before, after) and not _starts(after, timed=timed) and not _may_be_a_trace(after)
     ]
     begun = [(before, after) for before, after in pairs if _starts(before, timed=timed)]
     if not begun:
@@ -174,7 +174,7 @@ def _may_go_on(before: str, after: str) -> bool:
         return False
     if is_exception(after):
         # Loggers print a stack trace below a line that does not announce it.
-        is_trace = _WHOLE_CLASS.match(after) is not None and _ANNOUNCES.search(before) is None
+        is_trace = _may_be_a_trace(after) and _ANNOUNCES.search(before) is None
         if is_trace or before.rstrip().endswith(_SENTENCE_ENDS):
             return False
     if before.endswith("):") and any(heading in before for heading in _HEADINGS):
@@ -183,6 +183,11 @@ def _may_go_on(before: str, after: str) -> bool:
         return False
     # java.util.logging writes the level and message below the header, however long they are.
     return not (LEVEL_FIRST.match(after) is not None and lacks_message(before))
+
+
+def _may_be_a_trace(text: str) -> bool:
+    """True for an exception from its package on: loggers print it below the line that announces it, on any width."""
+    return is_exception(text) and _WHOLE_CLASS.match(text) is not None
 
 
 def _starts(text: str, *, timed: bool) -> bool:

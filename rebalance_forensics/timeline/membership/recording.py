@@ -130,8 +130,13 @@ class MembershipRecorder:
 
     def infer_existing_member(self, participant: Participant, event: Event) -> None:
         """Record a member that joined before the logs begin: only a member is told to rejoin or has partitions."""
-        if isinstance(event, ev.WorkerStopped) and event.phase == "stopped" and participant not in self._seen:
-            # The stop may be a worker's only line: the log may begin just before it.
+        ends = isinstance(event, ev.WorkerStopped) and event.phase == "stopped"
+        ends = ends or (
+            isinstance(event, ev.StreamsStateChanged) and event.after == "ERROR" and event.before != "CREATED"
+        )
+        if ends and participant not in self._seen:
+            # The stop of a worker, or of the last thread of a Streams client, may be its only line: the log may begin
+            # just before it.
             self.depart_unlogged(participant, None, event, "closed")
         gives_back = isinstance(event, ev.PartitionsRevoked) and event.partitions
         if not gives_back and not lost_membership.is_rebalance_notice(event):

@@ -11,11 +11,11 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.orders_to_stop import ordered_at
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.clients import SINK_CLIENTS
+from rebalance_forensics.timeline.clients import SINK_CLIENTS, SINK_GROUPS
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.log_names import may_have_written
-from rebalance_forensics.timeline.identity.names import streams_thread
+from rebalance_forensics.timeline.identity.names import is_counted_client_id, streams_thread
 from rebalance_forensics.timeline.identity.own_process import BACKGROUND
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped
@@ -79,7 +79,7 @@ def error_beside(timeline: Timeline, absence: Absence) -> list[Event]:
 
 def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, _Part]]:
     """The errors that made it close, or may have, nearest first."""
-    if not timeline.shows_any(_FAILING):
+    if not timeline.shows_any((*_FAILING, ev.StreamsStateChanged)):
         return []
     begin = absence.stop.at if absence.stop is not None else absence.at
     # What fails once the process was asked to stop (SIGTERM, "Kafka Connect stopping") did not make it stop.
@@ -91,6 +91,8 @@ def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, _P
     )
     found = found or _exceptions_of_only_departure(timeline, absence.participant, begin, until)
     found = found or _of_its_process_id(timeline, absence.participant, since, until)
+    # No Streams client ends in this state by a close: an exception ended its threads, logged or not.
+    found = found or [e for e in stopped if isinstance(e, ev.StreamsStateChanged) and e.after == "ERROR"]
     if not found:
         return []
     threads = _stream_threads(timeline, absence)
@@ -212,8 +214,12 @@ def _failures_of_its_task(timeline: Timeline, absence: Absence, begin: int, end:
     # A sink task that throws closes its consumer, whose client id is named after the task (Connect's Worker).
     if absence.participant.kind != "client" or not timeline.of(ev.WorkChanged):
         return []
-    failed = (e for e in timeline.of(ev.WorkChanged).between(begin, end) if e.change == "failed")
-    return [e for e in failed if f"{SINK_CLIENTS}{e.what}" in absence.participant.client_ids]
+    failed = [e for e in timeline.of(ev.WorkChanged).between(begin, end) if e.change == "failed" and e.what]
+    named = [e for e in failed if f"{SINK_CLIENTS}{e.what}" in absence.participant.client_ids]
+    # Until 2.3 such a consumer has the id of any other, and its group the name of the connector.
+    unnamed = all(is_counted_client_id(client, timeline.group) for client in absence.participant.client_ids)
+    of_group = [e for e in failed if f"{SINK_GROUPS}{(e.what or '').rpartition('-')[0]}" == timeline.group]
+    return named or (of_group if unnamed and len({e.what for e in of_group}) == 1 else [])
 
 
 def _exceptions_of_only_departure(timeline: Timeline, participant: Participant, begin: int, until: int) -> list[Event]:
