@@ -177,3 +177,25 @@ def test_a_brod_member_that_rejoins_because_it_was_fenced_shares_its_instance_id
     again = "Group member (payments,coor=#PID<0.922.0>,cb=#PID<0.921.0>,generation=170): re-joining group, reason::{}"
     found = incidents(tmp_path, again.format("fenced_instance_id"), again.format("rebalance_in_progress"))
     assert [incident.root_causes[0].cause for incident in found] == ["static-member-fenced"]
+
+
+def _rewritten(how: str, line: str) -> str:
+    if how == "entities":
+        return line.replace("[Consumer", "&#91;Consumer")
+    if how == "escapes":
+        return line.replace("[", "\\[").replace("]", "\\]").replace("_", "\\_")
+    # What a form leaves of the colours in which Spring Boot prints its lines.
+    return line.replace(" WARN 1 ---", "[33m WARN[0;39m [35m1[0;39m [2m---[0;39m").replace("  :", " [2m:[0;39m")
+
+
+@pytest.mark.parametrize("how", ["entities", "escapes", "colours"])
+def test_what_a_page_does_to_a_message_behind_a_whole_header_hides_no_poll_timeout(tmp_path: Path, how: str) -> None:
+    line = (
+        "2026-11-20 10:15:30.123  WARN 1 --- [main] o.a.k.c.c.internals.ConsumerCoordinator  : "
+        "[Consumer clientId=orders-1, groupId=pay_ments] Member orders-1-05ba4dd6-3a98-4ea8-91eb-003ee4fc7aca sending "
+        "LeaveGroup request to coordinator kafka-2:9092 (id: 2147483645 rack: null) due to consumer poll timeout has "
+        "expired."
+    )
+    (tmp_path / "app.log").write_text(_rewritten(how, line) + "\n", encoding="utf-8")
+    (incident,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
+    assert (incident.group, incident.root_causes[0].cause) == ("pay_ments", "slow-processing")

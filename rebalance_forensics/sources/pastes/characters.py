@@ -21,6 +21,11 @@ _ESCAPED = re.compile(r"\\(?P<mark>[_*\[\]|#<>~])")
 # The bar of a table's row ends a cell, and an escaped one does not: it is read with the cells.
 _ESCAPED_IN_A_ROW = re.compile(r"\\(?P<mark>[_*\[\]#<>~])")
 _BOLD = re.compile(r"(?<![*\w])\*\*(?=[^\s*])|(?<=[^\s*])\*\*(?![*\w])")
+# What a page or an editor did to a message where no header shows it: to a prefix, to quoted ids, to line ends.
+_CLASSES = r"(?:Consumer|ShareConsumer|Worker|Schema registry|Group(?:Coordinator|MetadataManager))"
+_REWRITTEN = re.compile(
+    rf"(?:&#(?:0?91|x5[bB]);|\\\[){_CLASSES}\b|{_CLASSES}[{_BLANKS}]|=&(?:#0?39|quot|apos);|&nbsp;|<br ?/?>[\[\d]"
+)
 
 
 # A text of a JSON document, with the brackets that close the document.
@@ -34,6 +39,11 @@ _DATE = re.compile(rf"(?<!\d)\d{{4}}[{_DASHES}]\d\d[{_DASHES}]\d\d[T\s]\d\d:\d\d
 def has_typeset_dates(lines: Iterable[str]) -> bool:
     """True where an editor or a mail program replaced the hyphens of dates by typographic dashes."""
     return any(not line.isascii() and _DATE.search(line) for line in lines)
+
+
+def has_rewritten_messages(lines: Iterable[str]) -> bool:
+    """True where entities, escapes or other blanks stand in messages behind headers that they left whole."""
+    return any(_REWRITTEN.search(line) for line in lines)
 
 
 def has_links(lines: Iterable[str]) -> bool:

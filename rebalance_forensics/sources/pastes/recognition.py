@@ -36,6 +36,7 @@ def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
         or tables.has_columns(lines)
         or tables.has_open_cells(lines)
         or characters.has_links(lines)
+        or characters.has_rewritten_messages(lines)
         or characters.has_typeset_dates(lines)
         or (len(lines) < _LOOKED_AT and (characters.has_bold(headers) or is_exception(lines[0])))
         or joined_records.is_glued(lines)
