@@ -26,6 +26,7 @@ from rebalance_forensics.diagnosis.signs import departures, others
 from rebalance_forensics.diagnosis.wording.durations import lasting, listed
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkChanged
+from rebalance_forensics.events.streams import StreamsStateChanged
 from rebalance_forensics.records import elapsed
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -111,17 +112,23 @@ CAUSE = Cause(
 def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) -> Hypothesis:
     """A close after an exception: of a consumer, or of some threads of an instance that runs on."""
     exception, threads = exception_name(errors[0]), listed(away.ended_threads)
+    stopped = away.stop.events if away.stop is not None else ()
+    in_error = any(isinstance(e, StreamsStateChanged) and e.after == "ERROR" for e in stopped)
+    closed = "{who} is in state ERROR and processes nothing until it is started again: its threads ended"
+    closed = closed if in_error else "{who} closed its consumer"
     are, them = ("is", "it") if len(away.ended_threads) == 1 else ("are", "them")
-    ended = f"{threads} of {{who}} {are} gone, and the instance runs on without {them},"
+    ended = f"{threads} of {{who}} {are} gone, and the instance runs on without {them}," if threads else closed
     return about_absences(
         timeline,
         [away],
         because=errors[:6],
         severity="critical" if was_last_member(timeline, away) else "warning",
         hit_at=away.stop.at if away.stop is not None else None,
-        narrative=f"{ended if threads else '{who} closed its consumer'} after {exception}.",
+        narrative=f"{ended} after {exception}.",
         advice=(after_failure(away, errors[0], exception),),
-        behind=(
+        behind=()
+        if isinstance(errors[0], StreamsStateChanged)
+        else (
             Link("exception", f"The application logged {exception} before it closed the consumer.", 0.9, errors[:4]),
         ),
     )

@@ -219,7 +219,7 @@ def _failures_of_its_task(timeline: Timeline, absence: Absence, begin: int, end:
     # Until 2.3 such a consumer has the id of any other, and its group the name of the connector.
     unnamed = all(is_counted_client_id(client, timeline.group) for client in absence.participant.client_ids)
     of_group = [e for e in failed if f"{SINK_GROUPS}{(e.what or '').rpartition('-')[0]}" == timeline.group]
-    return named or (of_group if unnamed and len({e.what for e in of_group}) == 1 else [])
+    return [*(named or (of_group if unnamed and len({e.what for e in of_group}) == 1 else ()))]
 
 
 def _exceptions_of_only_departure(timeline: Timeline, participant: Participant, begin: int, until: int) -> list[Event]:
