@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -263,6 +263,27 @@ def test_two_hosts_that_are_cut_off_lose_a_pair_of_each_group_at_every_coordinat
     (one,), own = incidents_of(*here, *(expiring(g, "01:10:00.500", coordinator=3) for g in ("orders", "payments")))
     assert (own, set(one.group_names)) == ([], {"audit", "orders", "payments", "prices"})
     assert one.root_causes[0].cause != "coordinator-failover"
+
+
+def on_hosts(case: GroupCase, host_of: Mapping[str, str]) -> GroupCase:
+    """With the hosts of its members, by the number at the end of their names."""
+    identities = tuple(replace(each, host=host_of[each.name[-1]]) for each in case.history.identities)
+    return replace(case, history=replace(case.history, identities=identities))
+
+
+def test_sessions_that_end_at_one_moment_and_are_all_of_two_of_five_hosts_are_lost_to_those() -> None:
+    """Where the other brokers' logs are missing, only the hosts show it: a coordinator loses members on all of them."""
+    groups = ["audit", "orders", "payments", "prices"]
+    for spread in (False, True):
+        cases = []
+        for number, group in enumerate(groups):
+            case = expiring(group, f"01:10:00.{20 * number:03}")
+            elsewhere = {"1": f"host-{number + 1}", "2": f"host-{number + 2}", "3": "host-5"}
+            cases.append(
+                on_hosts(case, elsewhere if spread else {"1": "host-1", "2": "host-2", "3": f"host-{number + 3}"})
+            )
+        summaries = [incident.summary for incident in incidents_of(*cases)[0]]
+        assert any("broker-2 stood still" in summary for summary in summaries) == spread
 
 
 def test_a_broker_of_many_groups_expires_them_one_after_another_and_each_at_once() -> None:

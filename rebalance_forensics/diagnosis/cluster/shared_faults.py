@@ -82,6 +82,8 @@ FALLEN_SILENT = frozenset({"process-pause", "process-crash", "network-partition"
 RESTARTED = frozenset({"rolling-restart", "static-member-restart"})
 LEAVES_AND_JOINS = frozenset({"member-left", "scale-in", "scale-out"})
 MOST_LINES = 4
+# What happens less often by chance did not happen by chance.
+CHANCE = 0.05
 
 
 class Part(Struct, frozen=True):
@@ -237,12 +239,14 @@ def _stalls(histories: Iterable[GroupOutline]) -> list[_Stall]:
     fault took them all. Only a coordinator whose timers all fire at once ends them together: it stood still, and its
     clock ran on. It loses members of every process then; a burst of members of one alone points to that process.
     """
+    histories = list(histories)
     pairs = [(loss, history.group) for history in histories for loss in history.losses]
+    on_few_hosts = partial(_on_few_hosts, _places(histories) if pairs else {})
     found = []
     for broker, losses in sorted(grouped(pairs, lambda pair: pair[0].broker).items()):
         elsewhere = TimeIndex((loss.at for loss, _ in pairs if loss.broker != broker), int)
         together = runs(losses, lambda loss: loss[0].at, 2 * TICK_MS)
-        bursts = [burst for burst in together if not _of_one_process(burst)]
+        bursts = [burst for burst in together if not (_of_one_process(burst) or on_few_hosts(burst))]
         sure = [burst for burst in bursts if len(burst) > 2 and _ended_by_one_timer(burst, elsewhere)]
         # Where a broker is known to have stood still, the members that one group loses at once were lost like that, and
         # about that time also two members of two groups.
@@ -289,6 +293,30 @@ def _of_one_process(burst: Iterable[tuple[Loss, str]]) -> bool:
     """True if the client ids are those that one JVM counts through all of its consumers, whatever their groups."""
     numbers = [number_in_jvm(loss.member) for loss, _ in burst]
     return None not in numbers and len(set(numbers)) == len(numbers)
+
+
+Places = Mapping[str, Mapping[str, str]]
+"""Group -> name of a member -> its host; of groups whose members stand on one host nothing."""
+
+
+def _places(histories: Iterable[GroupOutline]) -> Places:
+    index = index_hosts(histories)
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for (_, group, name), host in index.hosts.items():
+        found[group][name] = host
+    return found
+
+
+def _on_few_hosts(places: Places, burst: Sequence[tuple[Loss, str]]) -> bool:
+    """True if only these groups' members on some of their hosts were lost: those hosts were cut off, or stood still.
+
+    A coordinator loses members wherever they run. By chance each of them is on one of those hosts as often as these
+    are among all, but for the ones that make them those hosts.
+    """
+    lost_on = [places.get(group, {}).get(loss.member) for loss, group in burst]
+    hosts = {host for _, group in burst for host in places.get(group, {}).values()}
+    hit = set(lost_on)
+    return None not in hit and (len(hit) / max(1, len(hosts))) ** (len(burst) - len(hit)) < CHANCE
 
 
 def _stall_of(broker: str, burst: Sequence[tuple[Loss, str]]) -> _Stall:
