@@ -55,15 +55,15 @@ def write_whole(path: Path, text: Iterable[str], mode: int | None = None) -> Non
 
 def held_back(pieces: Iterable[str]) -> Iterator[str]:
     """The pieces once all of them are made, for what takes nothing back; many wait in a file of this process."""
-    held: list[str] = []
+    waiting: list[str] = []
     size = 0
     left = iter([pieces] if isinstance(pieces, str) else pieces)
     for piece in left:
-        held.append(piece)
+        waiting.append(piece)
         size += len(piece)
         if size > MOST_IN_MEMORY:
-            return _through_a_file(chain(held, left))
-    return iter(held)
+            return _through_a_file(chain(waiting, left))
+    return iter(waiting)
 
 
 def _through_a_file(pieces: Iterable[str]) -> Iterator[str]:

@@ -85,8 +85,8 @@ def intruders(timeline: Timeline) -> tuple[tuple[Participant, ...], Sequence[Eve
         all(_has_own_topics(f, asked, given) for f in families) or _assigned_apart(timeline, families, given)
     ):
         return None
-    said = {a: min(map(time_of, lines[a] or given.lines[a])) for family in families for a in family}
-    home = max(families, key=lambda f: (-_first_seen(timeline, f), len(f), -min(said[a] for a in f)))
+    shown_at = {a: min(map(time_of, lines[a] or given.lines[a])) for family in families for a in family}
+    home = max(families, key=lambda f: (-_first_seen(timeline, f), len(f), -min(shown_at[a] for a in f)))
     foreign = sorted((a for f in families if f is not home for a in f), key=lambda a: a.name)
     shown = [e for a in foreign for e in (lines[a] or given.lines[a])[:2]]
     return tuple(foreign), [*shown, *(e for a in home for e in (lines[a] or given.lines[a])[:1])]

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import CaseOutline
 from rebalance_forensics.diagnosis.causes.coordinator_failover import STOOD_STILL_ADVICE
+from rebalance_forensics.diagnosis.cluster.host_index import index_hosts
 from rebalance_forensics.diagnosis.cluster.sentences import (
     NAMES_SHOWN,
     group_sentence,
@@ -24,7 +25,6 @@ from rebalance_forensics.diagnosis.cluster.shared_faults import (
     Part,
     SharedFault,
     hosts_of_part,
-    index_hosts,
     led_by,
     of_several_groups,
     shared_faults,

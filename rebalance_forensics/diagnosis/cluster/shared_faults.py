@@ -11,13 +11,13 @@ from typing import Literal
 
 from msgspec import Struct
 
+from rebalance_forensics.diagnosis.cluster.host_index import HostIndex, index_hosts
+from rebalance_forensics.diagnosis.cluster.stalls import MOST_LINES, Stall, Terms, coordinator_stalls
 from rebalance_forensics.diagnosis.engine.confidence import LIKELY, PROBABLE
-from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import unseen_ms
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Culprit, Headline
 from rebalance_forensics.diagnosis.wording.culprits import broker_named, topic_culprits
-from rebalance_forensics.timeline.identity.names import LOOPBACK, number_in_jvm
-from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline, Loss
+from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by_key
 from rebalance_forensics.timeline.windows import (
     AT_ONCE_MS,
@@ -26,49 +26,12 @@ from rebalance_forensics.timeline.windows import (
     NEXT_HEARTBEAT_MS,
     ONE_REBALANCE_MS,
     QUIET_MS,
-    REQUEST_MS,
     REQUEST_TIMEOUT_MS,
     ROUND_TRIP_MS,
     SESSION_MS,
     SUCCESSION_MS,
     TICK_MS,
 )
-
-
-class HostIndex(Struct, frozen=True):
-    """Hosts of members; a host that every member of a cluster runs on shows nothing."""
-
-    hosts: dict[tuple[str, str, str], str]
-    """(cluster, group, name) -> host."""
-
-    members: dict[tuple[str, str], frozenset[str]]
-    """(cluster, host) -> the groups that have a member there."""
-
-    def hosts_of(self, cluster: str, group: str, names: Iterable[str]) -> list[str]:
-        """The hosts of a group's members with these names, each once."""
-        found = (self.hosts.get((cluster, group, name)) for name in names)
-        return list(dict.fromkeys(host for host in found if host is not None))
-
-
-def index_hosts(histories: Iterable[GroupOutline]) -> HostIndex:
-    """Index all members, once for all incidents."""
-    hosts: dict[tuple[str, str, str], str] = {}
-    of_cluster: dict[str, set[str]] = defaultdict(set)
-    groups: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for history in histories:
-        for identity in history.identities:
-            host = (identity.host or "").rpartition("/")[2]
-            if not host or host in LOOPBACK:
-                continue
-            of_cluster[history.cluster].add(host)
-            groups[history.cluster, host].add(history.group)
-            for name in {identity.name, identity.client_id, identity.instance_id, identity.host} - {None}:
-                hosts[history.cluster, history.group, name or ""] = host
-    return HostIndex(
-        {key: host for key, host in hosts.items() if len(of_cluster[key[0]]) > 1},
-        {place: frozenset(names) for place, names in groups.items()},
-    )
-
 
 FaultKind = Literal["broker", "host", "deployment", "topic", "credential", "unknown"]
 BROKERS_FAULT = frozenset({"coordinator-failover", "offsets-topic-unavailable"})
@@ -81,9 +44,6 @@ FOLLOWS_A_BROKER = frozenset({
 FALLEN_SILENT = frozenset({"process-pause", "process-crash", "network-partition", "static-member-expired"})
 RESTARTED = frozenset({"rolling-restart", "static-member-restart"})
 LEAVES_AND_JOINS = frozenset({"member-left", "scale-in", "scale-out"})
-MOST_LINES = 4
-# What happens less often by chance did not happen by chance.
-CHANCE = 0.05
 
 
 class Part(Struct, frozen=True):
@@ -132,8 +92,6 @@ class SharedFault(Struct, frozen=True, kw_only=True):
     all that the groups have in common."""
 
 
-Terms = Mapping[str, Sequence[CoordinatorTerm]]
-"""Group -> the brokers that coordinated it, and when."""
 Moments = Callable[[Part], Iterable[int]]
 Find = Callable[[Sequence[GroupOutline], Sequence[Part]], list[SharedFault]]
 
@@ -173,7 +131,7 @@ def _of_brokers(histories: Sequence[GroupOutline], parts: Sequence[Part], *, mom
     logged = list(dict.fromkeys(chain.from_iterable(history.outages for history in histories)))
     logged += _out_of_reach(histories)
     reaching = {(m.broker, history.group, m.member) for history in histories for m in history.unreached}
-    stalls = [stall for found in _stalls(histories) if (stall := _explained(found, logged, terms)) is not None]
+    stalls = coordinator_stalls(histories, logged, terms)
     outages = _outages([*logged, *(stall.outage for stall in stalls)])
     stalls_of = lists_by_key((group, stall) for stall in stalls for group in stall.groups)
     faults = [part for part in parts if part.cause in BROKERS_FAULT or _stalled(part, stalls_of) is not None]
@@ -219,128 +177,8 @@ def _out_of_reach(histories: Iterable[GroupOutline]) -> Iterator[BrokerOutage]:
                 )
 
 
-class _Stall(Struct, frozen=True):
-    """Sessions of several groups that expired at one moment, from `at` to `until`, and the outage behind them."""
-
-    at: int
-    until: int
-    outage: BrokerOutage
-    groups: frozenset[str]
-
-
-StallsOf = Mapping[str, Sequence[_Stall]]
+StallsOf = Mapping[str, Sequence[Stall]]
 """Group -> the stalls that cost it members, in their order."""
-
-
-def _stalls(histories: Iterable[GroupOutline]) -> list[_Stall]:
-    """Sessions of several groups that one broker let expire within a tick of its timers.
-
-    Members heartbeat each in its own rhythm, so their sessions end spread over a heartbeat interval even where one
-    fault took them all. Only a coordinator whose timers all fire at once ends them together: it stood still, and its
-    clock ran on. It loses members of every process then; a burst of members of one alone points to that process.
-    """
-    histories = list(histories)
-    pairs = [(loss, history.group) for history in histories for loss in history.losses]
-    on_few_hosts = partial(_on_few_hosts, _places(histories) if pairs else {})
-    found = []
-    for broker, losses in sorted(grouped(pairs, lambda pair: pair[0].broker).items()):
-        elsewhere = TimeIndex((loss.at for loss, _ in pairs if loss.broker != broker), int)
-        together = runs(losses, lambda loss: loss[0].at, 2 * TICK_MS)
-        bursts = [burst for burst in together if not (_of_one_process(burst) or on_few_hosts(burst))]
-        sure = [burst for burst in bursts if len(burst) > 2 and _ended_by_one_timer(burst, elsewhere)]
-        # Where a broker is known to have stood still, the members that one group loses at once were lost like that, and
-        # about that time also two members of two groups.
-        stalls = [_stall_of(broker, burst) for burst in sure]
-        of_several = TimeIndex((stall.at for stall in stalls if len(stall.groups) > 1), int)
-        if of_several:
-            pairs_of_groups = [
-                _stall_of(broker, b) for b in bursts if len(b) == 2 and _ended_by_one_timer(b, elsewhere)
-            ]
-            found += stalls
-            found += [
-                stall
-                for stall in pairs_of_groups
-                if len(stall.groups) > 1
-                and of_several.any_between(stall.at - ONE_REBALANCE_MS, stall.at + ONE_REBALANCE_MS)
-            ]
-    return found
-
-
-def _ended_by_one_timer(burst: Sequence[tuple[Loss, str]], elsewhere: TimeIndex[int]) -> bool:
-    """True for sessions of several members of a group, or of several groups, that ended together.
-
-    A host that holds one member of each of many groups takes that one from each, a heartbeat interval apart. Hosts that
-    are cut off lose members at every coordinator: `elsewhere` is when other brokers lost some.
-    """
-    begin, end = burst[0][0].at, burst[-1][0].at
-    # A stall costs other brokers a few members of KIP-848 groups, whose heartbeats wait for its replica; hosts that are
-    # cut off cost them as many.
-    lost_elsewhere = len(elsewhere.between(begin - HEARTBEAT_MS, end + HEARTBEAT_MS))
-    if lost_elsewhere >= len(burst):
-        return False
-    if end - begin <= REQUEST_MS:
-        return True
-    by_group = lists_by_key((group, loss.at) for loss, group in burst)
-    spans = [times[-1] - times[0] for times in by_group.values() if len(times) > 1]
-    # A broker with hundreds of groups expires them for seconds, but each group within one of its timer's steps.
-    group_by_group = sum(span <= REQUEST_MS for span in spans)
-    if group_by_group > 1 and 2 * group_by_group > len(spans):
-        return True
-    return bool(spans) and len(by_group) > 1 and end - begin <= ROUND_TRIP_MS and not lost_elsewhere
-
-
-def _of_one_process(burst: Iterable[tuple[Loss, str]]) -> bool:
-    """True if the client ids are those that one JVM counts through all of its consumers, whatever their groups."""
-    numbers = [number_in_jvm(loss.member) for loss, _ in burst]
-    return None not in numbers and len(set(numbers)) == len(numbers)
-
-
-Places = Mapping[str, Mapping[str, str]]
-"""Group -> name of a member -> its host; of groups whose members stand on one host nothing."""
-
-
-def _places(histories: Iterable[GroupOutline]) -> Places:
-    index = index_hosts(histories)
-    found: dict[str, dict[str, str]] = defaultdict(dict)
-    for (_, group, name), host in index.hosts.items():
-        found[group][name] = host
-    return found
-
-
-def _on_few_hosts(places: Places, burst: Sequence[tuple[Loss, str]]) -> bool:
-    """True if only these groups' members on some of their hosts were lost: those hosts were cut off, or stood still.
-
-    A coordinator loses members wherever they run. By chance each of them is on one of those hosts as often as these
-    are among all, but for the ones that make them those hosts.
-    """
-    lost_on = [places.get(group, {}).get(loss.member) for loss, group in burst]
-    hosts = {host for _, group in burst for host in places.get(group, {}).values()}
-    hit = set(lost_on)
-    return None not in hit and (len(hit) / max(1, len(hosts))) ** (len(burst) - len(hit)) < CHANCE
-
-
-def _stall_of(broker: str, burst: Sequence[tuple[Loss, str]]) -> _Stall:
-    begin, end = burst[0][0].at, burst[-1][0].at
-    lines = tuple(loss.evidence for loss, _ in burst[:MOST_LINES])
-    outage = BrokerOutage(broker=broker, started_at=begin, ended_at=end, how="froze", evidence=lines)
-    return _Stall(begin, end, outage, frozenset(group for _, group in burst))
-
-
-def _explained(stall: _Stall, logged: Iterable[BrokerOutage], terms: Terms) -> _Stall | None:
-    """With the outage of another broker behind it, if there was one: this one then ran, and could not answer.
-
-    A KIP-848 coordinator answers no heartbeat before its write is committed (acks=all), which waits for the replica
-    that is down; its members' sessions expire together although it runs. None where only the groups that this broker
-    takes over then show that another one is down.
-    """
-    name = stall.outage.broker
-    for outage in logged:
-        end = outage.started_at + AT_ONCE_MS if outage.ended_at is None else outage.ended_at
-        if outage.broker != name and outage.started_at - unseen_ms(outage.how) <= stall.at <= end + TICK_MS:
-            return _Stall(stall.at, stall.until, outage, stall.groups)
-    began = (term.started_at for of_group in terms.values() for term in of_group if term.broker == name)
-    took_over = any(begin is not None and stall.at - TICK_MS <= begin <= stall.at + AT_ONCE_MS for begin in began)
-    return None if took_over else stall
 
 
 def _stalled(part: Part, stalls: StallsOf) -> str | None:

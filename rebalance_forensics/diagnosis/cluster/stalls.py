@@ -1,0 +1,158 @@
+"""Coordinators that stood still, by the sessions of several groups that their timers end at one moment."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+
+from msgspec import Struct
+
+from rebalance_forensics.diagnosis.cluster.host_index import index_hosts
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import unseen_ms
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.timeline.identity.names import number_in_jvm
+from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline, Loss
+from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by_key
+from rebalance_forensics.timeline.windows import (
+    AT_ONCE_MS,
+    HEARTBEAT_MS,
+    ONE_REBALANCE_MS,
+    REQUEST_MS,
+    ROUND_TRIP_MS,
+    TICK_MS,
+)
+
+Terms = Mapping[str, Sequence[CoordinatorTerm]]
+"""Group -> the brokers that coordinated it, and when."""
+
+# So many lines show an outage; the others say the same.
+MOST_LINES = 4
+# What happens less often by chance did not happen by chance.
+CHANCE = 0.05
+
+
+class Stall(Struct, frozen=True):
+    """Sessions of several groups that expired at one moment, from `at` to `until`, and the outage behind them."""
+
+    at: int
+    until: int
+    outage: BrokerOutage
+    groups: frozenset[str]
+
+
+def coordinator_stalls(histories: Iterable[GroupOutline], logged: Iterable[BrokerOutage], terms: Terms) -> list[Stall]:
+    """The stalls of a cluster's coordinators, each with the outage behind it, of `logged` where one explains it."""
+    explained = (_explained(stall, logged, terms) for stall in _stalls(histories))
+    return [stall for stall in explained if stall is not None]
+
+
+def _stalls(histories: Iterable[GroupOutline]) -> list[Stall]:
+    """Sessions of several groups that one broker let expire within a tick of its timers.
+
+    Members heartbeat each in its own rhythm, so their sessions end spread over a heartbeat interval even where one
+    fault took them all. Only a coordinator whose timers all fire at once ends them together: it stood still, and its
+    clock ran on. It loses members of every process then; a burst of members of one alone points to that process.
+    """
+    histories = list(histories)
+    pairs = [(loss, history.group) for history in histories for loss in history.losses]
+    on_few_hosts = partial(_on_few_hosts, _places(histories) if pairs else {})
+    found = []
+    for broker, losses in sorted(grouped(pairs, lambda pair: pair[0].broker).items()):
+        elsewhere = TimeIndex((loss.at for loss, _ in pairs if loss.broker != broker), int)
+        together = runs(losses, lambda loss: loss[0].at, 2 * TICK_MS)
+        bursts = [burst for burst in together if not (_of_one_process(burst) or on_few_hosts(burst))]
+        sure = [burst for burst in bursts if len(burst) > 2 and _ended_by_one_timer(burst, elsewhere)]
+        # Where a broker is known to have stood still, the members that one group loses at once were lost like that, and
+        # about that time also two members of two groups.
+        stalls = [_stall_of(broker, burst) for burst in sure]
+        of_several = TimeIndex((stall.at for stall in stalls if len(stall.groups) > 1), int)
+        if of_several:
+            pairs_of_groups = [
+                _stall_of(broker, b) for b in bursts if len(b) == 2 and _ended_by_one_timer(b, elsewhere)
+            ]
+            found += stalls
+            found += [
+                stall
+                for stall in pairs_of_groups
+                if len(stall.groups) > 1
+                and of_several.any_between(stall.at - ONE_REBALANCE_MS, stall.at + ONE_REBALANCE_MS)
+            ]
+    return found
+
+
+def _ended_by_one_timer(burst: Sequence[tuple[Loss, str]], elsewhere: TimeIndex[int]) -> bool:
+    """True for sessions of several members of a group, or of several groups, that ended together.
+
+    A host that holds one member of each of many groups takes that one from each, a heartbeat interval apart. Hosts that
+    are cut off lose members at every coordinator: `elsewhere` is when other brokers lost some.
+    """
+    begin, end = burst[0][0].at, burst[-1][0].at
+    # A stall costs other brokers a few members of KIP-848 groups, whose heartbeats wait for its replica; hosts that are
+    # cut off cost them as many.
+    lost_elsewhere = len(elsewhere.between(begin - HEARTBEAT_MS, end + HEARTBEAT_MS))
+    if lost_elsewhere >= len(burst):
+        return False
+    if end - begin <= REQUEST_MS:
+        return True
+    by_group = lists_by_key((group, loss.at) for loss, group in burst)
+    spans = [times[-1] - times[0] for times in by_group.values() if len(times) > 1]
+    # A broker with hundreds of groups expires them for seconds, but each group within one of its timer's steps.
+    group_by_group = sum(span <= REQUEST_MS for span in spans)
+    if group_by_group > 1 and 2 * group_by_group > len(spans):
+        return True
+    return bool(spans) and len(by_group) > 1 and end - begin <= ROUND_TRIP_MS and not lost_elsewhere
+
+
+def _of_one_process(burst: Iterable[tuple[Loss, str]]) -> bool:
+    """True if the client ids are those that one JVM counts through all of its consumers, whatever their groups."""
+    numbers = [number_in_jvm(loss.member) for loss, _ in burst]
+    return None not in numbers and len(set(numbers)) == len(numbers)
+
+
+Places = Mapping[str, Mapping[str, str]]
+"""Group -> name of a member -> its host; of groups whose members stand on one host nothing."""
+
+
+def _places(histories: Iterable[GroupOutline]) -> Places:
+    index = index_hosts(histories)
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for (_, group, name), host in index.hosts.items():
+        found[group][name] = host
+    return found
+
+
+def _on_few_hosts(places: Places, burst: Sequence[tuple[Loss, str]]) -> bool:
+    """True if only these groups' members on some of their hosts were lost: those hosts were cut off, or stood still.
+
+    A coordinator loses members wherever they run. By chance each of them is on one of those hosts as often as these
+    are among all, but for the ones that make them those hosts.
+    """
+    lost_on = [places.get(group, {}).get(loss.member) for loss, group in burst]
+    hosts = {host for _, group in burst for host in places.get(group, {}).values()}
+    hit = set(lost_on)
+    return None not in hit and (len(hit) / max(1, len(hosts))) ** (len(burst) - len(hit)) < CHANCE
+
+
+def _stall_of(broker: str, burst: Sequence[tuple[Loss, str]]) -> Stall:
+    begin, end = burst[0][0].at, burst[-1][0].at
+    lines = tuple(loss.evidence for loss, _ in burst[:MOST_LINES])
+    outage = BrokerOutage(broker=broker, started_at=begin, ended_at=end, how="froze", evidence=lines)
+    return Stall(begin, end, outage, frozenset(group for _, group in burst))
+
+
+def _explained(stall: Stall, logged: Iterable[BrokerOutage], terms: Terms) -> Stall | None:
+    """With the outage of another broker behind it, if there was one: this one then ran, and could not answer.
+
+    A KIP-848 coordinator answers no heartbeat before its write is committed (acks=all), which waits for the replica
+    that is down; its members' sessions expire together although it runs. None where only the groups that this broker
+    takes over then show that another one is down.
+    """
+    name = stall.outage.broker
+    for outage in logged:
+        end = outage.started_at + AT_ONCE_MS if outage.ended_at is None else outage.ended_at
+        if outage.broker != name and outage.started_at - unseen_ms(outage.how) <= stall.at <= end + TICK_MS:
+            return Stall(stall.at, stall.until, outage, stall.groups)
+    began = (term.started_at for of_group in terms.values() for term in of_group if term.broker == name)
+    took_over = any(begin is not None and stall.at - TICK_MS <= begin <= stall.at + AT_ONCE_MS for begin in began)
+    return None if took_over else stall
