@@ -292,17 +292,18 @@ PODS = [
 ]
 
 
-def flap_with(folder: Path, *rows: str) -> RootCause:
+def flap_with(folder: Path, *rows: str) -> tuple[RootCause, str]:
     logs = shutil.copytree(SAMPLES / "scaling-flap", folder / "logs")
     (logs / "events.txt").write_text("".join(f"{row}\n" for row in rows))
     incidents = analyze([str(logs)], AnalyzeOptions(engine="local")).incidents
-    (cause,) = (c for i in incidents for c in i.root_causes[:1] if c.cause == "scaling-flap")
-    return cause
+    (incident,) = (i for i in incidents if i.root_causes[0].cause == "scaling-flap")
+    return incident.root_causes[0], "; ".join(log.needs for log in incident.would_decide)
 
 
 def test_an_autoscaler_that_scales_a_stateful_set_up_and_down_is_behind_the_flap(tmp_path: Path) -> None:
-    cause = flap_with(tmp_path, *FLAP, *PODS)
+    cause, needs = flap_with(tmp_path, *FLAP, *PODS)
     assert [link.what for link in cause.behind] == ["rescaled", "autoscaler"]
     assert cause.behind[0].why == "StatefulSet etl-prod was scaled 5 times, between 2 and 4 replicas."
-    alone = flap_with(tmp_path / "without decisions", *PODS)
+    alone, needs_alone = flap_with(tmp_path / "without decisions", *PODS)
     assert (alone.behind, alone.confidence, cause.confidence) == ((), 0.9, 0.97)
+    assert (needs, needs_alone) == ("", "the autoscaler's log or events (kubectl get events -A -o json > events.json)")

@@ -33,6 +33,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             own=own[:6],
             circumstances=(*own[-1:], *surrounding_generations(timeline, [absence.at])),
             advice=after_network_outage(timeline, absence),
+            unseen=(process_stops.host_unseen(timeline, absence),),
         )
 
 

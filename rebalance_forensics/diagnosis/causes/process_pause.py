@@ -47,6 +47,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             own=(*stops[:1], *own),
             advice=advice,
             behind=behind_pause(stops),
+            unseen=() if stops else (process_stops.host_unseen(timeline, absence),),
         )
 
 

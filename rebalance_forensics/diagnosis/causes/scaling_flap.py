@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import ex
 from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restart_walks, restarts, same_process
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences
-from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Present, clue, speaks_against, speaks_for
+from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Need, Present, clue, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import departures
 from rebalance_forensics.diagnosis.wording.durations import counted, span, times
 from rebalance_forensics.timeline.facts import Arrival
@@ -96,7 +96,14 @@ def about_flapping(
         if nameless
         else f"{{who}} {left} {times(back or number)}{in_all} while {how}",
         advice=(calm,),
+        unseen=(_decisions_of_its_autoscaler(absences),),
     )
+
+
+def _decisions_of_its_autoscaler(absences: Sequence[Absence]) -> Need:
+    what = "the autoscaler's log or events (kubectl get events -A -o json > events.json)"
+    begin, end = min(a.at for a in absences), max(a.back_at or a.at for a in absences)
+    return Need(what=what, who=None, begin=begin - PROCESS_START_MS, end=end, of_its_host=True)
 
 
 def _nameless(timeline: Timeline) -> Iterator[Hypothesis]:

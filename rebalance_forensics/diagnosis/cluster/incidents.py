@@ -284,8 +284,7 @@ def _incident(
         summary=summary_of(fault, groups),
         root_causes=(verdict,),
         ruled_out=_ruled_out(fault, own),
-        # Where the lines of some group are sure, no log is needed.
-        would_decide=() if is_sure else _would_decide(fault, own),
+        would_decide=_would_decide(fault, own, sure=is_sure),
         signs=(_several_groups(fault, own), *signs),
         followups=tuple(sorted({name for incident in own for name in incident.followups})),
         impact=summed([group.impact for group in groups], of_groups=True),
@@ -293,9 +292,13 @@ def _incident(
     )
 
 
-def _would_decide(fault: SharedFault, own: Sequence[Incident]) -> tuple[WouldDecide, ...]:
-    """The logs that would settle it, without those that decide between causes which the groups together rule out."""
-    wanted = (log for each in own[:MOST_ASKED] for log in each.would_decide if fault.cause in log.between)
+def _would_decide(fault: SharedFault, own: Sequence[Incident], *, sure: bool) -> tuple[WouldDecide, ...]:
+    """The logs that would settle it, without those that decide between causes which the groups together rule out.
+
+    Where the lines of some group are `sure`, they are those that would show what is behind it.
+    """
+    logs = (log for each in own[:MOST_ASKED] for log in each.would_decide)
+    wanted = (log for log in logs if log.between == (fault.cause,) or (fault.cause in log.between and not sure))
     froze = [o for o in fault.outages if o.how == "froze" and not o.behind]
     of_brokers = (
         WouldDecide(

@@ -213,10 +213,12 @@ def _would_show_why(timeline: Timeline, verdict: Weighed) -> tuple[WouldDecide, 
     """The logs of its JVM, host or supervisor, or of the broker, that would show what is behind a sure verdict."""
     if verdict.hypothesis.severity == "info":
         return ()
-    answers = [answer for row, answer in verdict.answers if row.present >= STRONG and isinstance(answer, Unobservable)]
-    needs = [need for answer in answers for need in answer.needs if need.of_its_host]
     hypothesis = verdict.hypothesis
-    needs = list(hypothesis.unseen) if hypothesis.behind or hypothesis.unseen else needs
+    unanswered = (
+        answer for row, answer in verdict.answers if row.present >= STRONG if isinstance(answer, Unobservable)
+    )
+    needs = [need for answer in unanswered for need in answer.needs if need.of_its_host and not hypothesis.behind]
+    needs += hypothesis.unseen
     return tuple(_decides(timeline, [need], {verdict.cause}, (verdict.cause,)) for need in needs[:MOST_LOGS])
 
 

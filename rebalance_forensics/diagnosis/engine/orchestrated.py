@@ -117,6 +117,7 @@ def with_orchestration(timeline: Timeline, cause: str, hypothesis: Hypothesis) -
     return replace(
         found,
         behind=links,
+        unseen=(),
         narrative=f"{hypothesis.narrative.rstrip('.')}; {as_reason(links[-1])}.",
         advice=(*advice_on(links), *(_CLOSE if cause == "process-crash" else ()), *hypothesis.advice),
     )

@@ -50,6 +50,7 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_STEP_MS, REQUES
 _SPRING_PRINTS = 15
 _GC_LOG = "the GC log of {} (-Xlog:gc*,safepoint)"
 _DUMPS = "any thread dumps taken of {} (jcmd PID Thread.print)"
+_OF_ITS_KERNEL = "the log of the kernel on the host of {} (journalctl -o short-iso, dmesg -T)"
 _UNTIMED = "has no time of day"
 # Threads of a consumer that run whether or not the application polls.
 _BESIDE_THE_LOOP = (HEARTBEATS, BACKGROUND, "kafka-producer-network-thread")
@@ -236,6 +237,11 @@ def was_killed(timeline: Timeline, subject: Subject) -> Answer:
         (e for absence in subject.absences for e in kills_of(timeline, absence)),
         (host_place(timeline, a, _logs_of_its_end(a.participant)) for a in subject.absences),
     )
+
+
+def host_unseen(timeline: Timeline, absence: Absence) -> Need:
+    """The log of its host that would show whether that was suspended, lost its link or had a CPU stuck."""
+    return host_place(timeline, absence, _OF_ITS_KERNEL).need
 
 
 def _logs_of_its_end(participant: Participant) -> str:
