@@ -13,8 +13,6 @@ _LOOKED_AT = 2_000
 _MOST_BEGINNINGS = 40
 # What a person puts before a line to show that it is one.
 _QUOTED = "> \t`\"'*-\u2022"
-# A single one also stands for an apostrophe.
-_QUOTATION_MARKS = ("`", '"')
 # Without the prefix of a class, a message is known by so many letters of Kafka's own: fewer stand in any sentence.
 _OWN_WORDS = 24
 NO_SENTENCE = 2 * _OWN_WORDS
@@ -46,24 +44,13 @@ _CUT = re.compile(
 
 
 def found_in(text: str, match: Callable[[str], Match | None]) -> Match | None:
-    """The first message that begins somewhere in a text and ends with it, or with the quote that holds it."""
+    """The first message that begins somewhere in a text and ends with it."""
     for start in beginnings(text):
         for message in _ends(text[start:]):
             found = match(message)
             if found is not None and is_kafkas(found, amid=_is_amid(text[:start])):
                 return found
-        quoted = _quoted(text, start)
-        found = match(quoted) if quoted else None
-        if found is not None and is_kafkas(found, amid=True):
-            return found
     return None
-
-
-def _quoted(text: str, start: int) -> str:
-    """What a sentence quotes from `start` on, without what it says behind the quote; empty where nothing is quoted."""
-    mark = text[start - 1 : start]
-    end = text.find(mark, start) if mark in _QUOTATION_MARKS else start
-    return text[start : max(start, end)].rstrip()
 
 
 def _is_amid(before: str) -> bool:
