@@ -65,6 +65,22 @@ def test_a_sticky_assignor_may_leave_one_member_all_partitions_of_a_topic() -> N
     assert "shared-group-id" not in story.causes()
 
 
+def test_an_assignor_that_balances_totals_may_give_one_member_all_of_a_topic_as_wide_as_the_group() -> None:
+    """Cooperative-sticky: two members of one application hold two partitions each, of one topic each."""
+    story = Story(release=(2, 5), seen="clients", reads={"pay-2": "invoices"})
+    cooperative = "[class org.apache.kafka.clients.consumer.CooperativeStickyAssignor]"
+    story.started("pay-1", "00:59:57.000", partition_assignment_strategy=cooperative)
+    story.rebalanced("01:00:00.000", "", ["pay-1"], takes_ms=3_000).started("pay-2", "01:09:57.000")
+    assert "shared-group-id" not in comes(story, "pay-2", "01:10:00.000", ["pay-1", "pay-2"]).causes()
+
+
+def test_a_release_that_reads_another_topic_and_takes_over_is_no_other_application() -> None:
+    story = intruded("orders-v2")
+    closes(story, "pay-1", "01:10:30.000", ["pay-2", "export-1"])
+    closes(story, "pay-2", "01:11:00.000", ["export-1"])
+    assert "shared-group-id" not in story.causes()
+
+
 def in_two_languages(seen: Side) -> Story:
     """Clients in Python log nothing by default."""
     story = Story(seen=seen).formed("pay-1", "pay-2")

@@ -20,6 +20,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import linked
+from rebalance_forensics.timeline.windows import ONE_STEP_MS
 
 _BETWEEN_WORDS = re.compile(r"[-_.#:/@]")
 _NUMBER, _DIGIT = re.compile(r"(?<!\d)\d++$"), re.compile(r"\d")
@@ -82,14 +83,24 @@ def intruders(timeline: Timeline) -> tuple[tuple[Participant, ...], Sequence[Eve
     families = linked(sorted(topics, key=lambda participant: participant.name), topics.__getitem__)
     families.sort(key=lambda family: family[-1].name)
     if len(families) < 2 or not (
-        all(_has_own_topics(f, asked, given) for f in families) or _assigned_apart(timeline, families, given)
+        all(_has_own_topics(timeline, f, asked, given) for f in families) or _assigned_apart(timeline, families, given)
     ):
         return None
     shown_at = {a: min(map(time_of, lines[a] or given.lines[a])) for family in families for a in family}
     home = max(families, key=lambda f: (-_first_seen(timeline, f), len(f), -min(shown_at[a] for a in f)))
+    newcomers = [a for family in families if family is not home for a in family]
+    if _replace(timeline, newcomers, home, since=min(shown_at[a] for a in newcomers)):
+        return None
     foreign = sorted((a for f in families if f is not home for a in f), key=lambda a: a.name)
     shown = [e for a in foreign for e in (lines[a] or given.lines[a])[:2]]
     return tuple(foreign), [*shown, *(e for a in home for e in (lines[a] or given.lines[a])[:1])]
+
+
+def _replace(timeline: Timeline, newcomers: Sequence[Participant], home: Sequence[Participant], *, since: int) -> bool:
+    """True if the others all left for good as these came: the next release of one application reads other topics."""
+    departures = [timeline.membership.final_departure(participant) for participant in home]
+    stay = any(timeline.membership.final_departure(participant) is None for participant in newcomers)
+    return stay and all(d is not None and since <= d.at <= since + ONE_STEP_MS for d in departures)
 
 
 def _subscriptions(timeline: Timeline) -> tuple[dict[Participant, frozenset[str]], dict[Participant, list[Event]]]:
@@ -103,22 +114,24 @@ def _subscriptions(timeline: Timeline) -> tuple[dict[Participant, frozenset[str]
     return {a: frozenset(t) for a, t in topics.items()}, lines
 
 
-def _has_own_topics(family: list[Participant], asked: dict[Participant, frozenset[str]], given: AssignedTopics) -> bool:
+def _has_own_topics(
+    timeline: Timeline, family: list[Participant], asked: dict[Participant, frozenset[str]], given: AssignedTopics
+) -> bool:
     """True if nobody else reads its topics: its subscriptions are logged, or a topic had a partition for everyone."""
     # Without a logged subscription only assignments show topics. A topic with at least as many partitions as the group
     # has members would have been given to every reader; readers that got none of it did not ask for it.
     if all(a in asked for a in family):
         return True
+    if _balances_totals(timeline):
+        return False
     members = len(asked.keys() | given.topics.keys())
     return any(given.width(topic) >= members for a in family for topic in given.topics.get(a, ()))
 
 
 def _assigned_apart(timeline: Timeline, families: list[list[Participant]], given: AssignedTopics) -> bool:
     """True if assignments show that each family reads its topics alone."""
-    # RangeAssignor and RoundRobinAssignor give no member a second partition of a topic before each of its readers has
-    # one: a member with two, while all families are in, reads that topic alone. Sticky assignors keep no such order.
-    assignor = timeline.settings.get("partition.assignment.strategy", "").split(",")[0]
-    if timeline.mode != "eager" or "sticky" in assignor.lower():
+    # A member with two partitions of a topic, while all families are in, reads that topic alone.
+    if timeline.mode != "eager" or _balances_totals(timeline):
         return False
     by_family = [sorted((e for a in family for e in given.lines.get(a, ())), key=time_of) for family in families]
     if not all(by_family):
@@ -129,6 +142,15 @@ def _assigned_apart(timeline: Timeline, families: list[list[Participant]], given
     departure = timeline.departures.first(since)
     until = departure.at if departure is not None else timeline.last + 1
     return all(any(since <= time_of(e) < until and _has_two_of_a_topic(e) for e in lines) for lines in by_family)
+
+
+def _balances_totals(timeline: Timeline) -> bool:
+    """True if the assignor may leave one member all of a topic, and another all of the next, that both of them read."""
+    # RangeAssignor and RoundRobinAssignor give each reader of a topic a partition of it before any of them has two.
+    # Sticky assignors, and KIP-848's uniform one, make the totals of the members alike.
+    names = [timeline.settings.get("partition.assignment.strategy", "").split(",")[0]]
+    names += {event.protocol or "" for event in timeline.of(ev.JoinReported)}
+    return timeline.mode in ("cooperative", "server-side") or any("sticky" in name.lower() for name in names)
 
 
 def _has_two_of_a_topic(event: Event) -> bool:
