@@ -60,6 +60,8 @@ def collection(text: str) -> Fields:
 
 
 _TYPE_OF_J9 = re.compile(r'\btype="([a-z -]{1,40})"')
+# A `global mark phase` of the balanced policy marks a part of the heap at a time, as G1 does.
+_COMPLETE = ("global", "global gc", "global garbage collect")
 _DURATION_OF_J9 = re.compile(r'\bdurationms="(\d{1,9}(?:\.\d{1,6})?)"')
 _HEAP_OF_J9 = re.compile(r'<mem-info id="\d+" free="(\d{1,15})" total="(\d{1,15})"')
 
@@ -72,7 +74,7 @@ def openj9_stop(text: str) -> Fields:
         raise ValueError(text)
     found: Fields = {"stopped_ms": stopped_ms}
     if kind := _TYPE_OF_J9.search(text):
-        found["operation"] = "Full GC" if kind[1].startswith("global") else f"{kind[1].removesuffix(' gc')} GC"
+        found["operation"] = "Full GC" if kind[1] in _COMPLETE else f"{kind[1].removesuffix(' gc')} GC"
     if heap := _HEAP_OF_J9.search(text):
         free, total = int(heap[1]) // 1024, int(heap[2]) // 1024
         found |= {"after_kib": total - free, "size_kib": total}

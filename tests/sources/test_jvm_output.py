@@ -66,6 +66,12 @@ def test_a_dump_of_a_thousand_threads_that_look_alike_is_read_as_it_stands(tmp_p
     )
 
 
+def test_lines_of_a_log_that_stand_in_quotation_marks_are_no_threads(tmp_path: Path) -> None:
+    line = f'"{LINE.format(JOINING)}"'
+    read = Read(tmp_path, {"app-1/app.log": f"{line}\n" * 300}, relevant=Catalog.load().prefilter().hits)
+    assert (len(read.records["app-1/app.log"]), read.counts["app-1/app.log"].sentences()) == (300, ())
+
+
 @pytest.mark.parametrize("relevant", [None, Catalog.load().prefilter().hits], ids=["all", "hits"])
 def test_a_collection_in_an_applications_log_was_not_over_before_the_line_above(
     relevant: Relevant | None, tmp_path: Path

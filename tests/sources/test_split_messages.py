@@ -18,7 +18,7 @@ ENDS_LIKE_A_RECORD = {"logger-first", "wildfly"}
 """Layouts whose header ends with the logger in parentheses, as records of Kafka's own layout do."""
 IN_COLUMNS = {"rich"}
 """Layouts that pad their header to a column and end the first line with the source: they wrap by themselves."""
-WITHOUT_LOGGER = {"jvm-gc", "jvm-output", "jvm-unified", "kubernetes-event", "supervisord"}
+WITHOUT_LOGGER = {"jvm-gc", "jvm-openj9", "jvm-output", "jvm-unified", "kubernetes-event", "supervisord"}
 """What the JVM, Kubernetes and supervisord report is no message below a header."""
 SAMPLES = [
     (name, sample.line)

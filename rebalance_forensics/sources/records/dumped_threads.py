@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from rebalance_forensics.sources.records.record_builder import Framed
 
 MOST_ALIKE = 256
+# HotSpot's line of a thread; a quoted line of a log begins with a quotation mark as well.
+_THREAD = re.compile(r'"[^"\n]{1,400}"[^\n]{0,400}\b(?:tid|nid|prio)=')
 _WITHOUT_DIGITS = str.maketrans("", "", "0123456789")
 
 
@@ -20,7 +23,7 @@ class DumpedThreads:
 
     def leaves_out(self, framed: Framed) -> bool:
         """True for a thread beyond the first that look like it; the same calls in the next dump count anew."""
-        if framed.line.text[:1] != '"':
+        if framed.line.text[:1] != '"' or _THREAD.match(framed.line.text) is None:
             return False
         dump = framed.above.text if framed.above is not None else None
         if dump != self._dump:
