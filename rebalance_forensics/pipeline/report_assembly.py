@@ -26,6 +26,7 @@ from rebalance_forensics.process.resources import collecting_rarely
 from rebalance_forensics.records import EpochMs, is_dated
 from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.model import InputSummary, Report
+from rebalance_forensics.timeline.identity.log_names import is_called_gc_log
 from rebalance_forensics.timeline.model import GroupHistory, Leadership, Reading
 from rebalance_forensics.timeline.unnamed_groups import SpeakerKey
 
@@ -49,6 +50,7 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
     gaps |= {_late(file.path) for file, of in zip(plan.files, plan.profiles, strict=True) if of.late and not of.zone}
     by_age = {file.path for file, of in zip(plan.files, plan.profiles, strict=True) if of.day_by_age}
     gaps |= {_without_day(log) for log in inputs if log.path in by_age and log.matched}
+    gaps |= {_unread_gc_log(log) for log in inputs if log.lines and not log.records and is_called_gc_log(log.path)}
     histories = LazyList(
         [outlines[place].history for place in asked_for], lambda number: results.cases.history(asked_for[number])
     )
@@ -121,6 +123,14 @@ def _late(path: str) -> Gap:
     return Gap(
         what=f"The time zone of {path} is not known: its lines were collected at times that no zone explains.",
         consequence="Its times are read as UTC and may not match the other files; --tz HOST=ZONE sets it.",
+    )
+
+
+def _unread_gc_log(log: InputSummary) -> Gap:
+    return Gap(
+        what=f"{log.path} is called a GC log, and none of its lines is in a format that is read.",
+        consequence="Whether a garbage collection stopped that process is not known from it. GC logs of HotSpot "
+        "(-Xlog:gc*,safepoint; -XX:+PrintGCDetails) and of OpenJ9 (-Xverbosegclog) are read.",
     )
 
 

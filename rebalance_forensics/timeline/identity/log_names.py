@@ -35,6 +35,11 @@ def application_words(name: str) -> set[str]:
     return words_of(name.rpartition("/")[2]) - _OF_ANY_LOG
 
 
+def is_called_gc_log(path: str) -> bool:
+    """True for `gc.log`, `gc-4711.log.0`, `orders-gc.log`: what runs an application logs its collections there."""
+    return "gc" in words_of(path.rpartition("/")[2])
+
+
 def words_of(name: str) -> set[str]:
     """The words of a name, in lower case."""
     return {word for word in re.split(r"[^a-z]+", name.lower()) if len(word) > 1}
