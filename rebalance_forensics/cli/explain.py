@@ -54,8 +54,9 @@ def explain(
     if (not cause) == (line is None):
         known = ", ".join(sorted(glossary().causes))
         raise InputError(f"explain takes a cause, a setting, a log line or LOGS#INCIDENT-ID; causes: {known}.")
-    catalog = analysis_run.catalog_with(patterns)
-    if cause and is_line(words := " ".join(cause), catalog):
+    # A cause, a setting or an incident is one word: the catalog is loaded for what may be a line.
+    words = " ".join(cause or ())
+    if " " in words and is_line(words, analysis_run.catalog_with(patterns)):
         line, cause = words, None
     path, incident_id = analysis_run.split_incident_id(cause[0]) if cause and len(cause) == 1 else ("", None)
     if incident_id is not None:
@@ -70,6 +71,6 @@ def explain(
     read = sys.stdin.buffer.read().decode(errors="replace") if line == STDIN else line
     if not read.strip():
         raise InputError("--line is empty; give it one line of a log, quoted, or - and the line on standard input.")
-    facts = facts_of_line(read, catalog)
+    facts = facts_of_line(read, analysis_run.catalog_with(patterns))
     say(printed([labelled(facts)], width=width(), color=colored()))
     leave(0)

@@ -87,8 +87,8 @@ def _unfetched(incident: Incident) -> str:
     led = unfetched(incident)
     if not led:
         return ""
-    every_one_had_a_member = incident.impact.unread_partitions == 0
-    return f"{' for want of a member, but' if every_one_had_a_member else ';'} nobody could fetch {some(led)}"
+    all_had_members = incident.impact.unread_partitions == 0
+    return f"{' for lack of a member, but' if all_had_members else ';'} nobody could fetch {some(led)}"
 
 
 def unfetched(incident: Incident) -> list[str]:

@@ -129,11 +129,11 @@ def test_lines_that_a_client_gets_from_its_next_poll_do_not_show_for_how_long_it
         "JoinGroup response: GenerationId 3, Protocol range, LeaderId x-1, my MemberId "
         "orders-1-0000c1b2-1111-4c22-9d3a-aabbccddeeff, member metadata count 0: (no error)"
     )
-    said = "2026-11-20 10:{} {} rdkafka: {} [orders-1#consumer-1] [thrd:main]: {}".format
+    line = "2026-11-20 10:{} {} rdkafka: {} [orders-1#consumer-1] [thrd:main]: {}".format
     late = (
-        said("15:30,678", "WARNING", "MAXPOLL", MAXPOLL.partition("[thrd:main]: ")[2]),
-        said("15:30,679", "DEBUG", "LEAVE", 'Group "payments": leave (in state up)'),
-        said(rejoined, "DEBUG", "JOINGROUP", joined),
+        line("15:30,678", "WARNING", "MAXPOLL", MAXPOLL.partition("[thrd:main]: ")[2]),
+        line("15:30,679", "DEBUG", "LEAVE", 'Group "payments": leave (in state up)'),
+        line(rejoined, "DEBUG", "JOINGROUP", joined),
     )
     (incident,) = report_on(tmp_path, app="\n".join(late)).incidents
     assert "(180000 ms)" in incident.summary

@@ -435,7 +435,7 @@ BOND = ("{}: now running without any active interface!", "{}: first active inter
 
 
 @pytest.mark.parametrize(
-    ("link", "said", "counts"),
+    ("link", "down_and_up", "counts"),
     [
         ("veth1a2b", CARRIER, False),
         ("br-0a1b2c", CARRIER, False),
@@ -446,10 +446,10 @@ BOND = ("{}: now running without any active interface!", "{}: first active inter
 )
 def test_a_virtual_interface_is_not_the_link_of_the_host(
     link: str,
-    said: tuple[str, str],
+    down_and_up: tuple[str, str],
     counts: bool,  # noqa: FBT001
 ) -> None:
-    lines = (("01:08:40.000", said[0].format(link)), ("01:10:19.000", said[1].format(link)))
+    lines = (("01:08:40.000", down_and_up[0].format(link)), ("01:10:19.000", down_and_up[1].format(link)))
     found = [
         incident.root_causes[0].confidence for incident in (resumed().the_incident(), resumed(*lines).the_incident())
     ]

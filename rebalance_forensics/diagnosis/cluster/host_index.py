@@ -14,21 +14,21 @@ from rebalance_forensics.timeline.model import GroupOutline
 class HostIndex(Struct, frozen=True):
     """Hosts of members; a host that every member of a cluster runs on shows nothing."""
 
-    hosts: dict[tuple[str, str, str], str]
-    """(cluster, group, name) -> host."""
+    hosts: dict[tuple[str, str], dict[str, str]]
+    """(cluster, group) -> name -> host."""
 
     members: dict[tuple[str, str], frozenset[str]]
     """(cluster, host) -> the groups that have a member there."""
 
     def hosts_of(self, cluster: str, group: str, names: Iterable[str]) -> list[str]:
         """The hosts of a group's members with these names, each once."""
-        found = (self.hosts.get((cluster, group, name)) for name in names)
-        return list(dict.fromkeys(host for host in found if host is not None))
+        of_group = self.hosts.get((cluster, group), {})
+        return list(dict.fromkeys(of_group[name] for name in names if name in of_group))
 
 
 def index_hosts(histories: Iterable[GroupOutline]) -> HostIndex:
     """Index all members, once for all incidents."""
-    hosts: dict[tuple[str, str, str], str] = {}
+    hosts: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     of_cluster: dict[str, set[str]] = defaultdict(set)
     groups: dict[tuple[str, str], set[str]] = defaultdict(set)
     for history in histories:
@@ -39,8 +39,8 @@ def index_hosts(histories: Iterable[GroupOutline]) -> HostIndex:
             of_cluster[history.cluster].add(host)
             groups[history.cluster, host].add(history.group)
             for name in {identity.name, identity.client_id, identity.instance_id, identity.host} - {None}:
-                hosts[history.cluster, history.group, name or ""] = host
+                hosts[history.cluster, history.group][name or ""] = host
     return HostIndex(
-        {key: host for key, host in hosts.items() if len(of_cluster[key[0]]) > 1},
+        {key: of_group for key, of_group in hosts.items() if len(of_cluster[key[0]]) > 1},
         {place: frozenset(names) for place, names in groups.items()},
     )

@@ -105,11 +105,11 @@ def shared_faults(
     """
     if len({(history.cluster, history.group) for history in histories}) < 2:
         return
-    left = list(parts)
+    left, host_index = list(parts), index_hosts(histories)
     finders: tuple[Find, ...] = (
-        partial(_of_brokers, moments_of=moments_of),
+        partial(_of_brokers, host_index=host_index, moments_of=moments_of),
         _of_credentials,
-        _of_hosts,
+        partial(_of_hosts, host_index=host_index),
         _of_deployments,
         _of_topics,
         _of_the_unexplained,
@@ -126,12 +126,14 @@ def shared_faults(
 # Brokers
 
 
-def _of_brokers(histories: Sequence[GroupOutline], parts: Sequence[Part], *, moments_of: Moments) -> list[SharedFault]:
+def _of_brokers(
+    histories: Sequence[GroupOutline], parts: Sequence[Part], *, host_index: HostIndex, moments_of: Moments
+) -> list[SharedFault]:
     terms = {history.group: history.coordinators for history in histories}
     logged = list(dict.fromkeys(chain.from_iterable(history.outages for history in histories)))
     logged += _out_of_reach(histories)
     reaching = {(m.broker, history.group, m.member) for history in histories for m in history.unreached}
-    stalls = coordinator_stalls(histories, logged, terms)
+    stalls = coordinator_stalls(histories, logged, terms, host_index)
     outages = _outages([*logged, *(stall.outage for stall in stalls)])
     stalls_of = lists_by_key((group, stall) for stall in stalls for group in stall.groups)
     faults = [part for part in parts if part.cause in BROKERS_FAULT or _stalled(part, stalls_of) is not None]
@@ -424,8 +426,7 @@ def _brokers_cause(parts: Sequence[Part], outages: Iterable[BrokerOutage]) -> st
 # Hosts
 
 
-def _of_hosts(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[SharedFault]:
-    host_index = index_hosts(histories)
+def _of_hosts(_: Sequence[GroupOutline], parts: Sequence[Part], *, host_index: HostIndex) -> list[SharedFault]:
     silent = [part for part in parts if part.cause in FALLEN_SILENT and part.headline.severity != "info"]
     by_time = TimeIndex(enumerate(silent), lambda place_and_part: place_and_part[1].begin)
     found = [_of_silence(host_index, [*run, *_again(host_index, run, by_time)]) for run in _at_once(silent)]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.cluster.host_index import index_hosts
+from rebalance_forensics.diagnosis.cluster.host_index import HostIndex
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import unseen_ms
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.timeline.identity.names import number_in_jvm
@@ -41,22 +40,23 @@ class Stall(Struct, frozen=True):
     groups: frozenset[str]
 
 
-def coordinator_stalls(histories: Iterable[GroupOutline], logged: Iterable[BrokerOutage], terms: Terms) -> list[Stall]:
+def coordinator_stalls(
+    histories: Sequence[GroupOutline], logged: Iterable[BrokerOutage], terms: Terms, host_index: HostIndex
+) -> list[Stall]:
     """The stalls of a cluster's coordinators, each with the outage behind it, of `logged` where one explains it."""
-    explained = (_explained(stall, logged, terms) for stall in _stalls(histories))
+    explained = (_explained(stall, logged, terms) for stall in _stalls(histories, host_index))
     return [stall for stall in explained if stall is not None]
 
 
-def _stalls(histories: Iterable[GroupOutline]) -> list[Stall]:
+def _stalls(histories: Sequence[GroupOutline], host_index: HostIndex) -> list[Stall]:
     """Sessions of several groups that one broker let expire within a tick of its timers.
 
     Members heartbeat each in its own rhythm, so their sessions end spread over a heartbeat interval even where one
     fault took them all. Only a coordinator whose timers all fire at once ends them together: it stood still, and its
     clock ran on. It loses members of every process then; a burst of members of one alone points to that process.
     """
-    histories = list(histories)
     pairs = [(loss, history.group) for history in histories for loss in history.losses]
-    on_few_hosts = partial(_on_few_hosts, _places(histories) if pairs else {})
+    on_few_hosts = partial(_on_few_hosts, host_index, histories[0].cluster)
     found = []
     for broker, losses in sorted(grouped(pairs, lambda pair: pair[0].broker).items()):
         elsewhere = TimeIndex((loss.at for loss, _ in pairs if loss.broker != broker), int)
@@ -110,26 +110,15 @@ def _of_one_process(burst: Iterable[tuple[Loss, str]]) -> bool:
     return None not in numbers and len(set(numbers)) == len(numbers)
 
 
-Places = Mapping[str, Mapping[str, str]]
-"""Group -> name of a member -> its host; of groups whose members stand on one host nothing."""
-
-
-def _places(histories: Iterable[GroupOutline]) -> Places:
-    index = index_hosts(histories)
-    found: dict[str, dict[str, str]] = defaultdict(dict)
-    for (_, group, name), host in index.hosts.items():
-        found[group][name] = host
-    return found
-
-
-def _on_few_hosts(places: Places, burst: Sequence[tuple[Loss, str]]) -> bool:
+def _on_few_hosts(host_index: HostIndex, cluster: str, burst: Sequence[tuple[Loss, str]]) -> bool:
     """True if only these groups' members on some of their hosts were lost: those hosts were cut off, or stood still.
 
     A coordinator loses members wherever they run. By chance each of them is on one of those hosts as often as these
     are among all, but for the ones that make them those hosts.
     """
-    lost_on = [places.get(group, {}).get(loss.member) for loss, group in burst]
-    hosts = {host for _, group in burst for host in places.get(group, {}).values()}
+    places = {group: host_index.hosts.get((cluster, group), {}) for _, group in burst}
+    lost_on = [places[group].get(loss.member) for loss, group in burst]
+    hosts = {host for of_group in places.values() for host in of_group.values()}
     hit = set(lost_on)
     return None not in hit and (len(hit) / max(1, len(hosts))) ** (len(burst) - len(hit)) < CHANCE
 

@@ -31,7 +31,7 @@ def _is_record(line: Sampled) -> bool:
 
 
 def _is_syslog(sample: Sample, headers: list[Sampled]) -> bool:
-    """True where no program goes on in a further line: each is a record, or of a program without any (cron)."""
+    """True if every line of a program begins a record; programs such as cron, which write none, do not count."""
     in_records = {(line.line.host, line.line.stream) for line in headers}
     return all(line.begins or (line.line.host, line.line.stream) not in in_records for line in sample.lines)
 
