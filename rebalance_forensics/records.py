@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -43,6 +44,11 @@ def elapsed(begin: EpochMs | None, end: EpochMs | None) -> int | None:
     if begin is None or end is None or not (is_timed(begin) and is_timed(end)):
         return None
     return end - begin
+
+
+def natural(name: str) -> tuple[tuple[int, str], ...]:
+    """Sort names of groups, members, partitions, brokers and hosts as people count: `orders-2` before `orders-10`."""
+    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,9})", name))
 
 
 def input_name(path: str) -> str:

@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.signs.process_stops import gc_logs_of_several
 from rebalance_forensics.diagnosis.wording.durations import capitalized, counted, lasting, seconds, some
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.dialects import last_known_release
-from rebalance_forensics.records import LEFT_OUT, SECOND_MS, EpochMs, elapsed, input_name, is_timed
+from rebalance_forensics.records import LEFT_OUT, SECOND_MS, EpochMs, elapsed, input_name, is_timed, natural
 from rebalance_forensics.timeline.clocks.file_clocks import Doubt
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -227,7 +227,7 @@ def _open_end(
 
 def _went(departures: Sequence[Departure]) -> str:
     """`c-1 and c-2 were lost`, `c-1 left`."""
-    names = sorted({departure.participant.name for departure in departures})
+    names = sorted({departure.participant.name for departure in departures}, key=natural)
     lost = {departure.why in UNANNOUNCED for departure in departures}
     was = ("was lost" if len(names) == 1 else "were lost") if True in lost else ""
     return f"{some(names)} {' or '.join(filter(None, ('left' if False in lost else '', was)))}"

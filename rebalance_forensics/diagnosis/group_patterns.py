@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.runs import runs
-from rebalance_forensics.records import EpochMs
+from rebalance_forensics.records import EpochMs, natural
 from rebalance_forensics.timeline import timeouts
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
@@ -362,9 +362,13 @@ def participants_of(rounds: Sequence[Round]) -> tuple[Participation, ...]:
                 at=each.started_at,
                 leader=each.leader,
                 members=None if now is None else tuple(sorted(now)),
-                missing=tuple(sorted(former.keys() - current.keys())) if compared else (),
-                new=tuple(sorted(current.keys() - former.keys())) if compared else (),
-                renewed=tuple(sorted(n for n in current if current[n] and former.get(n) and current[n] != former[n])),
+                missing=tuple(sorted(former.keys() - current.keys(), key=natural)) if compared else (),
+                new=tuple(sorted(current.keys() - former.keys(), key=natural)) if compared else (),
+                renewed=tuple(
+                    sorted(
+                        (n for n in current if current[n] and former.get(n) and current[n] != former[n]), key=natural
+                    )
+                ),
                 consumers=each.consumers,
                 clients=each.clients,
             )

@@ -23,7 +23,7 @@ from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.results import Cases, Results
 from rebalance_forensics.pipeline.summaries import merged_clocks, summaries
 from rebalance_forensics.process.resources import collecting_rarely
-from rebalance_forensics.records import EpochMs, is_dated
+from rebalance_forensics.records import EpochMs, is_dated, natural
 from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.model import InputSummary, Report
 from rebalance_forensics.timeline.identity.log_names import is_called_gc_log
@@ -34,7 +34,7 @@ from rebalance_forensics.timeline.unnamed_groups import SpeakerKey
 def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Report:
     """The report, the same whatever the order of the cases."""
     outlines = results.cases.outlines
-    places = sorted(not_named_elsewhere(outlines), key=lambda place: _name(outlines[place]))
+    places = sorted(not_named_elsewhere(outlines), key=lambda place: _in_order(outlines[place]))
     with collecting_rarely():
         shared, relations, defect = relate_incidents(
             [outlines[place] for place in places], lambda case, number: results.cases.incident(places[case], number)
@@ -90,7 +90,7 @@ def _incidents(
         for number, headline in enumerate(cases.outlines[place].incidents):
             if headline.id not in shared.whole_of:
                 placed.append((headline, (place, number)))
-    placed.sort(key=lambda pair: (pair[0].cluster, pair[0].group or "", pair[0].started_at, pair[0].id))
+    placed.sort(key=lambda pair: (pair[0].cluster, natural(pair[0].group or ""), pair[0].started_at, pair[0].id))
 
     def whole(number: int) -> Incident:
         _, found = placed[number]
@@ -116,7 +116,7 @@ def relate_incidents(cases: Sequence[CaseOutline], whole: Whole) -> tuple[Cluste
 def groups_in(results: Results) -> list[str]:
     """Every group that the logs tell of, whichever was asked for."""
     outlines = results.cases.outlines
-    return sorted({outlines[place].history.group for place in not_named_elsewhere(outlines)})
+    return sorted({outlines[place].history.group for place in not_named_elsewhere(outlines)}, key=natural)
 
 
 def _late(path: str) -> Gap:
@@ -216,6 +216,10 @@ def last_of(inputs: Iterable[InputSummary]) -> EpochMs | None:
 
 def _name(case: CaseOutline) -> tuple[str, str]:
     return case.history.cluster, case.history.group
+
+
+def _in_order(case: CaseOutline) -> tuple[object, ...]:
+    return case.history.cluster, natural(case.history.group), case.history.group
 
 
 def _place(gap: Gap) -> tuple[bool, int, str, int, str]:

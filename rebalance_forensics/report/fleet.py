@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.model import RANKS
 from rebalance_forensics.diagnosis.wording.durations import some, times
-from rebalance_forensics.records import EpochMs
+from rebalance_forensics.records import EpochMs, natural
 from rebalance_forensics.report.times import DAY, EPOCH, WEEK, day, duration, utc
 from rebalance_forensics.report.wording import count, severities, thousands
 
@@ -325,6 +325,10 @@ def _causes(counted: Sequence[FleetIncident], period: Period) -> Section:
     )
 
 
+def _groups_of(incidents: Iterable[FleetIncident]) -> list[str]:
+    return sorted({cost.group for each in incidents for cost in each.costs}, key=natural)
+
+
 def _culprits(counted: Sequence[FleetIncident]) -> Section:
     found: dict[tuple[str, str], list[FleetIncident]] = defaultdict(list)
     for each in counted:
@@ -334,9 +338,8 @@ def _culprits(counted: Sequence[FleetIncident]) -> Section:
 
     def row(culprit: tuple[str, str]) -> tuple[str, ...]:
         caused = found[culprit]
-        groups = sorted({cost.group for each in caused for cost in each.costs})
         causes = [cause for cause, _ in Counter(each.cause for each in caused).most_common()]
-        return *culprit, thousands(len(caused)), some(causes, 3), some(groups, 3), str(_unread(caused))
+        return *culprit, thousands(len(caused)), some(causes, 3), some(_groups_of(caused), 3), str(_unread(caused))
 
     ordered = sorted(found, key=lambda key: (-_unread(found[key]).ms, -len(found[key]), key))
     return Section(
@@ -360,7 +363,7 @@ def _recurring(counted: Sequence[FleetIncident]) -> Section:
     def row(story: tuple[str, str, str, tuple[str, ...]]) -> tuple[str, ...]:
         cluster, group, cause, names = story
         seen = back[story]
-        where = group or some(sorted({cost.group for each in seen for cost in each.costs}), 3)
+        where = group or some(_groups_of(seen), 3)
         after = _deployment_before(seen[0], deployed)
         seen_at = (utc(each.started_at).rpartition(":")[0] for each in (seen[0], seen[-1]))
         return (

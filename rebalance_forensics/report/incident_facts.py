@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import ChainLink, Culprit, Headline, Incident, KnownBug, RootCause
 from rebalance_forensics.diagnosis.wording.durations import listed, some
-from rebalance_forensics.records import SECOND_MS, EpochMs, input_name, is_timed
+from rebalance_forensics.records import SECOND_MS, EpochMs, input_name, is_timed, natural
 from rebalance_forensics.report.differential import decides, deciding
 from rebalance_forensics.report.times import day, time_of_day, time_to_second, utc
 from rebalance_forensics.report.wording import (
@@ -17,7 +17,6 @@ from rebalance_forensics.report.wording import (
     culprits,
     impact,
     names_besides,
-    natural,
     ranges,
     since,
     thousands,

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import RANKS, Blame, Culprit, Headline, Impact, Saving, WhatIf
 from rebalance_forensics.diagnosis.wording.durations import capitalized, some, times
-from rebalance_forensics.records import SECOND_MS, EpochMs, input_name, is_dated, is_timed
+from rebalance_forensics.records import SECOND_MS, EpochMs, input_name, is_dated, is_timed, natural
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.report.times import day, duration, time_to_second, utc
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
@@ -406,12 +406,6 @@ def in_ranges(partitions: Iterable[str]) -> str:
 def topic_of(partition: str) -> str:
     """`orders` of `orders-3`."""
     return _parts(partition)[0]
-
-
-def natural(partition: str) -> tuple[str, int]:
-    """Sort `orders-2` before `orders-10`."""
-    topic, number = _parts(partition)
-    return topic, -1 if number is None else number
 
 
 def _parts(partition: str) -> tuple[str, int | None]:

@@ -13,7 +13,7 @@ from typing import Literal
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.records import SECOND_MS
+from rebalance_forensics.records import SECOND_MS, natural
 from rebalance_forensics.timeline.event_index import by_time_then_origin, merged, time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure
@@ -55,7 +55,10 @@ def history_of(timeline: Timeline, *, lanes: bool = True) -> GroupHistory:
         read=owners.read,
         unread=tuple(owners.spans),
         identities=tuple(
-            [_identity(timeline, a) for a in sorted(timeline.membership.members, key=attrgetter("kind", "name"))]
+            [
+                _identity(timeline, a)
+                for a in sorted(timeline.membership.members, key=lambda a: (a.kind, natural(a.name)))
+            ]
         ),
         lanes=lanes_of(timeline) if lanes else (),
         settings=tuple((k, timeline.settings[k]) for k in SHOWN_SETTINGS if k in timeline.settings),
@@ -112,7 +115,7 @@ def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
     marks = lists_by_key((name, mark) for event, mark in marked for name in _lane_names(timeline, event, mark))
     for name, mark in (*_marks_of_pods(timeline), *_marks_of_hosts(timeline)):
         marks[name] = sorted([*marks[name], mark], key=attrgetter("at"))
-    members = sorted(timeline.membership.members, key=lambda a: a.name)
+    members = sorted(timeline.membership.members, key=lambda a: natural(a.name))
     lanes = [lane for participant in members for lane in _lanes_of_participant(timeline, participant, marks)]
     return (*lanes, *_coordinator_lanes(timeline, marks))
 
@@ -221,7 +224,7 @@ def _lanes_of_participant(timeline: Timeline, participant: Participant, marks: M
         name=participant.name, kind=participant.kind, spans=tuple(spans), marks=tuple(marks.get(participant.name, ()))
     )
     ids = grouped(participant.member_ids if participant.threads else (), timeline.participants.thread_of)
-    for thread in sorted(participant.threads):
+    for thread in sorted(participant.threads, key=natural):
         generations = [*_generation_spans(timeline, ids.get(thread, ()))]
         away = [d for d in timeline.departures.of(participant) if timeline.participants.thread_of(d.member) == thread]
         lost = [span for d in away for span in (*_until_departure(timeline, d), _away(d, generations))]
@@ -336,7 +339,7 @@ def _coordinator_lanes(timeline: Timeline, marks: Marks) -> list[Lane]:
             spans[term.broker].append(Span(started_at=at, ended_at=term.ended_at, kind="coordinating", label=label))
     return [
         Lane(name=broker, kind="broker", spans=tuple(spans[broker]), marks=tuple(marks.get(broker, ())))
-        for broker in sorted(spans)
+        for broker in sorted(spans, key=natural)
     ]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.records import natural
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, place_of
 from rebalance_forensics.timeline.facts import Start
 from rebalance_forensics.timeline.identity.participants import Participant, Participants
@@ -66,7 +67,7 @@ class _Consumer:
             member_id=self.member,
             started_at=opened.at,
             ended_at=ended,
-            partitions=tuple(sorted(opened.partitions)),
+            partitions=tuple(sorted(opened.partitions, key=natural)),
             kind=opened.kind,
             step_ms=self.step_ms,
         )

@@ -147,9 +147,9 @@ def test_groups_of_two_clusters_never_share_an_incident() -> None:
 
 
 def test_groups_restarted_at_the_same_time_are_one_deployment() -> None:
-    (one,), own = incidents_of(deployed("audit", 1), deployed("payments", 1))
+    (one,), own = incidents_of(deployed("orders-10", 1), deployed("orders-9", 1))
     assert (own, one.root_causes[0].cause) == ([], "rolling-restart")
-    assert [culprit.name for culprit in one.root_causes[0].culprits] == ["audit", "payments"]
+    assert [culprit.name for culprit in one.root_causes[0].culprits] == ["orders-9", "orders-10"]
     assert incidents_of(deployed("audit", 1), deployed("payments", 3))[0] == []
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import plan_reading
+from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.pipeline.schemas import Kind, rows_of
 from rebalance_forensics.pipeline.stages import read_portion
 from rebalance_forensics.pipeline.workload import shard_keys, shard_of
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, SHORT_LOG
 
 
 @pytest.mark.parametrize("shards", [1, 2, 3, 8, 50])
@@ -26,6 +28,13 @@ def test_a_group_always_falls_into_the_same_shard() -> None:
 
 def test_the_groups_of_a_cluster_spread_over_all_shards() -> None:
     assert {shard_of("prod", f"group-{n}", (12, 6, 5, 1)) for n in range(50)} == {12, 6, 5, 1}
+
+
+def test_the_second_of_many_groups_is_reported_before_the_tenth(tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_text("".join(SHORT_LOG.replace("payments", f"orders-{n}") for n in (10, 2)))
+    report = analyze([str(tmp_path)], AnalyzeOptions(engine="local"))
+    assert [group.group for group in report.groups] == ["orders-2", "orders-10"]
+    assert [incident.group for incident in report.incidents][::3] == ["orders-2", "orders-10"]
 
 
 def test_what_names_no_group_reaches_each_worker_once_however_many_shards_it_takes() -> None:

@@ -177,12 +177,6 @@ def test_a_crowd_of_marks_is_drawn_small_and_many_at_one_moment_are_not() -> Non
     assert [row.dense for row in rows] == [True, False]
 
 
-def test_the_second_of_many_members_stands_before_the_tenth() -> None:
-    lane = replace(payments().lanes[0], marks=(), owner=None)
-    lanes = tuple(replace(lane, name=name) for name in ("c-1", "c-10", "c-2", "audit"))
-    assert [row.name for row in history_picture(with_generations(lanes=lanes)).rows] == ["c-1", "c-2", "c-10", "audit"]
-
-
 def test_no_lane_is_drawn_for_generations_nobody_told_of() -> None:
     lanes = (Lane(name="payments-1", kind="client", spans=payments().lanes[1].spans),)
     assert [row.label for row in history_picture(with_generations(lanes=lanes)).rows] == ["payments-1"]

@@ -13,9 +13,9 @@ from tests.story import Story
 UNABLE = {"stuck", "dead", "frozen", "cut-off", "silent", "holding-up"}
 
 
-def test_members_come_first_then_the_coordinator() -> None:
-    lanes = Story(release=(3, 9)).formed("c-1", "c-2").history().lanes
-    assert [(lane.name, lane.kind) for lane in lanes][:2] == [("c-1", "client"), ("c-2", "client")]
+def test_members_come_first_the_second_before_the_tenth_then_the_coordinator() -> None:
+    lanes = Story(release=(3, 9)).formed("c-10", "c-2").history().lanes
+    assert [(lane.name, lane.kind) for lane in lanes][:2] == [("c-2", "client"), ("c-10", "client")]
     assert lanes[-1].kind == "broker"
 
 

@@ -15,6 +15,7 @@ from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Answer, Present, Ro
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.diagnosis.wording.durations import how_often, listed, times
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.records import natural
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.answers import error_of
 from rebalance_forensics.timeline.coverage import covering
@@ -57,7 +58,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         if fence.instance is not None:
             # The instance id, also known by its members' names; the fenced members where no line names the id.
             names = {n for c in culprits for n in (c.name, *c.names)} - {fence.instance}
-            culprits = (Culprit(kind="instance", name=fence.instance, names=tuple(sorted(names))),)
+            culprits = (Culprit(kind="instance", name=fence.instance, names=tuple(sorted(names, key=natural))),)
         lines = Present(distinct_events(fence.events))
         # Without a line of the coordinator or the other member, the other's log would decide.
         clues: dict[Row, Answer] = {

@@ -24,6 +24,7 @@ from rebalance_forensics.diagnosis.signs import rejoins
 from rebalance_forensics.diagnosis.wording.culprits import topic_culprits
 from rebalance_forensics.diagnosis.wording.durations import lasting, listed, span
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.records import natural
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request, fact_at
@@ -229,11 +230,11 @@ def _changed_in(requests: Sequence[Request]) -> set[str]:
 
 def _noticed(timeline: Timeline, group: Sequence[Request], shown: Row, topics: list[Event]) -> TopicChange:
     seen = _changed_in(group) | {t for r in group for t in subscriptions.topics_under_pattern(timeline, r) or ()}
-    names = sorted(seen or {t for g in _grown_by(timeline, group) for t in g.topics}) or _names_of(topics)
+    names = sorted(seen or {t for g in _grown_by(timeline, group) for t in g.topics}, key=natural) or _names_of(topics)
     if not names:
         # The topics that brokers changed just before; only those that members read, where that is known.
         made = {name for r in group for name in _names_of(subscriptions.topics_changed_before(timeline, r.at))}
-        names = sorted(made & set(subscriptions.assigned_topics(timeline).partitions) or made)
+        names = sorted(made & set(subscriptions.assigned_topics(timeline).partitions) or made, key=natural)
     return TopicChange(
         facts=tuple(group),
         topics=names,

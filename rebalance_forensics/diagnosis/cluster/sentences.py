@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.cluster.shared_faults import SharedFault, led
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition
 from rebalance_forensics.diagnosis.model import DisturbedGroup, Incident
 from rebalance_forensics.diagnosis.wording.durations import capitalized, counted, listed, seconds, some
-from rebalance_forensics.records import SECOND_MS
+from rebalance_forensics.records import SECOND_MS, natural
 from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
@@ -50,7 +50,7 @@ class Homes(Struct, frozen=True):
         known_homes = (self.partitions.get((cluster, group)) for group in coordinated)
         homes = {home[0] for home in known_homes if home is not None}
         housed = [group for home in sorted(homes) for group in self.tenants[cluster, home]]
-        return sorted({*coordinated, *housed})
+        return sorted({*coordinated, *housed}, key=natural)
 
 
 def homes_of(histories: Sequence[GroupOutline]) -> Homes:
@@ -97,9 +97,8 @@ def group_sentence(incidents: Sequence[Incident]) -> str:
 
 def overruled_because(fault: SharedFault) -> str:
     """Why what one group's lines suggest is not what happened."""
-    return (
-        f"{counted(len({part.group for part in fault.parts}), 'group')} were disturbed at the same time: {_what(fault)}"
-    )
+    together = f"{counted(len({part.group for part in fault.parts}), 'group')} were disturbed at the same time"
+    return f"{_what(fault)}; {together}"
 
 
 def _happened(fault: SharedFault, groups: Sequence[DisturbedGroup]) -> str:
@@ -178,7 +177,7 @@ def _cost(groups: Sequence[DisturbedGroup]) -> str:
         longest = f"{'up to ' if stops[1:] else ''}{seconds(max(stops))}"
         costs.append(f"{_share(len(stops), groups)} stopped reading altogether for {longest}")
     text = listed(costs)
-    led = sorted({partition for group in groups for partition in group.led})
+    led = sorted({partition for group in groups for partition in group.led}, key=natural)
     without = f" Meanwhile nobody could fetch {some(led)}, which it led." if led else ""
     return f"{capitalized(text)}.{without}"
 

@@ -17,6 +17,7 @@ from rebalance_forensics.diagnosis.engine.confidence import LIKELY, PROBABLE
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Culprit, Headline
 from rebalance_forensics.diagnosis.wording.culprits import broker_named, topic_culprits
+from rebalance_forensics.records import natural
 from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by_key
 from rebalance_forensics.timeline.windows import (
@@ -280,7 +281,7 @@ def _by_brokers(
         )
         components = [c for c in components if c not in joined] + [merged]
     return [
-        _narrowed(names, parts, terms, doubtful) if shared else (sorted(names), parts, False)
+        _narrowed(names, parts, terms, doubtful) if shared else (sorted(names, key=natural), parts, False)
         for names, parts, shared in components
     ]
 
@@ -312,7 +313,7 @@ def _narrowed(
         return sorted(left), parts, False
     if len(behind) == 1 and len(harmed) > 1 and all(terms.get(group) for group in harmed):
         return sorted(behind), parts, False
-    return sorted(names), parts, True
+    return sorted(names, key=natural), parts, True
 
 
 def _moves(terms: Sequence[CoordinatorTerm]) -> Iterator[tuple[CoordinatorTerm, int]]:
@@ -472,12 +473,14 @@ def _of_silence(host_index: HostIndex, run: Sequence[Part]) -> SharedFault:
     blamed = [(part, culprit) for part in run for culprit in part.headline.root_causes[0].culprits]
     if hosts and not unplaced:
         culprits = [
-            Culprit(kind="host", name=host, names=tuple(sorted(_names_on(host_index, blamed, host) - {host})))
-            for host in sorted(hosts)
+            Culprit(
+                kind="host", name=host, names=tuple(sorted(_names_on(host_index, blamed, host) - {host}, key=natural))
+            )
+            for host in sorted(hosts, key=natural)
         ]
     else:
         by_name = {culprit.name: culprit for _, culprit in blamed}
-        culprits = [by_name[name] for name in sorted(by_name)]
+        culprits = [by_name[name] for name in sorted(by_name, key=natural)]
     return SharedFault(kind="host", cause=_likeliest(run), culprits=tuple(culprits), parts=_in_order(run))
 
 
@@ -523,7 +526,7 @@ def _of_deployments(histories: Sequence[GroupOutline], parts: Sequence[Part]) ->
         planned = all(part.cause == "static-member-restart" for part in run)
         culprits = tuple(
             Culprit(kind="group", name=name, names=_members_blamed(of_group, name))
-            for name, of_group in sorted(grouped(run, attrgetter("group")).items())
+            for name, of_group in sorted(grouped(run, attrgetter("group")).items(), key=lambda pair: natural(pair[0]))
         )
         cause = "static-member-restart" if planned else "rolling-restart"
         found.append(SharedFault(kind="deployment", cause=cause, culprits=culprits, parts=_in_order(run)))
@@ -547,7 +550,7 @@ def _closed_and_started(histories: Iterable[GroupOutline], parts: Iterable[Part]
 
 def _members_blamed(parts: Iterable[Part], group: str) -> tuple[str, ...]:
     blamed = (c for part in parts for c in part.headline.root_causes[0].culprits)
-    return tuple(sorted({name for c in blamed for name in (c.name, *c.names)} - {group}))
+    return tuple(sorted({name for c in blamed for name in (c.name, *c.names)} - {group}, key=natural))
 
 
 def _of_topics(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[SharedFault]:
@@ -582,7 +585,7 @@ def _of_credentials(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Sh
         if len({part.group for part in run}) < 3 and all(part.cause != cause for part in run):
             continue
         blamed = {c.name: c for part in run for c in part.headline.root_causes[0].culprits}
-        culprits = tuple(blamed[name] for name in sorted(blamed))
+        culprits = tuple(blamed[name] for name in sorted(blamed, key=natural))
         found.append(SharedFault(kind="credential", cause=cause, culprits=culprits, parts=_in_order(run)))
     return found
 
@@ -624,4 +627,4 @@ def of_several_groups(parts: Iterable[Part], gap_ms: int) -> Iterator[list[Part]
 
 
 def _in_order(parts: Iterable[Part]) -> tuple[Part, ...]:
-    return tuple(sorted(parts, key=lambda part: (part.begin, part.group, part.headline.id)))
+    return tuple(sorted(parts, key=lambda part: (part.begin, natural(part.group), part.headline.id)))

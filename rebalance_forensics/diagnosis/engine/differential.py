@@ -19,7 +19,7 @@ from rebalance_forensics.diagnosis.model import RuledOut, SearchedLog, SignAnswe
 from rebalance_forensics.diagnosis.seen import client_log, coordinator_log, earlier_logs, later_logs
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, Absent, Answer, Need, Present, Row, Sign, Unobservable
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.records import EpochMs, is_timed
+from rebalance_forensics.records import EpochMs, is_timed, natural
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -255,7 +255,7 @@ def _missing_logs(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
 
 
 def _members_by_name(timeline: Timeline) -> list[Participant]:
-    return sorted(timeline.membership.members, key=lambda participant: participant.name)
+    return sorted(timeline.membership.members, key=lambda participant: natural(participant.name))
 
 
 def _is_at_hand(timeline: Timeline, need: Need) -> bool:

@@ -31,6 +31,7 @@ from rebalance_forensics.diagnosis.wording.culprits import about, ids_in_evidenc
 from rebalance_forensics.diagnosis.wording.event_text import what_happened
 from rebalance_forensics.diagnosis.wording.proof import interleaved, select_evidence
 from rebalance_forensics.events.connect import WorkerAssigned
+from rebalance_forensics.records import natural
 from rebalance_forensics.timeline.event_index import by_time_then_origin
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Fact, Rebalance, fact_at
@@ -120,15 +121,15 @@ def _culprits(timeline: Timeline, findings: Sequence[Weighed]) -> tuple[Culprit,
     for culprit in blamed.values():
         known = found.get(culprit.name)
         names = {*culprit.names, *(known.names if known else ids.get(culprit.name, ()))}
-        found[culprit.name] = Culprit(kind=culprit.kind, name=culprit.name, names=tuple(sorted(names)))
+        found[culprit.name] = Culprit(kind=culprit.kind, name=culprit.name, names=tuple(sorted(names, key=natural)))
     groups = [c for c in found.values() if c.kind == "group"]
     if groups:
         return (groups[0],)
     members = [c for c in found.values() if c.kind in ("client", "instance", "worker")]
     if len(members) > 1 and len(members) == len(found) and len(members) >= len(timeline.membership.members):
         group = the_group(timeline)
-        return (Culprit(kind="group", name=group.name, names=tuple(sorted(c.name for c in members))),)
-    return tuple(found[name] for name in sorted(found))
+        return (Culprit(kind="group", name=group.name, names=tuple(sorted((c.name for c in members), key=natural))),)
+    return tuple(found[name] for name in sorted(found, key=natural))
 
 
 # An incident, and the spans without a reader that are its own.

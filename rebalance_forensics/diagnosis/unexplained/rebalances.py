@@ -26,7 +26,7 @@ from rebalance_forensics.diagnosis.unexplained.speakers import name_of, speaker_
 from rebalance_forensics.diagnosis.unexplained.waiting_members import waiting_members
 from rebalance_forensics.diagnosis.wording.durations import counted, listed, seconds, some, times
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.records import LEFT_OUT
+from rebalance_forensics.records import LEFT_OUT, natural
 from rebalance_forensics.timeline.clients import is_java, is_not_kafkas
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
@@ -277,7 +277,7 @@ def _missing_in_words(timeline: Timeline, rebalance: Rebalance) -> str:
     """The members that the leader's list no longer names, which is all that its log shows of a departure."""
     lists = set(map(id, rebalance.events))
     listed = (d for d in timeline.departures if only_listed(d) and lists.issuperset(map(id, d.events)))
-    missing = sorted({d.participant.name for d in listed})
+    missing = sorted({d.participant.name for d in listed}, key=natural)
     if not missing:
         return ""
     are, they = ("is", "it") if len(missing) == 1 else ("are", "they")

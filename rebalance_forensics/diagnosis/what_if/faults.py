@@ -11,6 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from rebalance_forensics.records import natural
 from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.join_barriers import late_join
@@ -162,7 +163,7 @@ def _sequence(timeline: Timeline, faults: list[Fault], ended: int) -> FaultSeque
     settles = (shown_session_ms(timeline) or 0) + 2 * NEXT_HEARTBEAT_MS
     found = FaultSequence(
         members=tuple(members),
-        partitions=tuple(sorted(partitions, key=_by_number)),
+        partitions=tuple(sorted(partitions, key=natural)),
         faults=tuple(faults),
         begin=begin,
         until=max(last, ended) + settles,
@@ -180,8 +181,3 @@ def _anybody_is_left(members: Sequence[str], faults: Sequence[Fault]) -> bool:
         elif isinstance(fault, Came):
             alive.add(fault.member)
     return bool(alive)
-
-
-def _by_number(partition: str) -> tuple[str, int]:
-    topic, _, number = partition.rpartition("-")
-    return topic, int(number) if number.isdecimal() else 0

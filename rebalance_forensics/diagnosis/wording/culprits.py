@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.model import Advice, Culprit, CulpritKind
 from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.events.base import Event, member_ids_in
+from rebalance_forensics.records import natural
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import LOOPBACK, broker_name, streams_client
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -71,7 +72,7 @@ def _others(participant: Participant, name: str) -> tuple[str, ...]:
     names = participant.lasting_names() - participant.worker_clients - LOOPBACK
     if len(participant.member_ids) <= MOST_IDS:
         names |= participant.member_ids
-    return tuple(sorted(names - {name, "", "-"}))
+    return tuple(sorted(names - {name, "", "-"}, key=natural))
 
 
 def ids_in_evidence(timeline: Timeline, lines: Iterable[Event]) -> dict[str, list[str]]:
@@ -115,13 +116,13 @@ def _culprits_of(timeline: Timeline, blamed: Sequence[Participant], *, as_instan
     if len(blamed) > 1 and len(blamed) >= len(everybody):
         return (the_group(timeline, blamed),)
     found = {c.name: c for c in (culprit_of(a, as_instance=as_instance) for a in blamed)}
-    return tuple(found[name] for name in sorted(found))
+    return tuple(found[name] for name in sorted(found, key=natural))
 
 
 def the_group(timeline: Timeline, participants: Iterable[Participant] = ()) -> Culprit:
     """Everyone to blame is a single culprit."""
     names = {culprit_of(a).name for a in participants}
-    return Culprit(kind="group", name=timeline.group, names=tuple(sorted(names - {timeline.group})))
+    return Culprit(kind="group", name=timeline.group, names=tuple(sorted(names - {timeline.group}, key=natural)))
 
 
 def broker(broker: int | str) -> Culprit:
@@ -136,7 +137,7 @@ def broker_named(name: str) -> Culprit:
 
 def each_culprit(participants: Iterable[Participant]) -> tuple[Culprit, ...]:
     """Every one of them by name, even where they are everybody."""
-    return tuple(sorted({culprit_of(a) for a in participants}, key=lambda c: c.name))
+    return tuple(sorted({culprit_of(a) for a in participants}, key=lambda c: natural(c.name)))
 
 
 def topic_culprits(topics: Iterable[str]) -> tuple[Culprit, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 
 from rebalance_forensics.diagnosis.model import RANKS, DisturbedGroup, Headline, Incident, Severity
+from rebalance_forensics.records import natural
 from rebalance_forensics.report.html.budget import GLIMPSES, GROUPS, INCIDENTS, OVERVIEW_ROWS, Budget
 from rebalance_forensics.report.html.incident_links import Links, links_of
 from rebalance_forensics.report.html.overview import Day, Overview, days_of, filter_groups, overview_of
@@ -134,7 +135,7 @@ def content_of(report: Report) -> Content:
         names_left_out=budget.left_out.get(NAMES_LEFT_OUT, 0),
         hosts=hosts,
         group_hosts=tuple(group_hosts),
-        host_names=tuple(sorted({host for known in (*hosts.values(), *group_hosts) for host in known})),
+        host_names=tuple(sorted({host for known in (*hosts.values(), *group_hosts) for host in known}, key=natural)),
         severities=tuple(sorted({incident.severity for incident in headlines}, key=RANKS.__getitem__)),
         states={} if not headlines else scenes.states_of(headlines[0]),
         budget=budget,
@@ -149,7 +150,7 @@ def _keys(incident: Headline) -> list[Key]:
 
 
 def _hosts(seen: Glimpse | None) -> tuple[str, ...]:
-    return () if seen is None else tuple(sorted(set(seen.hosts.values())))
+    return () if seen is None else tuple(sorted(set(seen.hosts.values()), key=natural))
 
 
 def _groups(report: Report, headlines: Sequence[Headline], scenes: Scenes) -> list[GroupPage]:
@@ -286,7 +287,7 @@ class Scenes(Struct, frozen=True, kw_only=True):
         names = [name for culprit in culprits for name in (culprit.name, *culprit.names)]
         blamed = {host for found in seen for name in names if (host := found.hosts.get(name))}
         blamed |= {culprit.name for culprit in culprits if culprit.kind == "host"}
-        return tuple(sorted(blamed or {host for found in seen for host in found.hosts.values()}))
+        return tuple(sorted(blamed or {host for found in seen for host in found.hosts.values()}, key=natural))
 
     def states_of(self, incident: Headline) -> dict[str, str]:
         """How it left each group, as far as the page has looked at them."""

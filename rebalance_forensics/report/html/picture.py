@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.cluster.sentences import WHAT_BROKERS_DID
 from rebalance_forensics.diagnosis.model import Incident
-from rebalance_forensics.records import EpochMs, is_timed
+from rebalance_forensics.records import EpochMs, is_timed, natural
 from rebalance_forensics.report.html import names, shapes
 from rebalance_forensics.report.html.budget import FEW_LANES, Budget
 from rebalance_forensics.report.html.incident_links import SILENT, Links, end_of_incident
@@ -20,7 +20,7 @@ from rebalance_forensics.report.html.prepared_history import DISTURBANCES, Ready
 from rebalance_forensics.report.html.shapes import Bar, Window
 from rebalance_forensics.report.plain_text import line_of
 from rebalance_forensics.report.times import duration
-from rebalance_forensics.report.wording import count, in_ranges, natural
+from rebalance_forensics.report.wording import count, in_ranges
 from rebalance_forensics.timeline.model import Generation, Lane, Mark, ReadSpan, Span, UnreadSpan
 from rebalance_forensics.timeline.windows import AT_ONCE_MS
 
@@ -74,9 +74,7 @@ def draw(
     chosen = chosen_lanes(history.lanes, window, culprits, budget, left_out)
     # Whom the incident is about stands first: where there are many lanes the last ones are below the screen.
     # So many are not all shown at first: those that were disturbed most come before the rest.
-    lanes = sorted(
-        _numbered(chosen), key=lambda ready: weight_of(ready, culprits)[: 4 if len(chosen) > FEW_LANES else 1]
-    )
+    lanes = sorted(chosen, key=lambda ready: weight_of(ready, culprits)[: 4 if len(chosen) > FEW_LANES else 1])
     marks = chosen_marks(lanes, window, links, budget, left_out)
     partitions = partition_bars(history, window, links, budget, left_out)
     made, unread, *bars = chosen_bars(
@@ -193,7 +191,7 @@ def _owners(history: ReadyHistory, window: shapes.Window) -> tuple[shapes.Owner,
     seen = {span.member for span in history.read.touching(window.start, window.end)}
     return tuple(
         shapes.Owner(name=name, label=_cut(names.called(name, history.names)), color=history.owners[name])
-        for name in sorted(seen)
+        for name in sorted(seen, key=natural)
     )
 
 
@@ -430,14 +428,6 @@ def chosen_lanes(
     kept = set(sorted(range(len(seen)), key=lambda place: weight_of(seen[place], culprits))[:room])
     left_out.append(f"{count(len(seen) - len(kept), 'lane')} of members with less to tell")
     return tuple(lane for place, lane in enumerate(seen) if place in kept)
-
-
-def _numbered(lanes: Sequence[ReadyLane]) -> list[ReadyLane]:
-    """The lanes in their order, but those that differ in a number at their end by it: c-2 before c-10."""
-    parts = [natural(ready.lane.name) for ready in lanes]
-    first = {stem: place for place, (stem, _) in reversed([*enumerate(parts)])}
-    places = sorted(range(len(lanes)), key=lambda place: (first[parts[place][0]], parts[place][1]))
-    return [lanes[place] for place in places]
 
 
 def weight_of(ready: ReadyLane, culprits: frozenset[str]) -> tuple[bool, bool, int, int]:

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.diagnosis.wording.durations import some
-from rebalance_forensics.records import is_timed
+from rebalance_forensics.records import is_timed, natural
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.terminal.rich_blocks import columns, heading, labelled, printed, text_block
 from rebalance_forensics.report.times import duration, utc
@@ -42,7 +42,7 @@ def _blocks(before: Report | Incident, after: Report | Incident, names: tuple[st
         # One group on each side is the same application, or what one wants to see beside it.
         (left,), (right,) = alone
         yield from _differences(f"Group {left} and {right}", groups_before.pop(left), groups_after.pop(right), names)
-    for name in sorted(groups_before.keys() | groups_after.keys()):
+    for name in sorted(groups_before.keys() | groups_after.keys(), key=natural):
         if name in groups_before and name in groups_after:
             yield from _differences(f"Group {name}", groups_before[name], groups_after[name], names)
         else:

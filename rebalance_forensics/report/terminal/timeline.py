@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rebalance_forensics.diagnosis.wording.durations import some
-from rebalance_forensics.records import EpochMs, is_dated, is_timed
+from rebalance_forensics.records import EpochMs, is_dated, is_timed, natural
 from rebalance_forensics.report.lanes import member_name
 from rebalance_forensics.report.member_names import hosts_of, short_name, short_names, with_short_names
 from rebalance_forensics.report.plain_text import line_of
@@ -94,7 +94,7 @@ class MemberColumns(Struct, frozen=True, kw_only=True):
 def columns_of(history: GroupHistory, short: Mapping[str, str], room: int) -> MemberColumns | None:
     """Columns for all members where they fit beside the words of a generation, by their names or by letters."""
     members = [member for generation in history.generations for member in generation.members]
-    names = sorted({short_name(member, short) for member in members}, key=_naturally)
+    names = sorted({short_name(member, short) for member in members}, key=natural)
     hosts = dict(hosts_of(members, short))
     by_letters = dict(zip(names, ascii_uppercase, strict=False))
     by_hosts = {name: min(hosts.get(name, name), name, key=len) for name in names}
@@ -103,11 +103,6 @@ def columns_of(history: GroupHistory, short: Mapping[str, str], room: int) -> Me
         if names and len(heads) == len(names) and sum(columns.widths) + ROOM_FOR_WORDS <= room:
             return columns
     return None
-
-
-def _naturally(name: str) -> tuple[tuple[int, str], ...]:
-    # `node-10` comes after `node-2`.
-    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,9})", name))
 
 
 # Generations after which a group is where it was: one leaves, all join, one is back, it joins.

@@ -13,6 +13,7 @@ from typing import TypeVar
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.records import natural
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Start, Stop, Transition, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
@@ -75,7 +76,8 @@ class Absence:
     def ended_threads(self) -> list[str]:
         """The stream threads that ended while their instance kept running."""
         ended = self.stop.events if self.stop is not None else ()
-        return sorted({e.thread or e.speaker.thread or "" for e in ended if isinstance(e, ev.StreamThreadStateChanged)})
+        threads = {e.thread or e.speaker.thread or "" for e in ended if isinstance(e, ev.StreamThreadStateChanged)}
+        return sorted(threads, key=natural)
 
 
 def only_listed(fact: Transition) -> bool:
