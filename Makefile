@@ -46,9 +46,10 @@ lint: $(READY) ## what CI insists on
 	$(RUN)/mypy
 	$(RUN)/lint-imports
 
-fmt: $(READY) ## format and fix what can be fixed
+fmt: $(READY) ## format, fix what can be fixed, write the documents anew that are made of the product
 	$(RUN)/ruff format .
 	$(RUN)/ruff check --fix .
+	$(RUN)/python -m docs.site.derived
 
 docs: $(READY) ## the docs site, into site/: guides, and a page for every cause and every message of the catalog
 	$(RUN)/pip install --quiet --disable-pip-version-check -e '.[docs]'

@@ -1,13 +1,11 @@
 """Facts by clients as a document: docs/clients.md shows which pattern reads each fact in each client's words.
 
-`python -m docs.site.clients_page > docs/clients.md` writes it. Cells follow from the samples of patterns/;
-what no pattern can show stands in events/dialects.yaml.
+Cells follow from the samples of patterns/; what no pattern can show stands in events/dialects.yaml.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -197,8 +195,7 @@ _INTRODUCTION = """\
 What clients, group coordinators and frameworks log of a group: a column for each of them, or for an era of its
 wording, a row for a fact that causes and signs rest on. A cell names the pattern that reads the fact in those words
 (*DEBUG* where only DEBUG shows it), or says that it is not logged there; the proofs stand below, by column. This page
-is made from `patterns/` and `rebalance_forensics/events/dialects.yaml`
-(`python -m docs.site.clients_page > docs/clients.md`); a test compares them.
+is made from `patterns/` and `rebalance_forensics/events/dialects.yaml` by `make fmt`.
 """
 _OF_KAFKA = 7
 """How many of the clients are Kafka's own; more columns would not fit a page."""
@@ -269,7 +266,3 @@ def _words(cell: Cell) -> str:
     if not shown:
         return "; ".join(dict.fromkeys(f"*{_LEVELS.get(silence.level, silence.level)}*" for silence in cell.silences))
     return ", ".join(shown) + "".join(f"; *not before {s.before}*" for s in cell.silences if s.before)
-
-
-if __name__ == "__main__":
-    sys.stdout.write(document())

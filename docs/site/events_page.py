@@ -1,7 +1,4 @@
-"""docs/events.md: every event with its fields, what each may hold, and what it is where a line does not show it.
-
-`python -m docs.site.events_page > docs/events.md` writes it.
-"""
+"""docs/events.md: every event with its fields, what each may hold, and what it is where a line does not show it."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ _INTRODUCTION = """\
 
 Everything a Kafka process can say about a group, typed. A pattern turns a log line into one of these; all later stages
 read nothing else. `rebalance-forensics events PATH…` prints them as lines of JSON. This page is made from the code
-(`python -m docs.site.events_page > docs/events.md`); a test compares the two.
+by `make fmt`.
 
 A field marked *always* stands in every event of its kind; any other has the default shown where the line does not say.
 """
@@ -113,7 +110,3 @@ def _type_words(hint: object) -> str:
 
 
 _PLURALS = {"text": "texts", "integer": "integers", "number": "numbers"}
-
-
-if __name__ == "__main__":
-    sys.stdout.write(document())

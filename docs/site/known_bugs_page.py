@@ -1,8 +1,7 @@
-"""The known bugs as a document: `python -m docs.site.known_bugs_page > docs/known-bugs.md`."""
+"""The known bugs as a document."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.reference.known_bugs import Bug, all_bugs
@@ -12,11 +11,11 @@ OPENING = """# Known bugs of Kafka
 
 A finding names a bug only when a process of the group reports an affected release **and** the lines show the bug's
 signature near the finding. A release alone accuses nobody; neither does a process that reports none. The data is
-[known_bugs.yaml](../rebalance_forensics/diagnosis/reference/known_bugs.yaml); a test keeps this page equal to it.
+[known_bugs.yaml](../rebalance_forensics/diagnosis/reference/known_bugs.yaml), from which `make fmt` makes this page.
 """
 
 
-def page() -> str:
+def document() -> str:
     """The whole of docs/known-bugs.md."""
     matched = [b for b in all_bugs() if b.signature is not None]
     others = [b for b in all_bugs() if b.signature is None]
@@ -54,7 +53,3 @@ def _range(affected: Affected) -> str:
         return f"{first} and later"
     below = ".".join(map(str, affected.below))
     return f"before {below}" if affected.first == (0,) else f"{first} to before {below}"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(page())

@@ -1,10 +1,7 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 from msgspec.structs import replace
 
-from docs.site.events_page import document
 from rebalance_forensics.catalog.event_assembly import event_of
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.events import EVENT_TYPES
@@ -26,11 +23,6 @@ def _record(message: str) -> LogRecord:
         message=message,
         text=message,
     )
-
-
-def test_the_document_of_events_says_what_the_code_says() -> None:
-    written = Path(__file__).parents[2] / "docs" / "events.md"
-    assert written.read_text(encoding="utf-8") == document(), "python -m docs.site.events_page > docs/events.md"
 
 
 def test_every_event_says_in_its_docstring_what_it_is() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from docs.site.clients_page import document, lines, logged_by, matrix, sources_of, states
+from docs.site.clients_page import lines, logged_by, matrix, sources_of, states
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.events.dialects import dialects
 
@@ -92,8 +90,3 @@ def test_every_client_and_every_fact_has_words_of_its_own() -> None:
         assert any(sources_of(speaker, line) for line in lines()), speaker.name
     for fact in FACTS:
         assert any(states(fact, line) for line in lines()), fact.name
-
-
-def test_the_document_of_clients_says_what_the_patterns_say() -> None:
-    written = Path(__file__).parents[2] / "docs" / "clients.md"
-    assert written.read_text(encoding="utf-8") == document()

@@ -7,12 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from docs.site.known_bugs_page import page
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition
 from rebalance_forensics.diagnosis.reference.known_bugs import Bug, all_bugs, known_bugs_of
 from rebalance_forensics.events import EVENT_TYPES
 from rebalance_forensics.timeline.releases import release_range
-from tests.conftest import ROOT
 from tests.diagnosis.logs import Logs
 
 STORIES: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("bug_stories.yaml").read_text())
@@ -150,7 +148,3 @@ def test_a_bug_has_a_signature_in_kafkas_events_or_says_why_not(bug: Bug) -> Non
         fields = {f for t in types for f in t.__struct_fields__} | {"said", "members"}
         assert {name for name in step.where if not name.startswith("speaker.")} <= fields
     assert not steps or (not steps[0].never and bug.affected)
-
-
-def test_the_page_of_known_bugs_is_up_to_date() -> None:
-    assert (ROOT / "docs" / "known-bugs.md").read_text() == page()

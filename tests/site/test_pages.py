@@ -8,6 +8,7 @@ import re
 import pytest
 
 from docs.site import cause_pages, message_pages
+from docs.site.derived import DOCS, DOCUMENTS
 from docs.site.markdown import block, code, slug
 from docs.site.recorded import Recorded
 from rebalance_forensics.diagnosis.engine.discovery import all_causes
@@ -21,6 +22,11 @@ def pages() -> dict[str, str]:
     shown.proves["consumer/poll-timeout-expired"]["slow-processing"] = 2
     shown.after["broker/member-failed"]["broker/rebalance-started"] = 3
     return {**dict(cause_pages.pages(shown)), **dict(message_pages.pages(shown))}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_that_is_made_of_the_product_says_what_the_product_does(name: str) -> None:
+    assert (DOCS / name).read_text(encoding="utf-8") == DOCUMENTS[name](), "`make fmt` writes it anew"
 
 
 def test_every_cause_and_every_message_of_the_catalog_has_a_page_of_its_own(pages: dict[str, str]) -> None:
