@@ -148,7 +148,10 @@ _LOOPS = (
 )
 # The heartbeat thread, and the one that KIP-848's consumer leaves its requests to.
 _BESIDE_THE_LOOP = ("$HeartbeatThread.run", "ConsumerNetworkThread.run")
-_WAITS_FOR = re.compile(r"- (?:waiting to lock|parking to wait for|waiting on) +<0x[0-9a-f]+> \(an? ([\w.$]+)\)")
+_WAITS_FOR = re.compile(
+    r"- (?:waiting to lock|parking to wait for|waiting on) +<(?:(?:0x)?[0-9a-f]+> \(an? ([\w.$]+)|([\w.$]+)@[0-9a-f]+>)"
+)
+_HIDDEN_CLASS = re.compile(r"/0x[0-9a-f]+(?=\.)")
 _MOST_FRAMES = 3
 
 
@@ -158,14 +161,14 @@ def thread_stack(text: str) -> Fields:
     `frames` are the topmost of the application, `called` what these called, `top` the topmost of all; `in_poll` where
     nothing of the application stands above poll().
     """
-    state = text.partition("\n")[0].partition(" (")[0].strip()
+    state = text.partition("\n")[0].partition(" (")[0].strip() or None
     # A module and a class loader may stand in front: `java.base@17.0.15/`, `app//`.
     frames = [_without_module(frame) for frame in _FRAME.findall(text)]
     of_heartbeats = any(method_of(frame).endswith(_BESIDE_THE_LOOP) for frame in frames)
     drives = not of_heartbeats and any(frame.startswith(_LOOPS) for frame in frames)
     own = [at for at, frame in enumerate(frames) if not frame.startswith((*_OF_JAVA, *_OF_LIBRARIES))]
     if not own and not drives:
-        raise ValueError(state)
+        raise ValueError(text)
     polls = next(
         (at for at, f in enumerate(frames) if f.startswith(_CONSUMER) and method_of(f).endswith(".poll")), None
     )
@@ -178,7 +181,7 @@ def thread_stack(text: str) -> Fields:
         "frames": tuple(frames[at] for at in shown[:_MOST_FRAMES]),
         "called": frames[first - 1] if first else None,
         "top": frames[0] if frames else None,
-        "waits_for": waits[1] if waits else None,
+        "waits_for": waits[1] or waits[2] if waits else None,
         "in_poll": in_poll,
         "drives_consumer": drives,
     }
@@ -191,7 +194,7 @@ def method_of(frame: str) -> str:
 
 def _without_module(frame: str) -> str:
     name, bracket, source = frame.partition("(")
-    return name.rpartition("/")[2] + bracket + source.rpartition("/")[2]
+    return _HIDDEN_CLASS.sub("", name).rpartition("/")[2] + bracket + source.rpartition("/")[2]
 
 
 _SIGNAL = re.compile(r"^#\s+(SIG\w+|EXCEPTION_\w+|Internal Error)\b", re.MULTILINE)

@@ -328,7 +328,7 @@ def waiting_in(stack: ev.ThreadStack) -> str | None:
     if called is None:
         return None
     native = stack.top is not None and "Native Method" in stack.top
-    return f"waited in {called}" if native or stack.state != "RUNNABLE" else f"called {called}"
+    return f"waited in {called}" if native or stack.state not in ("RUNNABLE", None) else f"called {called}"
 
 
 def method_of(frame: str) -> str:

@@ -177,9 +177,10 @@ class ThreadStack(Event, frozen=True, kw_only=True):
 
     `frames` are the topmost of the application, `called` is what these called, `top` the topmost of all. A thread
     `in_poll` waits for records; one that `drives_consumer` has frames of a consumer's loop below the application's.
+    JDK 21 to 24 leave its `state` out of what they dump to a file.
     """
 
-    state: str
+    state: str | None = None
     frames: tuple[str, ...] = ()
     called: str | None = None
     top: str | None = None

@@ -86,11 +86,13 @@ THREAD = re.compile(r'^"([^"]+)" #(\d+) .*\n +java\.lang\.Thread\.State: (\w+).*
 CALL = re.compile(r"\tat ([\w.$<>]+)\.([\w$<>]+)\((?:[\w.]+@[\w.]+/)?(?:([\w.]+):(\d+)|Native Method)")
 
 
-def by_the_actuator(folder: Path) -> None:
-    """Write the dumps as Spring Boot's actuator returns them, into files named after their time."""
+def dumps(folder: Path) -> list[tuple[str, str, list[dict[str, Any]]]]:
+    """The two dumps of node-2, taken away: their times, the process ids and the threads as an actuator returns them."""
+    found = []
     for name in ("threads.txt", "threads-later.txt"):
         dump = folder / NODE / name
         text = dump.read_text()
+        dump.unlink()
         threads = [
             {
                 "threadName": thread,
@@ -103,15 +105,53 @@ def by_the_actuator(folder: Path) -> None:
             }
             for thread, number, state, frames in THREAD.findall(text)
         ]
-        at = "".join(re.findall(r"\d", text.splitlines()[1]))
-        dump.with_name(f"threaddump-{at}.json").write_text(json.dumps({"threads": threads}))
-        dump.unlink()
+        found.append((text.splitlines()[1].replace(" ", "T") + "Z", text.partition(":")[0], threads))
+    return found
 
 
-def test_the_threads_that_an_actuator_returns_count_like_those_that_a_jvm_prints(tmp_path: Path) -> None:
-    incident = the_incident(tmp_path, "stuck-call", rewritten("app.log", DUMP), by_the_actuator)
-    assert chain(incident) == ["slow-call", "waiting"]
-    assert "in 2 of 2 thread dumps" in incident.summary
+def by_the_actuator(folder: Path) -> None:
+    for at, _, threads in dumps(folder):
+        (folder / NODE / f"threaddump-{at.replace(':', '-')}.json").write_text(json.dumps({"threads": threads}))
+
+
+def by_a_loop_around_the_actuator(folder: Path) -> None:
+    rows = [f"{at}\n{json.dumps({'threads': threads})}\n" for at, _, threads in dumps(folder)]
+    (folder / NODE / "dumps.txt").write_text("".join(rows))
+
+
+def frames_of(thread: dict[str, Any]) -> list[str]:
+    return [
+        f"{each['className']}.{each['methodName']}({each['fileName']}:{each['lineNumber']})"
+        for each in thread["stackTrace"]
+    ]
+
+
+def to_files_as_json(folder: Path) -> None:
+    for number, (at, pid, threads) in enumerate(dumps(folder)):
+        listed = [{"tid": str(t["threadId"]), "name": t["threadName"], "stack": frames_of(t)} for t in threads]
+        root = {"container": "<root>", "parent": None, "owner": None, "threads": listed, "threadCount": len(listed)}
+        dump = {"processId": pid, "time": at, "runtimeVersion": "21.0.7+6-LTS", "threadContainers": [root]}
+        (folder / NODE / f"threads-{number}.json").write_text(json.dumps({"threadDump": dump}, indent=2))
+
+
+def to_a_file_as_text(folder: Path) -> None:
+    rows = [
+        f"{pid}\n{at}\n21.0.7+6-LTS\n\n"
+        + "".join("\n      ".join((f'#{t["threadId"]} "{t["threadName"]}"', *frames_of(t))) + "\n\n" for t in threads)
+        for at, pid, threads in dumps(folder)
+    ]
+    (folder / NODE / "dumps.txt").write_text("".join(rows))
+
+
+@pytest.mark.parametrize(
+    "dumped", [by_the_actuator, by_a_loop_around_the_actuator, to_files_as_json, to_a_file_as_text]
+)
+def test_threads_that_an_actuator_or_dump_to_file_writes_count_like_those_that_a_jvm_prints(
+    tmp_path: Path, dumped: Change
+) -> None:
+    incident = the_incident(tmp_path, "stuck-call", rewritten("app.log", DUMP), dumped)
+    assert chain(incident)[0] == "slow-call"
+    assert "in 2 of 2 thread dumps, " in incident.summary
 
 
 def test_without_dumps_the_verdict_is_the_same_and_two_dumps_are_asked_for(tmp_path: Path) -> None:

@@ -41,6 +41,36 @@ def test_threads_of_a_dump_are_records_of_their_own_at_the_time_above_the_dump(
     assert records[0].message == JOINING
 
 
+TO_A_FILE = """7767
+2026-11-20T10:15:40.431673153Z
+25.0.3+9-LTS
+
+#41 "payments-2" TIMED_WAITING 2026-11-20T10:15:40.434389563Z
+    at java.base/java.lang.Thread.sleepNanos0(Native Method)
+    at java.base/java.lang.Thread.sleep(Thread.java:540)
+    at com.acme.Main$Rates.lookUp(Main.java:7)
+    - locked <java.lang.Class@554e218>
+
+#42 "payments-3" BLOCKED 2026-11-20T10:15:40.434425430Z
+    at com.acme.Main$Rates.lookUp(Main.java:7)
+    - waiting to lock <java.lang.Class@554e218>
+
+"""
+
+
+def test_each_thread_that_is_dumped_to_a_file_has_the_state_and_the_time_printed_there(tmp_path: Path) -> None:
+    catalog = Catalog.load()
+    records = _read(tmp_path, (TO_A_FILE * 2).splitlines(), catalog.prefilter().hits)
+    matches = [catalog.match(record.message) for record in records]
+    assert [(record.at, record.origin.line) for record in records] == [
+        (TENTH + 10_311, line) for line in (5, 11, 19, 25)
+    ]
+    assert [(m.fields["state"], m.fields.get("waits_for")) for m in matches if m] == [
+        ("TIMED_WAITING", None),
+        ("BLOCKED", "java.lang.Class"),
+    ] * 2
+
+
 def test_a_dump_of_a_thousand_threads_that_look_alike_is_read_as_it_stands(tmp_path: Path) -> None:
     at, title, _, *stack = DUMP
     idle = (

@@ -11,6 +11,7 @@ from rebalance_forensics.sources.documents import (
     json_values,
     printed_events,
     tailed_files,
+    thread_files,
     vm_errors,
     yaml_entries,
 )
@@ -29,6 +30,7 @@ _KINDS: dict[str, tuple[_Begins, _Entries]] = {
     "tailed": (tailed_files.is_document, tailed_files.entries),
     "events": (printed_events.is_document, printed_events.entries),
     "hs-err": (vm_errors.is_document, vm_errors.entries),
+    "threads": (thread_files.is_document, thread_files.entries),
     "described": (described_pods.is_document, described_pods.entries),
     "yaml": (yaml_entries.is_document, yaml_entries.entries),
 }

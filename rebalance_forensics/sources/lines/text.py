@@ -12,12 +12,14 @@ _BINARY_SHARE = 0.05
 _UNDECODABLE_SHARE = 0.3
 _SAMPLE = 1 << 16
 # ThreadGroup.uncaughtException, HotSpot's report_java_out_of_memory and VMError, threads of a dump, and safepoints of
-# JDK 7 and 8 (-XX:+PrintGCApplicationStoppedTime), which may have no stamp.
+# JDK 7 and 8 (-XX:+PrintGCApplicationStoppedTime), which may have no stamp. VisualVM and Spring Boot's actuator, asked
+# for plain text, print threads as `"main" - Thread t@1`.
 JVM_OUTPUT = (
     r"(?:Exception in thread \"|Exception: java\.|(?:Terminating|Aborting) due to java\."
     r"|# A fatal error has been detected by the Java Runtime|# There is insufficient memory for the Java Runtime"
     r"|Full thread dump \S|Total time for which application threads were stopped: \d"
-    r"|\"[^\n]{1,300}?\" (?:#\d+ |\[\d+\] |daemon |prio=\d+ |os_prio=-?\d+ )[^\n]{0,300}?\btid=0x[0-9a-f]+)"
+    r"|\"[^\n]{1,300}?\" (?:#\d+ |\[\d+\] |daemon |prio=\d+ |os_prio=-?\d+ )[^\n]{0,300}?\btid=0x[0-9a-f]+"
+    r"|\"[^\n]{1,300}?\" - Thread t@\d)"
 )
 """How what the JVM prints begins, as an expression: the end of a thread, its own end, a dump of its threads, a stop."""
 _JVM_OUTPUT = re.compile(JVM_OUTPUT)

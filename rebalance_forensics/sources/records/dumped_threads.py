@@ -9,7 +9,7 @@ from rebalance_forensics.sources.records.record_builder import Framed
 
 MOST_ALIKE = 256
 # HotSpot's line of a thread; a quoted line of a log begins with a quotation mark as well.
-_THREAD = re.compile(r'"[^"\n]{1,400}"[^\n]{0,400}\b(?:tid|nid|prio)=')
+_THREAD = re.compile(r'"[^"\n]{1,400}"(?:[^\n]{0,400}\b(?:tid|nid|prio)=| - Thread t@)')
 _WITHOUT_DIGITS = str.maketrans("", "", "0123456789")
 
 

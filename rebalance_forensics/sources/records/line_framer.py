@@ -109,6 +109,9 @@ class Framer:
                 f"the record at byte {stream.record.offset:,} has no end; it was cut "
                 f"after {len(stream.record.more):,} lines"
             )
+        if stream.record is None and DATED.fullmatch(line.text.encode()):
+            stream.timed = line  # above the first dump of a file
+            return
         orphan = stream.record is None and (self.start > 0 or self.profile.continued)
         if line.text.strip() and not orphan and not past:
             self.counts.unparsed += 1
