@@ -286,6 +286,17 @@ def test_sessions_that_end_at_one_moment_and_are_all_of_two_of_five_hosts_are_lo
         assert any("broker-2 stood still" in summary for summary in summaries) == spread
 
 
+@pytest.mark.parametrize("cut_off", [True, False])
+def test_hosts_whose_members_other_coordinators_lose_as_well_were_cut_off(*, cut_off: bool) -> None:
+    here = {"1": "host-1", "2": "host-2", "3": "host-3"}
+    there = here if cut_off else {"1": "host-3", "2": "host-4", "3": "host-1"}
+    lost = [on_hosts(expiring(group, "01:10:00.003"), here) for group in ("audit", "prices")]
+    for second, group in enumerate(("orders", "payments", "stock"), 5):
+        lost.append(on_hosts(expiring(group, f"01:10:{second:02}.000", coordinator=3), there))
+    summaries = [incident.summary for incident in incidents_of(*lost)[0]]
+    assert any("broker-2 stood still" in summary for summary in summaries) != cut_off
+
+
 def test_a_broker_of_many_groups_expires_them_one_after_another_and_each_at_once() -> None:
     cases = [expiring(f"group-{n}", clock(ms("01:10:00.000") + 390 * n), members=2 + n % 2) for n in range(8)]
     (one,), own = incidents_of(*cases)

@@ -209,3 +209,20 @@ def test_the_log_of_one_broker_does_not_tell_a_pattern_from_a_new_subscription(s
     assert cause.cause == "subscription-change"
     assert cause.confidence < 0.9
     assert "or reads a pattern" in cause.narrative
+
+
+@pytest.mark.parametrize("began_before", [True, False])
+def test_a_member_that_is_evicted_in_a_rebalance_that_began_before_the_log_may_be_back_under_another_id(
+    *, began_before: bool
+) -> None:
+    story = Story(seen="brokers").formed("c-1", "c-2", "c-3")
+    former = story.id_of("c-3")
+    begun(story, "01:10:00.000").broker("01:10:06.000", story.words.failed(former))
+    if began_before:
+        story.broker("01:10:06.003", story.words.stabilized(2, 3))
+    else:
+        story.rebalanced("01:10:06.001", f"removing member {former} on heartbeat expiration", ["c-1", "c-2"])
+    (incident,) = story.goes_on("01:14:00.000").incidents()
+    assert incident.root_causes[0].cause == "process-crash"
+    assert (incident.root_causes[0].confidence < 0.75) == began_before
+    assert ("process-pause" in {row.cause for row in incident.ruled_out}) != began_before

@@ -106,6 +106,26 @@ def test_a_pause_that_the_log_of_the_member_shows_does_not_make_its_death_soon_a
     assert story.goes_on("01:13:35.000").causes() == ["process-pause", "process-crash"]
 
 
+@pytest.mark.parametrize(("ages", "is_pause"), [((100, 3_100, 6_100), False), ((6_100,), True)])
+def test_a_coordinator_that_answers_no_other_member_as_it_evicts_one_had_stood_still(
+    ages: tuple[int, ...], *, is_pause: bool
+) -> None:
+    """Requests of several ages are those of a process that ran; one alone may have waited for its process."""
+    story = evicted()
+    for age in ages:
+        story.client(
+            "c-1",
+            "01:09:59.500",
+            "Cancelled in-flight HEARTBEAT request with correlation id 64 due to node 2147483645 being disconnected "
+            f"(elapsed time since creation: {age}ms, elapsed time since send: {age}ms, request timeout: 30000ms)",
+            logger="org.apache.kafka.clients.NetworkClient",
+        )
+    generation = f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"
+    story.client("c-3", "01:10:20.000", UNKNOWN.format(generation))
+    story.reborn("c-3").rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    assert ("process-pause" in story.causes()) == is_pause
+
+
 def test_a_refusal_alone_does_not_say_that_the_session_expired(tmp_path: Path) -> None:
     refused = "Consumer error: kafka server: The provided member is not known in the current generation."
     (tmp_path / "app.log").write_text(f"2018/08/16 14:29:50 {refused}\n2018/08/16 14:29:53 {refused}\n")

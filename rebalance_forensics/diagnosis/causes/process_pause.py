@@ -69,6 +69,7 @@ CAUSE = Cause(
         speaks_against(heartbeats.its_file_went_on, STRONG + WEAK),
         speaks_against(connections.heard_until_lost, DECISIVE),
         speaks_against(connections.gave_up_unasked, DECISIVE),
+        speaks_against(connections.others_unanswered, DECISIVE),
         speaks_against(returns.old_id_still_in, STRONG),
         speaks_against(heartbeats.lost_before_its_assignment, STRONG),
         speaks_against(heartbeats.lost_before_its_log, STRONG),

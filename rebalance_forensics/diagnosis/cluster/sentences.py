@@ -214,7 +214,10 @@ def _across(fault: SharedFault, groups: Sequence[DisturbedGroup], histories: Seq
     readers = {group: partitions for group, partitions in by_group.items() if partitions}
     if led := sorted(set().union(*readers.values())):
         spared = len(readers.keys() - set(names))
-        also = f" ({spared} of them show no other disturbance)" if spared else ""
+        if len(readers) == 1:
+            also = ", which shows no other disturbance" if spared else ""
+        else:
+            also = f" ({spared} of them {'show' if spared > 1 else 'shows'} no other disturbance)" if spared else ""
         # A consumer is given no record above the high watermark, which waits for every replica in sync (KIP-497).
         sentences.append(
             f"It led {some(led)}, read by {counted(len(readers), 'group')}{also}: nobody could fetch "

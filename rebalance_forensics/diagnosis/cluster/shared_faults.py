@@ -134,7 +134,11 @@ def _of_brokers(
     logged = list(dict.fromkeys(chain.from_iterable(history.outages for history in histories)))
     logged += _out_of_reach(histories)
     reaching = {(m.broker, history.group, m.member) for history in histories for m in history.unreached}
-    stalls = coordinator_stalls(histories, logged, terms, host_index)
+    stalls = [
+        stall
+        for stall in coordinator_stalls(histories, logged, terms, host_index)
+        if not _lost_with_their_hosts(stall, parts, terms, host_index)
+    ]
     outages = _outages([*logged, *(stall.outage for stall in stalls)])
     stalls_of = lists_by_key((group, stall) for stall in stalls for group in stall.groups)
     faults = [part for part in parts if part.cause in BROKERS_FAULT or _stalled(part, stalls_of) is not None]
@@ -199,6 +203,25 @@ def _stalled(part: Part, stalls: StallsOf) -> str | None:
     begin, end = part.begin - ROUND_TRIP_MS, max(part.end, part.begin + SESSION_MS) + TICK_MS
     near = (stall for stall in stalls.get(part.group, ()) if begin <= stall.until and stall.at <= end)
     return next((stall.outage.broker for stall in near), None)
+
+
+def _lost_with_their_hosts(stall: Stall, parts: Sequence[Part], terms: Terms, host_index: HostIndex) -> bool:
+    """True where members of other coordinators fell silent as well, on these hosts alone: the hosts were cut off."""
+    if not parts:
+        return False
+    of_groups = [host_index.hosts.get((parts[0].headline.cluster, group), {}) for group in stall.groups]
+    hosts = {host_index.hosts.get((parts[0].headline.cluster, group), {}).get(member) for group, member in stall.lost}
+    if None in hosts or hosts.issuperset(host for of_group in of_groups for host in of_group.values()):
+        return False
+    elsewhere = [
+        part
+        for part in parts
+        if part.cause in FALLEN_SILENT and abs(part.begin - stall.at) <= SESSION_MS
+        # A group whose coordinator no line names may be of this one.
+        if (brokers := _brokers_in(terms, part.group)) and stall.outage.broker not in brokers
+    ]
+    on_them = [hosts.issuperset(of_part) for part in elsewhere if (of_part := hosts_of_part(host_index, part))]
+    return len({part.group for part in elsewhere}) > 2 and len(on_them) == len(elsewhere) and all(on_them)
 
 
 def _is_planned(part: Part) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.cluster.host_index import HostIndex
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import unseen_ms
@@ -37,7 +38,13 @@ class Stall(Struct, frozen=True):
     at: int
     until: int
     outage: BrokerOutage
-    groups: frozenset[str]
+    lost: tuple[tuple[str, str], ...]
+    """Group and member."""
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """The groups that lost members."""
+        return frozenset(group for group, _ in self.lost)
 
 
 def coordinator_stalls(
@@ -127,7 +134,7 @@ def _stall_of(broker: str, burst: Sequence[tuple[Loss, str]]) -> Stall:
     begin, end = burst[0][0].at, burst[-1][0].at
     lines = tuple(loss.evidence for loss, _ in burst[:MOST_LINES])
     outage = BrokerOutage(broker=broker, started_at=begin, ended_at=end, how="froze", evidence=lines)
-    return Stall(begin, end, outage, frozenset(group for _, group in burst))
+    return Stall(begin, end, outage, tuple((group, loss.member) for loss, group in burst))
 
 
 def _explained(stall: Stall, logged: Iterable[BrokerOutage], terms: Terms) -> Stall | None:
@@ -141,7 +148,7 @@ def _explained(stall: Stall, logged: Iterable[BrokerOutage], terms: Terms) -> St
     for outage in logged:
         end = outage.started_at + AT_ONCE_MS if outage.ended_at is None else outage.ended_at
         if outage.broker != name and outage.started_at - unseen_ms(outage.how) <= stall.at <= end + TICK_MS:
-            return Stall(stall.at, stall.until, outage, stall.groups)
+            return replace(stall, outage=outage)
     began = (term.started_at for of_group in terms.values() for term in of_group if term.broker == name)
     took_over = any(begin is not None and stall.at - TICK_MS <= begin <= stall.at + AT_ONCE_MS for begin in began)
     return None if took_over else stall

@@ -176,6 +176,24 @@ def _others_log(timeline: Timeline, subject: Subject) -> bool:
     return any(member.has_log for member in timeline.membership.members if member not in participants)
 
 
+@of_every("its coordinator left requests of another member, which kept sending, unanswered until it evicted this one")
+def others_unanswered(timeline: Timeline, absence: Absence) -> Sequence[Event]:
+    """A coordinator that stands still evicts the first members whose timers fire as it goes on, though they ran."""
+    if not any(d.why == "session-expired" for d in absence.departures):
+        return ()
+    terms = [term.broker for term in timeline.coordinators if term.started_at is None or term.started_at <= absence.at]
+    for member in timeline.membership.members:
+        if member is absence.participant or not terms:
+            continue
+        lost = timeline.events_from(member, ev.NodeDisconnected).between(
+            absence.at - ROUND_TRIP_MS, absence.at + ROUND_TRIP_MS
+        )
+        of_it = [e for e in lost if (broker := broker_of(e)) is not None and broker_name(broker) == terms[-1]]
+        if _kept_sending(of_it):
+            return of_it[:2]
+    return ()
+
+
 @of_every("its heartbeats were answered until shortly before the group lost it, so it was running")
 def heard_until_lost(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """The last answer to a member, and the one less than a session later that it is no member."""

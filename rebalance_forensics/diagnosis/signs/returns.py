@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from operator import attrgetter
 
+from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, lacks_reason
 from rebalance_forensics.diagnosis.episodes.members.restarts import static_returns
-from rebalance_forensics.diagnosis.seen import later_logs, looked
+from rebalance_forensics.diagnosis.seen import later_logs, looked, own_log
 from rebalance_forensics.diagnosis.sign import (
     Absent,
     Answer,
@@ -33,6 +34,8 @@ def came_back(timeline: Timeline, absence: Absence) -> Answer:
     if not _is_away(absence):
         return Present((*(absence.start.events[:1] if absence.start else ()), *_arrival_lines(absence)))
     until = absence.at + timeouts.patience_ms(timeline)
+    if _may_be_back(timeline, absence):
+        return Unobservable((own_log(absence, timeouts.session_timeout_ms(timeline)),))
     logs = covering((*timeline.coverage.brokers, *timeline.coverage.of(absence.participant)), absence.at, until)
     if not logs:
         return Unobservable((later_logs(absence.at, until),))
@@ -53,16 +56,40 @@ def not_back_yet(_: Timeline, absence: Absence) -> bool:
     return _is_away(absence)
 
 
-@of_first("some newcomer may be its return: the coordinator does not name those who join")
+@of_first("some newcomer may be its return: these logs do not name all who join")
 def may_be_back_unnamed(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """Some newcomer may be the return."""
+    return _may_be_back(timeline, absence)
+
+
+def _may_be_back(timeline: Timeline, absence: Absence) -> Sequence[Event]:
+    if not _is_away(absence) or absence.participant.has_log:
+        return ()
     # Before 2.1 a coordinator does not name the members that join: any later rebalance may be the return.
     unreasoned = timeline.cached_as(
         "rebalances without a reason",
         lambda: TimeIndex(filter(lacks_reason, timeline.rebalances), attrgetter("started_at")),
     )
     later = unreasoned.first(max(d.at for d in absence.departures) + windows.ROUND_TRIP_MS)
-    return () if later is None or not _is_away(absence) or absence.participant.has_log else later.events[:1]
+    return _evicted_from_a_rebalance(timeline, absence) if later is None else later.events[:1]
+
+
+def _evicted_from_a_rebalance(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+    """The eviction from a rebalance whose beginning the coordinator's log does not reach back to.
+
+    A member that lost its id joins anew, which begins a rebalance, and its former id expires meanwhile. Only an
+    eviction from a stable group begins one (GroupCoordinator.removeMemberAndUpdateGroup).
+    """
+    evicted = tuple(e for e in absence.departure_lines if isinstance(e, ev.MemberFailed))
+    if not evicted or covering(
+        timeline.coverage.brokers, absence.at - timeouts.session_timeout_ms(timeline), absence.at
+    ):
+        return ()
+    began = timeline.own.of_type(ev.RebalanceStarted).last(absence.at + windows.ROUND_TRIP_MS)
+    after = [r for r in timeline.rebalances if r.stabilized_at is not None and r.stabilized_at >= absence.at]
+    if not after or began is not None:
+        return ()
+    return evicted
 
 
 @of_first("it came back, and the logs do not show whether as the same process")
