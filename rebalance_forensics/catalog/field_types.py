@@ -108,6 +108,13 @@ def application(text: str) -> str:
     return text
 
 
+def answered(text: str) -> str:
+    """Why a brod member leaves or rejoins; ValueError for a heartbeat without an answer, an event of its own."""
+    if text.strip() == "hb_timeout":
+        raise ValueError(text)
+    return text.strip()
+
+
 def other_thread(text: str) -> str:
     """A thread's name; ValueError for that of a StreamThread, whose end is an event of its own."""
     if _STREAM_THREAD.search(text):
@@ -370,6 +377,8 @@ TYPES: Mapping[str, HoleType] = {
     "closing": HoleType(r"(?: \([a-z_]{3,40}\))?[)\]}>\"'`.,;]{0,6}(?: in \S{1,300}:\d{1,6})?", str),
     "crash": HoleType(r"\S+?", crash, loose=r"[^\n]+?"),
     "rest": HoleType(r"(?s:.*)", str.strip),
+    "atom": HoleType(r"""[^\s,;()\[\]{}'"]+?""", answered),
+    "term": HoleType(r"(?s:.*)", answered),
     # Behind an exception's own words, which have blanks: of a flattened trace only its first frame ends them.
     "trace": HoleType(r"(?:\s*\n|\s+at [\w.$/<>]+\()(?s:.*)", str),
     "dot": HoleType(r"\.", str),

@@ -90,7 +90,7 @@ def with_facts(message: str, fields: Fields, keys: tuple[str, ...] = ()) -> str:
 
 def client_error(fields: Fields) -> str | None:
     """What a client returned or threw, which programs log as a field beside words of their own."""
-    error = first_text(fields, ("error", "err", "exception", "reason"))
+    error = first_text(fields, ("error", "err", "exception", "reason", "error.message"))
     return error if error is not None and _CLIENTS_ERROR.match(error) else None
 
 
