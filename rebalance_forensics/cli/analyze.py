@@ -171,7 +171,7 @@ def analyze(
         return replace(analysis, report=write_outputs(analysis, shown(analysis, outputs), outputs))
 
     verbosity = -1 if quiet else verbose
-    rendered = None if outputs.fills_stdout else partial(_rendered, verbosity=verbosity, why=why, top=top)
+    rendered = None if outputs.fills_stdout else partial(_as_text, verbosity=verbosity, why=why, top=top, so_far=follow)
     keep_events, read = events is not None or anonymize, _to_read(paths, clipboard=clipboard)
     request = _Request(read, options, written, rendered, fail_on, keep_events=keep_events)
     report = partial(_follow, request) if follow else partial(_report_once, request, alone=not outputs.anything)
@@ -227,10 +227,10 @@ def _show(report: Report, rendered: Callable[[Report], str] | None, code: int, *
     return code
 
 
-def _rendered(report: Report, *, verbosity: int, why: bool, top: int | None) -> str:
+def _as_text(report: Report, *, verbosity: int, why: bool, top: int | None, so_far: bool) -> str:
     from rebalance_forensics.report.terminal import render  # noqa: PLC0415
 
-    return render(report, width=width(), color=colored(), verbosity=verbosity, why=why, top=top)
+    return render(report, width=width(), color=colored(), verbosity=verbosity, why=why, top=top, so_far=so_far)
 
 
 EVERY_S = 1.0

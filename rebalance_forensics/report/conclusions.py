@@ -5,7 +5,9 @@ from __future__ import annotations
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Gap, GapKind
+from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.model import Report
+from rebalance_forensics.report.times import utc
 from rebalance_forensics.report.urgency_order import planned, unexplained
 from rebalance_forensics.report.wording import count
 
@@ -23,8 +25,8 @@ class Conclusion(Struct, frozen=True, kw_only=True):
         return f"{self.title}: {self.details}." if self.details else f"{self.title}."
 
 
-def conclusion(report: Report) -> Conclusion:
-    """Conclude from a report that holds no fault."""
+def conclusion(report: Report, *, so_far: bool = False) -> Conclusion:
+    """Conclude from a report that holds no fault; `so_far`: its logs are still being written."""
     failed, too_little = _gaps(report, "failed"), _gaps(report, "too-little")
     if not report.groups and not (failed or too_little):
         return Conclusion(title="No consumer group was found in these logs", details="", calm=False)
@@ -34,13 +36,16 @@ def conclusion(report: Report) -> Conclusion:
         unknown = "no line names a consumer group or shows what a member of one did"
     if not report.incidents and len(too_little) >= len(report.groups):
         return Conclusion(title="Nothing could be judged", details=unknown, calm=False)
-    title = "No fault found"
+    title, judged = "No fault so far" if so_far else "No fault found", _judged(report)
     if open_ones:
         rebalances = sum(max(1, incident.impact.rebalances) for incident in open_ones.outlines)
-        title = f"{count(rebalances, 'rebalance')} unexplained, no fault found"
+        title = f"{count(rebalances, 'rebalance')} unexplained, {title[:1].lower()}{title[1:]}"
     elif too_little:
-        title = "No fault found in what could be judged"
-    details = [_judged(report), unknown]
+        title = f"{title} in what could be judged"
+    elif so_far and not any(history.generations for history in report.groups):
+        title, judged = "Too early to judge", f"{count(len(report.groups), 'group')}, no rebalance completed yet"
+    last = max((log.last for log in report.inputs if log.last is not None and is_timed(log.last)), default=None)
+    details = [judged, unknown, f"read up to {utc(last)} UTC" if so_far and last is not None else ""]
     return Conclusion(
         title=title, details="; ".join(filter(None, details)), calm=not (open_ones or too_little or failed)
     )

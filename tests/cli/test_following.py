@@ -67,7 +67,7 @@ def test_standard_input_is_followed_to_its_end(tmp_path: Path) -> None:
         assert process.stdout is not None
         process.stdin.write(SHORT_LOG[:at])
         process.stdin.flush()
-        assert process.stdout.readline().startswith("No fault found")
+        assert process.stdout.readline().startswith("No fault so far: 1 group with 1 generation, ")
         process.stdin.write(SHORT_LOG[at:])
         output, errors = process.communicate(timeout=PATIENCE_S)
     assert "process-crash" in output

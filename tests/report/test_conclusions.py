@@ -54,6 +54,16 @@ def test_everything_is_planned_or_benign_where_all_of_it_was_judged() -> None:
         assert "everything planned or benign" in text
 
 
+def test_logs_that_are_still_written_show_no_fault_so_far_and_up_to_when_they_were_read() -> None:
+    until = "read up to 2026-03-01 10:00:00 UTC."
+    report = replace(wholly_read(), inputs=tuple(replace(log, last=1772359200000) for log in wholly_read().inputs))
+    assert str(conclusion(report, so_far=True)).startswith("No fault so far: 1 group with 1 generation, ")
+    assert str(conclusion(report, so_far=True)).endswith(f"; {until}")
+    forming = replace(report, groups=tuple(replace(group, generations=()) for group in report.groups))
+    early = "Too early to judge: 1 group, no rebalance completed yet; "
+    assert str(conclusion(forming, so_far=True)) == early + until
+
+
 def test_an_unexplained_rebalance_is_not_benign() -> None:
     report = replace(wholly_read(), incidents=(a_startup(), an_unexplained()))
     assert str(conclusion(report)).startswith("1 rebalance unexplained, no fault found: 1 group with 1 generation, ")

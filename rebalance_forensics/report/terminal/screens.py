@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import chain
 
 from rich.console import RenderableType
@@ -55,13 +56,15 @@ def render(
     verbosity: int = 0,
     why: bool = False,
     top: int | None = None,
+    so_far: bool = False,
 ) -> str:
     """Lay the whole report out; `verbosity` -1 keeps the verdicts only, 1 shows every line of proof.
 
     `why` adds how each incident was judged: its hypotheses against its signs. `top` is how many incidents, and groups
-    of an incident, are listed before the rest is only counted.
+    of an incident, are listed before the rest is only counted. `so_far`: the logs are still being written.
     """
-    blocks = _verdicts(report, top, why=why) if verbosity < 0 else _screens(report, verbosity, top, why=why)
+    lay_out = _verdicts if verbosity < 0 else partial(_screens, verbosity=verbosity)
+    blocks = lay_out(report, top=top, why=why, so_far=so_far)
     return printed(blocks, width=width, color=color)
 
 
@@ -89,10 +92,10 @@ def at_this_moment(report: Report) -> str:
     return " | ".join(filter(None, (groups, *words))) or "no consumer group yet"
 
 
-def _verdicts(report: Report, top: int | None, *, why: bool) -> Iterator[RenderableType]:
+def _verdicts(report: Report, *, top: int | None, why: bool, so_far: bool) -> Iterator[RenderableType]:
     found = faults(report)
     if not found:
-        yield text_block(_all_quiet(report))
+        yield text_block(_all_quiet(report, so_far=so_far))
     shown = VERDICTS_SHOWN if top is None else top
     for incident in found.outlines[:shown]:
         yield from verdict(incident)
@@ -103,7 +106,7 @@ def _verdicts(report: Report, top: int | None, *, why: bool) -> Iterator[Rendera
         yield from _why(report)
 
 
-def _screens(report: Report, verbosity: int, top: int | None, *, why: bool) -> Iterator[RenderableType]:
+def _screens(report: Report, *, verbosity: int, top: int | None, why: bool, so_far: bool) -> Iterator[RenderableType]:
     found, most = faults(report), OTHERS_SHOWN if top is None else top
     if found:
         yield from _overview(report, found.outlines, most)
@@ -112,7 +115,7 @@ def _screens(report: Report, verbosity: int, top: int | None, *, why: bool) -> I
         yield from _read(report, found, verbosity)
     else:
         calm = conclusions.conclusion(report).calm and not conclusions.caveat(report)
-        yield text_block(_all_quiet(report), "bold green" if calm else "bold yellow")
+        yield text_block(_all_quiet(report, so_far=so_far), "bold green" if calm else "bold yellow")
     yield from _others(found[1:], verbosity, most)
     yield from _unexplained(unexplained(report), verbosity, most)
     yield from _planned(planned(report), verbosity)
@@ -201,8 +204,8 @@ def _tally(found: Sequence[Headline]) -> str:
     return " and ".join(wording.severities(Counter(incident.severity for incident in found)))
 
 
-def _all_quiet(report: Report) -> str:
-    return f"{conclusions.conclusion(report)} {conclusions.caveat(report)}".rstrip()
+def _all_quiet(report: Report, *, so_far: bool) -> str:
+    return f"{conclusions.conclusion(report, so_far=so_far)} {conclusions.caveat(report)}".rstrip()
 
 
 def _why(report: Report) -> Iterator[RenderableType]:
