@@ -32,6 +32,7 @@ from rebalance_forensics.pipeline.stats import SAMPLES, HostStats, SplitStats
 from rebalance_forensics.records import LEFT_OUT, LogRecord
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.documents import PASTE
+from rebalance_forensics.sources.layouts.text_layouts import TextLayout
 from rebalance_forensics.sources.lines.line_counts import Times
 from rebalance_forensics.sources.lines.text import is_jvm_output
 from rebalance_forensics.sources.profiles.profile import FileProfile
@@ -213,12 +214,20 @@ class _Telling:
 
 
 def _hits_in(profile: FileProfile, catalog: Catalog) -> Callable[[bytes], list[int]]:
-    # The words of the catalog; in a log of one layout that names what is relevant in it, that alone.
+    # The words of the catalog; in a log of one layout that names what is relevant in it, that alone. Behind hundreds of
+    # collections or threads of a dump, which fill the sample of the file, an application's log may go on.
     layout = layouts.by_name().get(profile.layout)
-    relevant = getattr(layout, "relevant", ()) if profile.layouts in ((), (profile.layout,)) else ()
-    if not relevant:
-        return catalog.prefilter().hits
-    return lambda block: sorted(match.start() for each in relevant for match in each.finditer(block))
+    hits = catalog.prefilter().hits
+    if profile.layouts not in ((), (profile.layout,)) or not isinstance(layout, TextLayout) or not layout.foreign:
+        return hits
+    relevant, foreign = layout.relevant, layout.foreign
+
+    def of_layout(block: bytes) -> list[int]:
+        if foreign.search(block) or foreign.match(b"\n" + block[:64]):
+            return hits(block)
+        return sorted(match.start() for each in relevant for match in each.finditer(block))
+
+    return of_layout
 
 
 def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:

@@ -2,7 +2,8 @@
 
 A file gives either the `header` of a record as an expression, with what its first line `starts` with for the count in
 bulk, or the `keys` of a JSON object. Where that is not enough it names code: `then` reads further what a header left,
-`code` is a class of its own. Of a log in one layout alone that says what is `relevant`, no other line is looked at.
+`code` is a class of its own. Of a log in one layout alone that says what is `relevant`, no other line is looked at, as
+long as none is `foreign` to it.
 Adding a layout is adding a file; tests/sources/test_layouts.py checks all of them.
 """
 
@@ -41,6 +42,7 @@ class LayoutFile(Definition, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     trailer: Expression | None = None
     then: str | None = None
     relevant: tuple[str, ...] = ()
+    foreign: str | None = None
     verbatim: bool = False
     keys: Mapping[str, tuple[str, ...] | str] = {}
 
@@ -56,6 +58,8 @@ class LayoutFile(Definition, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         if self.trailer:
             settings["trailer"] = self.pattern(self.trailer)
         settings["relevant"] = tuple(re.compile(self.pattern(each).pattern.encode()) for each in self.relevant)
+        if self.foreign:
+            settings["foreign"] = re.compile(self.pattern(self.foreign).pattern.encode())
         if self.then:
             settings["then"] = in_code(__name__, self.then)
         return TextLayout(**settings)

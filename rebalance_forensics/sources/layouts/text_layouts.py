@@ -23,8 +23,9 @@ class TextLayout(Layout, frozen=True, kw_only=True):
 
     `level2`, `logger3` and so on are the same in another branch of the expression. `trailer` finds what is printed
     behind the message, with the groups logger and thread; `then` reads what an expression cannot. Of a
-    log in this layout alone, no line is looked at without what one of `relevant` finds. A `verbatim` message has no
-    rest of a header in it, whatever brackets it begins with.
+    log in this layout alone, no line is looked at without what one of `relevant` finds, but near a line that `foreign`
+    finds: another program printed that. A `verbatim` message has no rest of a header in it, whatever brackets it
+    begins with.
     """
 
     header: re.Pattern[str]
@@ -33,6 +34,7 @@ class TextLayout(Layout, frozen=True, kw_only=True):
     # Each is searched by itself: one that begins with a letter or a sign is found in a fifteenth of the time that one
     # expression of several branches takes (0.2 s and 3.1 s in 100 MB of a GC log).
     relevant: tuple[re.Pattern[bytes], ...] = ()
+    foreign: re.Pattern[bytes] | None = None
     verbatim: bool = False
 
     def is_header(self, line: str) -> bool:
