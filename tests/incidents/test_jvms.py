@@ -154,6 +154,17 @@ def test_threads_that_an_actuator_or_dump_to_file_writes_count_like_those_that_a
     assert "in 2 of 2 thread dumps, " in incident.summary
 
 
+def test_a_poll_timeout_is_read_behind_hundreds_of_threads_with_which_a_log_begins(tmp_path: Path) -> None:
+    def rolled(folder: Path) -> None:
+        log = folder / NODE / "app.log"
+        dump, rest = re.findall(rf"(?ms)({DUMP.pattern})(.*)", log.read_text())[0]
+        log.write_text(dump * 20 + rest)
+        (folder / "logs/broker-1/server.log").unlink()
+
+    incident = the_incident(tmp_path, "stuck-call", without("threads.txt", "threads-later.txt"), rolled)
+    assert chain(incident) == ["slow-call", "waiting"]
+
+
 def test_without_dumps_the_verdict_is_the_same_and_two_dumps_are_asked_for(tmp_path: Path) -> None:
     sure = the_incident(tmp_path, "stuck-call").root_causes[0].confidence
     changes = without("threads.txt", "threads-later.txt"), rewritten("app.log", DUMP)

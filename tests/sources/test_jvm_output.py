@@ -96,6 +96,32 @@ def test_a_dump_of_a_thousand_threads_that_look_alike_is_read_as_it_stands(tmp_p
     )
 
 
+def test_of_a_pool_that_is_in_a_thousand_calls_a_thousand_threads_are_read_and_all_that_consume(tmp_path: Path) -> None:
+    at, title, _, *stack = DUMP
+    thread = (
+        '"worker-{0:x}" #{0} prio=5 os_prio=0 tid=0x00007f8c nid=0x2f runnable\n   java.lang.Thread.State: RUNNABLE\n'
+        "\tat com.acme.{1}.run(Job.java:1)\n\tat {2}.run(Loop.java:9)\n"
+    )
+    words = [f"{chr(97 + n % 26)}{chr(97 + n // 26 % 26)}{chr(97 + n // 676)}" for n in range(1100)]
+    loops = [
+        "org.apache.kafka.streams.processor.internals.StreamThread" if n > 1090 else "com.acme.Loop"
+        for n in range(1100)
+    ]
+    dump = "\n".join(thread.format(n + 4096, words[n], loops[n]) for n in range(1100))
+    read = Read(
+        tmp_path,
+        {"app-1/threads.txt": "\n".join((at, title, "", dump, *stack, ""))},
+        relevant=Catalog.load().prefilter().hits,
+    )
+    assert len([r for r in read.records["app-1/threads.txt"] if "Thread.State" in r.message]) == 1024 + 9 + 1
+    assert read.counts["app-1/threads.txt"].sentences() == (
+        (
+            "67 threads in its dumps were left out: of those that differ, 2,048 of a dump are read, 1,024 of one name, "
+            "and all in which a client of Kafka shows"
+        ),
+    )
+
+
 def test_lines_of_a_log_that_stand_in_quotation_marks_are_no_threads(tmp_path: Path) -> None:
     line = f'"{LINE.format(JOINING)}"'
     read = Read(tmp_path, {"app-1/app.log": f"{line}\n" * 300}, relevant=Catalog.load().prefilter().hits)

@@ -48,7 +48,7 @@ class BulkFramer:
     _lines: int = 0
     _headed: bool = False
     _timed: Line | None = None
-    """The last header with a time above the record that was framed last, which began at `_timed_until`."""
+    """The last header with a time above the record that was framed last, which ended at `_timed_until`."""
     _timed_until: int = 0
 
     def __post_init__(self) -> None:  # noqa: D105
@@ -215,7 +215,7 @@ class BulkFramer:
             framed = Framed(offset + start, self._lines + before + 1, Line(text=text_of(data[start:behind])))
             framed.above = self._header_with_time(data, framed.line, start)
             alone = behind < stop and DATED.match(data, behind)
-            done = behind if alone else self._complete(framed, data, start, stop)
+            self._timed_until = done = behind if alone else self._complete(framed, data, start, stop)
             yield framed
 
     def _header_with_time(self, data: bytes, line: Line, start: int) -> Line | None:
@@ -225,7 +225,6 @@ class BulkFramer:
             self._timed = self._last_with_time(data, start)
         elif not is_untimed:
             self._timed = line
-        self._timed_until = start
         return self._timed if is_untimed else None
 
     def _last_with_time(self, data: bytes, stop: int) -> Line | None:
@@ -254,7 +253,7 @@ class BulkFramer:
         at = data.find(b"\n", start) + 1 or len(data)
         while at < end:
             stop = data.find(b"\n", at) + 1 or len(data)
-            if self._is_header(data, at, stop):
+            if data[at] not in _BLANK and self._is_header(data, at, stop):
                 break
             place = framed.offset + at - start, framed.number + 1 + len(framed.more)
             if not framed.takes(text_of(data[at:stop]), place):

@@ -1,4 +1,4 @@
-"""Threads of a dump: of thousands that look alike, as those of a pool do, some hundred show as much as all of them."""
+"""Threads of a dump: of thousands, some hundred of a pool show as much as all of them."""
 
 from __future__ import annotations
 
@@ -8,35 +8,51 @@ from collections import Counter
 from rebalance_forensics.sources.records.record_builder import Framed
 
 MOST_ALIKE = 256
+# Where all have names and calls of their own. A poll loop is not among a thousand threads of one name, and those in
+# which a client of Kafka shows are read in any case.
+MOST_OF_A_NAME = 1024
+MOST_OF_A_DUMP = 2048
 # HotSpot's line of a thread; a quoted line of a log begins with a quotation mark as well.
 _THREAD = re.compile(r'"[^"\n]{1,400}"(?:[^\n]{0,400}\b(?:tid|nid|prio)=| - Thread t@)')
+_WORD = re.compile(r"\w+")
 _WITHOUT_DIGITS = str.maketrans("", "", "0123456789")
 
 
 class DumpedThreads:
-    """Counts the threads of each dump that have one name and are in the same calls, but for numbers."""
+    """Counts the threads of each dump that have one name, but for numbers, and those that make the same calls, too."""
 
     def __init__(self) -> None:
-        self.left_out = 0
-        self._dump: str | None = None
-        self._alike: Counter[str] = Counter()
+        self.alike = self.different = 0
+        self._dump: object = None
+        self._seen: Counter[str] = Counter()
 
     def leaves_out(self, framed: Framed) -> bool:
-        """True for a thread beyond the first that look like it; the same calls in the next dump count anew."""
-        if framed.line.text[:1] != '"' or _THREAD.match(framed.line.text) is None:
+        """True for a thread beyond the first of its kind; the same calls in the next dump count anew."""
+        line = framed.line
+        if line.text[:1] != '"' or _THREAD.match(line.text) is None:
             return False
-        dump = framed.above.text if framed.above is not None else None
+        dump = framed.above.text if framed.above is not None else (line.at, line.local)
         if dump != self._dump:
-            self._dump, self._alike = dump, Counter()
-        first, *more = framed.line.text.split("\n")
-        calls = (line for line in framed.more or more if "at " in line[:8])
-        look = "\n".join((first.split('"', 2)[1], *calls)).translate(_WITHOUT_DIGITS)
-        self._alike[look] += 1
-        if self._alike[look] <= MOST_ALIKE:
+            self._dump, self._seen = dump, Counter()
+        first, *more = line.text.split("\n")
+        calls = "\n".join(each for each in framed.more or more if "at " in each[:8])
+        name = " ".join(word for word in _WORD.findall(first.split('"', 2)[1]) if word.isalpha())
+        look = f"{name}\n{calls.translate(_WITHOUT_DIGITS)}"
+        self._seen[look] += 1
+        if self._seen[look] > MOST_ALIKE:
+            self.alike += 1
+            return True
+        if (self._seen[name] < MOST_OF_A_NAME and self._seen[""] < MOST_OF_A_DUMP) or "kafka" in look:
+            self._seen.update((name, ""))
             return False
-        self.left_out += 1
+        self.different += 1
         return True
 
-    def sentence(self) -> str:
+    def sentences(self) -> list[str]:
         """What is not read of the dumps."""
-        return f"{self.left_out:,} threads in its dumps were left out: each looks like {MOST_ALIKE} others of its dump"
+        alike = f"{self.alike:,} threads in its dumps were left out: each looks like {MOST_ALIKE} others of its dump"
+        different = (
+            f"{self.different:,} threads in its dumps were left out: of those that differ, {MOST_OF_A_DUMP:,} of a "
+            f"dump are read, {MOST_OF_A_NAME:,} of one name, and all in which a client of Kafka shows"
+        )
+        return [alike] * (self.alike > 0) + [different] * (self.different > 0)

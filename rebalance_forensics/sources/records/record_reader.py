@@ -70,8 +70,8 @@ def read_records(split: Split, relevant: Relevant | None, counts: SplitCounts) -
     framed = (_without_alike(batch, threads) for batch in _framed(split, relevant, counts, recorder))
     in_bulk = split.profile.plain or split.profile.one_to_one
     yield from recorder.records(framed) if relevant is None or in_bulk else _hit(framed, relevant, recorder)
-    if threads.left_out:
-        counts.complain(threads.sentence())
+    for sentence in threads.sentences():
+        counts.complain(sentence)
 
 
 def _without_alike(batch: Batch, threads: DumpedThreads) -> Batch:
