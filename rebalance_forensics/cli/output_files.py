@@ -122,6 +122,7 @@ def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> Repor
             gap = Gap(
                 what=f"{name} could not be written: {describe(error)}",
                 consequence=f"the other outputs are whole; {ASK}",
+                is_defect=True,
             )
             warn(f"{gap.what}; {gap.consequence}.")
             report = replace(report, gaps=(*report.gaps, gap))

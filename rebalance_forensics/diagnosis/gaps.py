@@ -72,10 +72,12 @@ def _coordinator(timeline: Timeline) -> str:
 def broken_off(timeline: Timeline, broken: Mapping[str, str]) -> list[Gap]:
     """The causes that broke off on this group's lines."""
     return [
-        _throughout(
-            timeline,
-            f"Whether {in_words(timeline.group)} had a case of {cause} could not be evaluated: {error}",
-            f"{cause} is neither found nor ruled out; {defects.ASK}",
+        Gap(
+            what=f"Whether {in_words(timeline.group)} had a case of {cause} could not be evaluated: {error}",
+            started_at=_at(timeline.first),
+            ended_at=_at(timeline.last),
+            consequence=f"{cause} is neither found nor ruled out; {defects.ASK}",
+            is_defect=True,
         )
         for cause, error in broken.items()
     ]

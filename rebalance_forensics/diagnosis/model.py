@@ -10,8 +10,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
-from rebalance_forensics.defects import ASK
-from rebalance_forensics.diagnosis.wording.durations import listed
+from rebalance_forensics.diagnosis.wording.durations import listed, sentence
 from rebalance_forensics.records import Amount, Time, elapsed
 from rebalance_forensics.timeline.model import Behind, Evidence, Probability
 
@@ -99,14 +98,11 @@ class RootCause(Blame, frozen=True, kw_only=True, gc=False):
     def whole_narrative(self) -> str:
         """What happened, how often, and who was affected besides the culprits."""
         others = self.affected
-        sentences = [
-            self.narrative,
+        more = [
             f"It happened {self.occurrences:,} times." if self.occurrences > len(others) + 1 else "",
             f"{listed(others)} {'was' if len(others) == 1 else 'were'} affected as well." if others else "",
         ]
-        if any(sentences[1:]) and not self.narrative.endswith((".", "!", "?")):
-            sentences[0] += "."
-        return " ".join(filter(None, sentences))
+        return " ".join([sentence(self.narrative), *filter(None, more)]) if any(more) else self.narrative
 
 
 class SearchedLog(Struct, frozen=True, kw_only=True, gc=False):
@@ -139,6 +135,8 @@ class WouldDecide(Struct, frozen=True, kw_only=True, gc=False):
     started_at: Time | None
     ended_at: Time | None
     between: tuple[str, ...]
+    template: str | None = None
+    """`needs` with `{who}` for the member whose log it is and `{s}` for the plural, where it names one."""
 
 
 SignAnswer = Literal["present", "absent", "unobservable"]
@@ -393,7 +391,5 @@ class Gap(Struct, frozen=True, kw_only=True, gc=False):
         ),
     ] = "missing"
 
-    @property
-    def is_defect(self) -> bool:
-        """True if the tool lacks a rule rather than the logs a line."""
-        return self.consequence.endswith(ASK)
+    is_defect: bool = False
+    """True if the tool lacks a rule rather than the logs a line."""

@@ -105,7 +105,7 @@ def client_log(participant: Participant, begin: int, end: int) -> Need:
 def host_place(timeline: Timeline, absence: Absence, words: str, logs: tuple[CoveredLog, ...] = ()) -> Place:
     """What the JVM or the host of a member logs while its session runs out, and the logs of it that are at hand."""
     participant, begin = absence.participant, absence.at - session_timeout_ms(timeline)
-    what = words.replace("{}", f"{participant.kind} {participant.name}")
+    what = words.replace("{who}", f"{participant.kind}{{s}} {{who}}")
     need = Need(what=what, who=participant.name, begin=begin, end=absence.at, of_its_host=True)
     return Place(begin, absence.at, logs, need)
 
@@ -117,7 +117,7 @@ def _log_of(participant: Participant) -> str:
     # A client that gives no name goes by its file.
     if at_hand == participant.name:
         return f"{at_hand} at INFO"
-    return f"the log of {participant.kind} {participant.name}{f' at INFO, in {at_hand}' if at_hand else ''}"
+    return f"the log{{s}} of {participant.kind}{{s}} {{who}}{f' at INFO, in {at_hand}' if at_hand else ''}"
 
 
 def coordinator_log(begin: int, end: int) -> Need:

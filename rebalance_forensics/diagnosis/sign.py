@@ -32,7 +32,7 @@ class Need(Struct, frozen=True, kw_only=True, gc=False):
     """A log that would answer: whose it is, and the stretch of time it must cover."""
 
     what: str
-    """As a person would ask for it: `the log of client reporting-2`."""
+    """As a person would ask for it, `{who}` for a member and `{s}` for the plural: `the log{s} of client{s} {who}`."""
     who: str | None
     begin: int | None
     end: int | None

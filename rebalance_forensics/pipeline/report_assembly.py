@@ -43,7 +43,9 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
     inputs = _by_cluster(inputs, {outlines[place].history.cluster for place in places})
     asked_for = [place for place in places if options.group in (None, outlines[place].history.group)]
     gaps = {gap for place in asked_for for gap in outlines[place].gaps}
-    gaps |= {Gap(what=each.what, consequence=each.consequence, kind="failed") for each in results.failures}
+    gaps |= {
+        Gap(what=each.what, consequence=each.consequence, kind="failed", is_defect=True) for each in results.failures
+    }
     gaps |= set(defect)
     if not places and not gaps:
         gaps |= set(_no_group(inputs))
@@ -109,6 +111,7 @@ def relate_incidents(cases: Sequence[CaseOutline], whole: Whole) -> tuple[Cluste
             what="What the incidents of different groups have in common could not be determined: "
             f"{defects.describe(error)}",
             consequence=f"each incident is shown by itself; {defects.ASK}",
+            is_defect=True,
         )
         return ClusterIncidents(), {}, (gap,)
 

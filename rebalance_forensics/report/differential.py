@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Blame, Headline, Incident, RootCause, RuledOut, SignRow, WouldDecide
-from rebalance_forensics.diagnosis.wording.durations import listed, some
+from rebalance_forensics.diagnosis.wording.durations import listed, naming, some
 from rebalance_forensics.records import SECOND_MS, EpochMs, input_name, is_timed
 from rebalance_forensics.report.times import day, time_to_second, utc
 from rebalance_forensics.report.urgency_order import is_unexplained
@@ -90,7 +89,7 @@ def wanted_logs(incident: Incident) -> tuple[WantedLogs, ...]:
             alike.append(log)
     spans: dict[tuple[str, tuple[str, ...]], list[tuple[EpochMs | None, EpochMs | None]]] = {}
     for first, *others in together:
-        needs = listed(_of_several([first.needs, *(log.needs for log in others)]))
+        needs = listed(_of_several([first, *others]))
         between = first.between if len(first.between) > 1 else ()
         spans.setdefault((needs, between), []).append((first.started_at, first.ended_at))
     return tuple(
@@ -105,27 +104,12 @@ def _at_one_time(first: WouldDecide, other: WouldDecide) -> bool:
     return near and first.between == other.between
 
 
-_OF_A_MEMBER = re.compile(r" of (?:client|worker|instance) ([^ ]+)")
-_LOG = re.compile(r"\b(log|host)\b(?= of)")
-
-
-def _of_several(needs: Sequence[str]) -> list[str]:
+def _of_several(logs: Iterable[WouldDecide]) -> list[str]:
     """`the logs of clients a, b and c` for `the log of client a`, `the log of client b` and `the log of client c`."""
-    names: dict[tuple[str, str], dict[str, None]] = {}
-    for need in needs:
-        if found := _OF_A_MEMBER.search(need):
-            names.setdefault((need[: found.start(1) - 1], need[found.end() :]), {})[found[1]] = None
-        else:
-            names.setdefault((need, ""), {})[""] = None
-    return [
-        f"{what if len(those) == 1 else _plural(what)} {listed([*those])}{how}".rstrip()
-        for (what, how), those in names.items()
-    ]
-
-
-def _plural(what: str) -> str:
-    """`the GC logs of clients` for `the GC log of client`."""
-    return _LOG.sub(r"\1s", what) + "s"
+    names: dict[str, dict[str | None, None]] = {}
+    for log in logs:
+        names.setdefault(log.template or log.needs, {})[log.who] = None
+    return [naming(template, [*whose]) for template, whose in names.items()]
 
 
 def decides(incident: Incident) -> str:

@@ -222,6 +222,8 @@ class BrokerOutage(Struct, frozen=True, kw_only=True, gc=False):
     how: Literal["shut-down", "failed", "lost", "froze", "unreachable"]
     evidence: tuple[Evidence, ...] = ()
     behind: tuple[Behind, ...] = ()
+    is_fenced: bool = False
+    """A controller logged that it fenced the broker."""
 
 
 class Unreached(Struct, frozen=True, kw_only=True, gc=False):

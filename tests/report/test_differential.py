@@ -63,7 +63,7 @@ def test_a_search_that_goes_beyond_the_day_says_which_day() -> None:
 
 def test_logs_of_the_same_time_are_asked_for_together() -> None:
     one = an_open_case().would_decide[0]
-    others = (replace(one, needs="the log of client payments-1"), replace(one, ended_at=at(500)))
+    others = (replace(one, who="payments-1"), replace(one, ended_at=at(500)))
     first, second = deciding(replace(an_open_case(), would_decide=(one, *others)))
     assert first.startswith("get the logs of clients payments-2 and payments-1, 10:01:26 to 10:02:14 (")
     assert second.startswith("get the log of client payments-2, 10:01:26 to 10:08:20 (")
@@ -216,7 +216,7 @@ def test_markdown_holds_rivals_what_would_decide_and_the_table() -> None:
 
 def test_of_a_thousand_logs_that_would_decide_people_are_told_a_dozen_and_programs_all() -> None:
     case = an_open_case()
-    wanted = tuple(replace(case.would_decide[0], needs=f"the log of client app-{one}") for one in range(1_000))
+    wanted = tuple(replace(case.would_decide[0], who=f"app-{one}") for one in range(1_000))
     report = replace(open_report(), incidents=(replace(case, would_decide=wanted),))
     screen = flat(terminal.render(report))
     assert len(re.findall(r"\bapp-\d", screen.partition("What to do")[0])) == LOGS_SHOWN

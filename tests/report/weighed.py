@@ -52,6 +52,7 @@ def an_open_case() -> Incident:
                 started_at=at(86),
                 ended_at=at(134.3),
                 between=("process-crash", "network-partition"),
+                template="the log{s} of client{s} {who}",
             ),
         ),
     )

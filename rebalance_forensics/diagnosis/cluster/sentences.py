@@ -205,10 +205,7 @@ def _across(fault: SharedFault, groups: Sequence[DisturbedGroup], histories: Seq
                 f"{culprit.name} coordinated {share} {len(names)} groups{f' ({where})' if where else ''}"
                 f"{_spared(coordinated, names)}."
             )
-    outages = [outage for outage in fault.outages if outage.evidence]
-    # Since 4.0 a client prints of every broker whether it is fenced (Node.toString).
-    texts = (line.text.lower().replace("isfenced: false", "") for outage in outages for line in outage.evidence)
-    if any("fenc" in text for text in texts):
+    if any(outage.is_fenced for outage in fault.outages):
         sentences.append("The controller fenced it." if len(fault.culprits) == 1 else "The controller fenced them.")
     by_group = {h.group: led_by(fault, h) for h in histories if h.cluster == cluster}
     readers = {group: partitions for group, partitions in by_group.items() if partitions}

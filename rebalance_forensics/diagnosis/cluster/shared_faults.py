@@ -258,6 +258,7 @@ def _merged(run: Sequence[BrokerOutage]) -> BrokerOutage:
         how=best.how,
         evidence=tuple(lines),
         behind=next((o.behind for o in run if o.behind), ()),
+        is_fenced=any(o.is_fenced for o in run),
     )
 
 

@@ -18,6 +18,7 @@ from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, cont
 from rebalance_forensics.diagnosis.model import RuledOut, SearchedLog, SignAnswer, SignRow, WouldDecide
 from rebalance_forensics.diagnosis.seen import client_log, coordinator_log, earlier_logs, later_logs
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, Absent, Answer, Need, Present, Row, Sign, Unobservable
+from rebalance_forensics.diagnosis.wording.durations import naming
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs, is_timed, natural
 from rebalance_forensics.timeline.coverage import covering
@@ -277,11 +278,12 @@ def _decides(timeline: Timeline, needs: Sequence[Need], parted: set[str], order:
         begin, end = begin - AT_ONCE_MS, end + AT_ONCE_MS
     need = _by_its_name(timeline, needs[0], begin, end)
     return WouldDecide(
-        needs=need.what,
+        needs=naming(need.what, [need.who]),
         who=need.who,
         started_at=begin if is_timed(begin) else None,
         ended_at=end if is_timed(end) else None,
         between=tuple(name for name in order if name in parted),
+        template=need.what,
     )
 
 

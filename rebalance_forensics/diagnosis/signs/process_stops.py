@@ -48,9 +48,9 @@ from rebalance_forensics.timeline.timeouts import (
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_STEP_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 _SPRING_PRINTS = 15
-_GC_LOG = "the GC log of {} (-Xlog:gc*,safepoint)"
-_DUMPS = "any thread dumps taken of {} (jcmd PID Thread.print)"
-_OF_ITS_KERNEL = "the log of the kernel on the host of {} (journalctl -o short-iso, dmesg -T)"
+_GC_LOG = "the GC log{s} of {who} (-Xlog:gc*,safepoint)"
+_DUMPS = "any thread dumps taken of {who} (jcmd PID Thread.print)"
+_OF_ITS_KERNEL = "the log{s} of the kernel on the host{s} of {who} (journalctl -o short-iso, dmesg -T)"
 _UNTIMED = "has no time of day"
 # Threads of a consumer that run whether or not the application polls.
 _BESIDE_THE_LOOP = (HEARTBEATS, BACKGROUND, "kafka-producer-network-thread")
@@ -86,7 +86,7 @@ def gc_logs(timeline: Timeline, absence: Absence) -> tuple[CoveredLog, ...]:
 def _gc_log_that_decides(timeline: Timeline, absence: Absence) -> str:
     """The GC log of its JVM in words, and what those that lie beside it lack."""
     if several := gc_logs_of_several(timeline, absence):
-        return f"which of {some(several)} is the GC log of {{}} (its process id: file=gc-%p.log)"
+        return f"which of {some(several)} is the GC log of {{who}} (its process id: file=gc-%p.log)"
     own = [log.path for log in _gc_logs_near(timeline, absence)]
     others = [log.path for log in timeline.coverage.of_its_jvm(absence.participant) if log.path not in own]
     for logs, lack in (
@@ -248,9 +248,11 @@ def _logs_of_its_end(participant: Participant) -> str:
     """Where the end of its process is logged: on its host, or for a pod in its events and its status."""
     pod = next((name for name in sorted(participant.hosts) if is_unique(name)), None)
     if pod is None:
-        return "the logs of the kernel and of the supervisor on the host of {} (journalctl -o short-iso, dmesg -T)"
+        return (
+            "the logs of the kernel and of the supervisor on the host{s} of {who} (journalctl -o short-iso, dmesg -T)"
+        )
     return (
-        "the events and the status of the pod of {} (kubectl get events -A -o json > events.json, "
+        "the events and the status of the pod of {who} (kubectl get events -A -o json > events.json, "
         f"kubectl get pods -A -o json --field-selector metadata.name={pod} > pod.json)"
     )
 

@@ -77,9 +77,19 @@ def listed(names: Sequence[object], word: str = "and") -> str:
     return f" {word} ".join(filter(None, (", ".join(map(str, names[:-1])), *map(str, names[-1:]))))
 
 
+def naming(template: str, names: Sequence[object]) -> str:
+    """`the logs of clients a and b`, by the template `the log{s} of client{s} {who}`."""
+    return template.replace("{s}", "s" if len(names) > 1 else "").replace("{who}", listed(names))
+
+
 def capitalized(text: str) -> str:
     """As a sentence begins: the first letter large, unless a file's name begins it; the others as they are."""
     return text if "." in text.partition(" ")[0].rstrip(".") else text[:1].upper() + text[1:]
+
+
+def sentence(text: str) -> str:
+    """With a full stop, unless it ends as a sentence already."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def counted(number: int, noun: str) -> str:

@@ -268,7 +268,10 @@ INCIDENTS = Table(
             Incident,
             occurrences="how many times the same cause occurred",
             ruled_out="causes that were ruled out: the lines that prove it, or the logs that were searched",
-            would_decide="missing logs that would tell the remaining causes apart",
+            would_decide=(
+                "would_decide(needs, who, started_at, ended_at, between)",
+                "missing logs that would tell the remaining causes apart",
+            ),
             related=(
                 "related(kind, groups, why, ids)",
                 "incidents of other groups on this date that have something in common with it",

@@ -10,7 +10,7 @@ from itertools import chain
 from rich.console import RenderableType
 
 from rebalance_forensics.diagnosis.model import Gap, Headline, Impact, Incident
-from rebalance_forensics.diagnosis.wording.durations import capitalized, some
+from rebalance_forensics.diagnosis.wording.durations import capitalized, sentence, some
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report import conclusions, differential, wording
 from rebalance_forensics.report.incident_facts import unread_outside
@@ -310,15 +310,11 @@ def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
         whats = [gap.what for gap in first[:most]]
         last, consequence = whats[-1], first[0].consequence
         if left_out := len(first[most:]) + sum(map(len, others)):
-            last = f"{_sentence(last)} {wording.count(left_out, 'similar gap')} not shown; --verbose shows every gap."
+            last = f"{sentence(last)} {wording.count(left_out, 'similar gap')} not shown; --verbose shows every gap."
         last += f"{wording.link_after(last)}{consequence}" if consequence else ""
-        yield indented(listed([*map(_sentence, whats[:-1]), last]))
+        yield indented(listed([*map(sentence, whats[:-1]), last]))
     if left_out := len(gaps) - sum(map(len, chain.from_iterable(shown))):
         yield indented(wording.left_out(left_out))
-
-
-def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _of_any_group(gap: Gap) -> str:

@@ -58,6 +58,7 @@ class Downtime(Struct, frozen=True, kw_only=True):
     how: How
     lines: tuple[Event, ...]
     behind: tuple[Link, ...] = ()
+    is_fenced: bool = False
 
     def outlined(self) -> BrokerOutage:
         """As the group's outline has it."""
@@ -68,6 +69,7 @@ class Downtime(Struct, frozen=True, kw_only=True):
             how=self.how,
             evidence=tuple(map(evidence_of, self.lines)),
             behind=outlined(self.behind),
+            is_fenced=self.is_fenced,
         )
 
 
@@ -340,6 +342,7 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
         behind=()
         if how == "shut-down"
         else behind_end(kills, None) or ended_by or (*lost, *behind_pause(longest_first(stops))),
+        is_fenced=any(isinstance(s.event, ev.BrokerStopped) and s.event.phase == "fenced" for s in down),
     )
 
 
