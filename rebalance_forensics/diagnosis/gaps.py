@@ -150,7 +150,7 @@ def _missing_logs(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator
             "paused or was cut off (org.apache.kafka.clients.consumer at INFO). Most non-Java clients log none of "
             "this by default.",
         )
-    mute = [a for a in everybody if (logs := timeline.coverage.of(a)) and not any(g.detailed for g in logs)]
+    mute = [a for a in everybody if timeline.coverage.of(a) and not timeline.coverage.detailed(a)]
     if mute:
         name, mention = ("log", "mentions") if len(mute) == 1 else ("logs", "mention")
         yield _throughout(

@@ -183,7 +183,7 @@ def lacks_poll_timer(timeline: Timeline, participant: Participant) -> bool:
 def logs_leave_group(timeline: Timeline, participant: Participant) -> bool:
     """The log at hand would show a LeaveGroup of this member."""
     # The release that it prints decides; where it prints none, other lines of that age do.
-    if not participant.has_log or not any(log.detailed for log in timeline.coverage.of(participant)):
+    if not participant.has_log or not timeline.coverage.detailed(participant):
         return False
     if not _writes(timeline, participant, ev.LeaveSent):
         return False
@@ -280,15 +280,14 @@ def may_lose_closing_lines(timeline: Timeline, participant: Participant) -> bool
 
 def closes_without_leave_group(timeline: Timeline, participant: Participant) -> bool:
     """A Streams instance whose log at INFO is not at hand: internal.leave.group.on.close is false (StreamsConfig)."""
-    return participant.kind == "instance" and not any(log.detailed for log in timeline.coverage.of(participant))
+    return participant.kind == "instance" and not timeline.coverage.detailed(participant)
 
 
 def closes_unlogged(timeline: Timeline, participant: Participant) -> bool:
     """A consumer before 2.1 writes nothing at INFO when it closes (AbstractCoordinator), though it logs at INFO."""
-    if participant.kind == "instance":
+    if participant.kind == "instance" or not timeline.coverage.detailed(participant):
         return False
-    detailed = any(log.detailed for log in timeline.coverage.of(participant))
-    return detailed and not logs_leave_group(timeline, participant)
+    return not logs_leave_group(timeline, participant)
 
 
 @answered_once

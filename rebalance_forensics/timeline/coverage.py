@@ -170,6 +170,10 @@ class Coverage:
         """A participant's own logs, by path, without excerpts."""
         return self._by_participant.get(participant, ()) if participant is not None else ()
 
+    def detailed(self, participant: Participant) -> list[CoveredLog]:
+        """Those of its own logs that would show lines at INFO; without them its silence shows nothing."""
+        return [log for log in self.of(participant) if log.detailed]
+
     def shows_picked_lines(self, participant: Participant) -> bool:
         """True where a person picked all that is there of a participant's own logs, lines at INFO among them."""
         return participant in self._picked

@@ -153,7 +153,7 @@ def stopped_without_leaving(
     unnumbered = "it closed no consumer" if absence.start is not None else "the group went on without it"
     how = "it was missing from the next generation" if timeline.generations else unnumbered
     how = how if absence.vanished else expired
-    how = how if died is None else reason if absence.only_died else f"{reason} and {how}"
+    how = how if died is None else reason if absence.whys == {"died"} else f"{reason} and {how}"
     later = "a newcomer took its place" if newcomers else "the logs do not mention it again"
     if absence.start is not None:
         later = "it was restarted afterwards"

@@ -7,7 +7,7 @@ from itertools import chain
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members import heartbeat_loss
-from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings, left_without_client_log
 from rebalance_forensics.diagnosis.episodes.members.departures import shutdowns
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
@@ -26,7 +26,7 @@ from rebalance_forensics.timeline.windows import ONE_SCALING_MS
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that shut down cleanly, or may have, and did not come back, while others stayed."""
     for absences in (*removals(timeline), *([away] for away in unlogged_removals(timeline))):
-        silent = all(a.stop is None and all(d.why in UNANNOUNCED for d in a.departures) for a in absences)
+        silent = all(a.stop is None and a.fell_silent for a in absences)
         by_hand = [heartbeat_loss.removed_by_application(timeline, a) for a in absences]
         threads = [e.thread or "" for lines in by_hand for e in lines]
         in_words = removed_by_hand(threads) if all(by_hand) else removals_in_words(timeline, absences, silent=silent)

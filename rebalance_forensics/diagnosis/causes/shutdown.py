@@ -81,7 +81,5 @@ def _is_known_to_have_closed(absence: Absence) -> bool:
     # Coordinators log the reason of a leave since 3.2 (KIP-800); before, a close and a poll timeout look the same. An
     # administrator that removes members may give a reason in their own words (KafkaAdminClient).
     reasons = [e.why for e in absence.departure_lines if isinstance(e, MemberLeft)]
-    logged = (
-        absence.start is not None or absence.participant.has_log or any(d.why != "left" for d in absence.departures)
-    )
+    logged = absence.start is not None or absence.participant.has_log or absence.whys != {"left"}
     return logged and not any(why in ("other", "removed-by-admin") for why in reasons)

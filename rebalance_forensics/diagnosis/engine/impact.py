@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from operator import attrgetter
 from typing import TypeVar
 
@@ -192,12 +192,7 @@ def _stopped(
 
 def _logs_showing_pauses(timeline: Timeline) -> IntervalIndex[CoveredLog]:
     """Logs that would show a pause: only the member itself logs that it revoked partitions."""
-    logs = (
-        log
-        for participant in timeline.participants.everybody
-        for log in timeline.coverage.of(participant)
-        if log.detailed
-    )
+    logs = chain.from_iterable(map(timeline.coverage.detailed, timeline.participants.everybody))
     return IntervalIndex(logs, attrgetter("begin"), attrgetter("end"))
 
 

@@ -102,7 +102,7 @@ def closed(timeline: Timeline, subject: Subject) -> Answer:
         if not shown:
             # A Streams instance and a static member that close send no LeaveGroup and are evicted like the dead.
             quiet = absence.participant.kind == "instance" or absence.participant.instance_ids
-            evicted = not quiet and any(d.why == "session-expired" for d in absence.departures)
+            evicted = not quiet and "session-expired" in absence.whys
             return Absent(lines=absence.departure_lines) if evicted else Unobservable()
         lines += shown
     return Present(tuple(lines)) if subject.absences else Unobservable()

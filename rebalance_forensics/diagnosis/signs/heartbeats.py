@@ -9,7 +9,7 @@ from itertools import islice
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import load_that_restarted
 from rebalance_forensics.diagnosis.episodes.members import heartbeat_loss
-from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, distinct_events
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events
 from rebalance_forensics.diagnosis.seen import Place, coordinator_log, looked, own_log, own_place, seen
 from rebalance_forensics.diagnosis.sign import (
     NOT_SHOWN,
@@ -87,7 +87,7 @@ def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
         ):
             # A member that does not sync in time is removed too; one that does not poll leaves: neither was silent.
             return Unobservable((coordinator_log(absence.at, absence.at),))
-        if any(d.why not in UNANNOUNCED for d in absence.departures):
+        if not absence.fell_silent:
             return Absent(lines=own_lines)
         logs_leave = clients.logs_leave_group(timeline, absence.participant) and not heartbeat_loss.may_be_cut_short(
             timeline, absence
@@ -123,7 +123,7 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
         return Unobservable((own_log(absence, timeouts.session_timeout_ms(timeline)),))
     if end > absence.at + windows.HEARTBEAT_MS:
         return Present()
-    if any(departure.why == "poll-timeout" for departure in absence.departures):
+    if "poll-timeout" in absence.whys:
         # It was running when it left, and a loop that never ends logs nothing more.
         return Unobservable()
     soon = absence.back_at is not None or timeline.coverage.end - absence.at < timeouts.session_timeout_ms(timeline)
@@ -240,11 +240,7 @@ def anew(timeline: Timeline, absence: Absence) -> Answer:
     if absence.start is not None:
         return Present(tuple(absence.start.events[:2]))
     known = log_continues(timeline, absence)
-    if (
-        isinstance(known, Present)
-        and known.lines
-        and any(g.detailed for g in timeline.coverage.of(absence.participant))
-    ):
+    if isinstance(known, Present) and known.lines and timeline.coverage.detailed(absence.participant):
         return Absent(lines=known.lines)
     if refused := _heartbeats_refused(timeline, absence):
         return Absent(lines=refused)
@@ -266,15 +262,15 @@ def shut_down(timeline: Timeline, absence: Absence) -> Answer:
     """Its own log has a close."""
     if absence.stop is not None:
         return Present(tuple(absence.stop.events[:3]))
-    begin = absence.at - timeouts.session_timeout_ms(timeline)
-    logs = [log for log in timeline.coverage.of(absence.participant) if log.detailed and log.begin <= begin]
-    return Absent(looked(logs, begin, absence.at)) if logs else Unobservable((own_log(absence, absence.at - begin),))
+    session, logs = timeouts.session_timeout_ms(timeline), heartbeat_loss.logs_from_before(timeline, absence)
+    searched = looked(logs, absence.at - session, absence.at)
+    return Absent(searched) if logs else Unobservable((own_log(absence, session),))
 
 
 @of_first("it logged lines or joined while it should have been paused")
 def awake_while_away(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """The member was active while it seemed silent; asked where only the client logged its expulsion."""
-    if timeline.has_coordinator_log or not all(d.why == "expelled" for d in absence.departures):
+    if timeline.has_coordinator_log or absence.whys != {"expelled"}:
         return ()
     session = timeouts.session_timeout_ms(timeline)
     if clients.shared_loop_line(timeline, absence.participant) is not None:
@@ -405,8 +401,8 @@ def paused_or_cut_off(timeline: Timeline, absence: Absence) -> bool:
     """The lines fit a pause and a lost connection alike."""
     # Under KIP-848 a member keeps its id, and one that is cut off writes nothing until a request times out.
     lasted = (absence.back_at or timeline.last) - absence.at
-    detailed = any(log.detailed for log in timeline.coverage.of(absence.participant))
-    return timeline.protocol in ("consumer", "streams") and (lasted < windows.REQUEST_TIMEOUT_MS or not detailed)
+    short = lasted < windows.REQUEST_TIMEOUT_MS or not timeline.coverage.detailed(absence.participant)
+    return timeline.protocol in ("consumer", "streams") and short
 
 
 @shown("the coordinator evicted it for missing heartbeats")
@@ -427,10 +423,9 @@ def awake_without_a_leave(timeline: Timeline, subject: Subject) -> Answer:
     if any(clients.heartbeats_from_poll(timeline, participant) for participant in subject.participants):
         return Unobservable()
     for absence in subject.absences:
-        vanished = all(d.why == "vanished" for d in absence.departures)
         polls = absence.participant.kind != "worker"  # nobody calls poll() on a Connect worker's membership
         alive = isinstance(log_continues(timeline, absence), Present)
-        if not (vanished and polls and alive) or clients.logs_leave_group(timeline, absence.participant):
+        if not (absence.vanished and polls and alive) or clients.logs_leave_group(timeline, absence.participant):
             return Absent()
     return Present() if subject.absences else Unobservable()
 

@@ -140,7 +140,7 @@ def _listed(timeline: Timeline) -> tuple[frozenset[str], frozenset[str]]:
 
 def _log_end(timeline: Timeline, participant: Participant, begin: int) -> int:
     """How long its log shows that it waits: to the end of the log, or to its close."""
-    logs = [log.end for log in timeline.coverage.of(participant) if log.detailed]
+    logs = [log.end for log in timeline.coverage.detailed(participant)]
     stop = timeline.stops.of(participant).first(begin)
     return min(max(logs, default=begin), stop.at if stop is not None else timeline.last)
 

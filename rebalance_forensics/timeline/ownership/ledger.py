@@ -141,7 +141,7 @@ class Consumers:
         if owner not in self._of_participant.get(owner[0], ()):
             return False
         if owner[0] not in self._reach:  # rolled files leave no gap between them
-            logs = [log for log in self._timeline.coverage.of(owner[0]) if log.detailed]
+            logs = self._timeline.coverage.detailed(owner[0])
             begin, end = min((log.begin for log in logs), default=1), max((log.end for log in logs), default=0)
             self._reach[owner[0]] = range(begin, end + 1)
         return at in self._reach[owner[0]]

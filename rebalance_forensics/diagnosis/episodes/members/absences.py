@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -26,7 +26,7 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS,
 T = TypeVar("T")
 
 # Departures without a LeaveGroup or a logged close.
-UNANNOUNCED = ("session-expired", "expelled", "died", "vanished")
+UNANNOUNCED = frozenset({"session-expired", "expelled", "died", "vanished"})
 _ENDING = ("PENDING_SHUTDOWN", "DEAD")
 
 
@@ -43,8 +43,8 @@ class Absence:
     """When the group lost it."""
     back_at: int | None = field(init=False)
     """When it came back."""
-    vanished: bool = field(init=False)
-    """True if only a list of members without it shows that it left."""
+    whys: frozenset[str] = field(init=False)
+    """Why its members left, each reason once."""
     departure_lines: tuple[Event, ...] = field(init=False)
     """The lines of its departures."""
     events: tuple[Event, ...] = field(init=False)
@@ -58,7 +58,7 @@ class Absence:
         departures, arrivals, stop, start = self.departures, self.arrivals, self.stop, self.start
         self.at = min([d.at for d in departures])
         self.back_at = min([a.at for a in arrivals]) if arrivals else None
-        self.vanished = all(d.why == "vanished" for d in departures)
+        self.whys = frozenset([d.why for d in departures])
         self.departure_lines = tuple([e for d in departures for e in d.events])
         stopped = stop.events if stop is not None else ()
         started = start.events[:1] if start is not None else ()
@@ -68,9 +68,14 @@ class Absence:
         self.first_line_at = min(times) if times else None
 
     @property
-    def only_died(self) -> bool:
-        """True if only the logged death of its process shows that it left."""
-        return all(d.why == "died" for d in self.departures)
+    def fell_silent(self) -> bool:
+        """True if none of its members left by a LeaveGroup or a logged close."""
+        return self.whys <= UNANNOUNCED
+
+    @property
+    def vanished(self) -> bool:
+        """True if only a list of members without it shows that it left."""
+        return self.whys == {"vanished"}
 
     @property
     def ended_threads(self) -> list[str]:
@@ -85,12 +90,13 @@ def only_listed(fact: Transition) -> bool:
     return fact.silent in ("assigned", "not-assigned")
 
 
-def absences(timeline: Timeline, whys: tuple[str, ...]) -> list[Absence]:
+def absences(timeline: Timeline, whys: Collection[str]) -> list[Absence]:
     """Each participant's absences by departures of these kinds, oldest first."""
-    return list(timeline.cached_as(("absences", whys), lambda: _absences(timeline, whys)))
+    wanted = frozenset(whys)
+    return list(timeline.cached_as(("absences", wanted), lambda: _absences(timeline, wanted)))
 
 
-def _absences(timeline: Timeline, wanted: tuple[str, ...]) -> list[Absence]:
+def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Absence]:
     if timeline.cached(_whys).isdisjoint(wanted):
         return []
     found = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, absences, only_listed
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences, only_listed
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
 from rebalance_forensics.events.base import Event
@@ -45,8 +45,7 @@ def _both(absence: Absence, other: Absence) -> Absence:
 
 def left_without_client_log(timeline: Timeline, absence: Sequence[Absence]) -> bool:
     """True if they left by LeaveGroup and have no log of their own: a coordinator cannot show why they closed."""
-    asked = any(d.why not in UNANNOUNCED for a in absence for d in a.departures)
-    return asked and not any(_is_heard(timeline, a) for a in absence)
+    return not all(a.fell_silent for a in absence) and not any(_is_heard(timeline, a) for a in absence)
 
 
 def missing_from_next_list(timeline: Timeline) -> list[Absence]:
@@ -98,7 +97,5 @@ def _closed_without_leave_group(timeline: Timeline, absence: Absence) -> bool:
         return True
     never_returned = absence.start is None and absence.back_at is None
     alive = timeline.events_from(absence.participant, Event).first(absence.at + 1) is not None
-    leaves_no_line = all(d.why == "vanished" for d in absence.departures) and not logs_leave_group(
-        timeline, absence.participant
-    )
+    leaves_no_line = absence.vanished and not logs_leave_group(timeline, absence.participant)
     return never_returned and not alive and leaves_no_line and bool(exception_before(timeline, absence))

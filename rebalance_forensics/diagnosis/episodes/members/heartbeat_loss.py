@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.clients import (
     may_lose_closing_lines,
 )
 from rebalance_forensics.timeline.clocks.file_clocks import place_of
-from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
@@ -59,6 +59,12 @@ def lines_after(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     if not absence.participant.has_log or absence.start is not None:
         return ()
     return tuple(islice(timeline.events_from(absence.participant, Event).onwards(absence.at + 1), OWN_LINES))
+
+
+def logs_from_before(timeline: Timeline, absence: Absence) -> list[CoveredLog]:
+    """Those of its own logs that begin a session before the group lost it, and would show a shutdown since."""
+    begin = absence.at - session_timeout_ms(timeline)
+    return [log for log in timeline.coverage.detailed(absence.participant) if log.begin <= begin]
 
 
 def is_static(timeline: Timeline, absence: Absence) -> bool:
@@ -156,7 +162,7 @@ def unassigned_when_lost(timeline: Timeline, absence: Absence) -> tuple[Event, .
     """The lines of an expulsion between the answers to its JoinGroup and its SyncGroup."""
     # A coordinator removes a member that sends no SyncGroup within the rebalance timeout ("pending sync", KAFKA-12890),
     # running or not.
-    if any(d.why != "expelled" for d in absence.departures):
+    if absence.whys != {"expelled"}:
         return ()
     if all(isinstance(e, ev.SyncFailed) for e in absence.departure_lines):
         return absence.departure_lines
@@ -170,9 +176,11 @@ def log_starts_after_expulsion(timeline: Timeline, absence: Absence) -> tuple[Ev
     """The lines that show a lost membership, where the member's log begins with them and continues."""
     # The answers to heartbeats, JoinGroup and SyncGroup report it. A member that left at its poll timeout learns of it
     # minutes later, by its next commit or when it revokes its partitions; a log of warnings shows only such commits.
-    if not any(log.detailed for log in timeline.coverage.of(absence.participant)):
-        return ()
-    if any(d.why != "expelled" for d in absence.departures) or not lines_after(timeline, absence):
+    if (
+        not timeline.coverage.detailed(absence.participant)
+        or absence.whys != {"expelled"}
+        or not lines_after(timeline, absence)
+    ):
         return ()
     lines = timeline.events_from(absence.participant, Event).onwards(0)
     since = next((time_of(e) for e in lines if not isinstance(e, _NOTICED_LATE)), absence.at)
@@ -184,9 +192,9 @@ def log_starts_after_expulsion(timeline: Timeline, absence: Absence) -> tuple[Ev
 def log_starts_in_its_silence(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """The first line of a running process whose log begins when its session was running out, or later."""
     # A coordinator that stood still evicts members that ran, and they read like members that stood still.
-    if absence.start is not None or any(d.why != "session-expired" for d in absence.departures):
+    if absence.start is not None or absence.whys != {"session-expired"}:
         return ()
-    logs = [log for log in timeline.coverage.of(absence.participant) if log.detailed]
+    logs = timeline.coverage.detailed(absence.participant)
     lost_since = absence.at - session_timeout_ms(timeline)
     if min((log.begin for log in logs), default=absence.at) <= lost_since:
         return ()

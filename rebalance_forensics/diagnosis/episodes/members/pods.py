@@ -96,7 +96,7 @@ def is_stop(report: ev.ContainerReported) -> bool:
 
 def span_of(timeline: Timeline, absence: Absence) -> tuple[int, int]:
     """From when to when its container may have been told to stop: a pod has 30 s to close, preStop hooks included."""
-    closed = absence.stop is not None or not all(d.why == "session-expired" for d in absence.departures)
+    closed = absence.stop is not None or absence.whys != {"session-expired"}
     silent_ms = 0 if closed else session_timeout_ms(timeline) + heartbeat_interval_ms(timeline)
     first = absence.first_line_at if absence.first_line_at is not None else absence.at
     # Kubernetes cuts times to whole seconds.

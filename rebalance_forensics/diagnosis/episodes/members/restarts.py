@@ -17,11 +17,16 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, only_listed
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, only_listed
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings, ended_with_its_process
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses, process_survived
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
+    is_static,
+    logs_from_before,
+    losses,
+    process_survived,
+)
 from rebalance_forensics.diagnosis.episodes.runs import walks
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import windows
@@ -310,17 +315,16 @@ def _expiring_in_turn(timeline: Timeline, clean: list[Restart]) -> Iterator[Rest
 
 
 def _expired_without_client_log(absence: Absence) -> bool:
-    expired = all(d.why == "session-expired" for d in absence.departures)
     late = absence.back_at is not None and absence.back_at >= absence.at
-    return expired and late and not absence.participant.has_log
+    return absence.whys == {"session-expired"} and late and not absence.participant.has_log
 
 
 def _was_killed(timeline: Timeline, absence: Absence) -> bool:
     """True if its log stops without a shutdown."""
     # A deployment lets processes close; one that kills them reaches every member all the same.
     participant = absence.participant
-    silent = all(d.why == "session-expired" for d in absence.departures)
-    if _fell_silent(absence) and not silent:
+    silent = absence.whys == {"session-expired"}
+    if absence.fell_silent and not silent:
         silent = absence.start is not None and logs_leave_group(timeline, participant)
     return participant.has_log and absence.stop is None and silent
 
@@ -330,12 +334,7 @@ def _without_the_killed(timeline: Timeline, walk: list[Restart]) -> list[Restart
     # Where the deployment lets processes close, a log without a shutdown is a death.
     if not any(r.absence.stop is not None for r in walk):
         return walk
-    return [r for r in walk if not (_was_killed(timeline, r.absence) and _would_show_its_close(timeline, r.absence))]
-
-
-def _would_show_its_close(timeline: Timeline, absence: Absence) -> bool:
-    begin = absence.at - session_timeout_ms(timeline)
-    return any(log.detailed and log.begin <= begin for log in timeline.coverage.of(absence.participant))
+    return [r for r in walk if not (_was_killed(timeline, r.absence) and logs_from_before(timeline, r.absence))]
 
 
 def _may_have_closed_silently(timeline: Timeline, absence: Absence) -> bool:
@@ -358,14 +357,10 @@ def _from_its_first_step(group: list[Restart]) -> list[Restart]:
     """The walk without members lost before it began: a deployment reaches those with all others."""
     visits = Counter(r.by for r in group)
     for place, restart in enumerate(group):
-        if visits[restart.by] == 1 or restart.absence.stop is not None or not _fell_silent(restart.absence):
+        if visits[restart.by] == 1 or restart.absence.stop is not None or not restart.absence.fell_silent:
             return group[place:]
         visits[restart.by] -= 1
     return group
-
-
-def _fell_silent(absence: Absence) -> bool:
-    return all(d.why in UNANNOUNCED for d in absence.departures)
 
 
 def _replaced(group: list[Restart]) -> list[Participant]:
@@ -474,7 +469,7 @@ def _free(found: Iterable[Restart], moves: Iterable[T]) -> list[T]:
 
 def _is_missed(absence: Absence) -> bool:
     """True for a member that only its coordinator lost, for good."""
-    return _fell_silent(absence) and not absence.participant.has_log and absence.back_at is None
+    return absence.fell_silent and not absence.participant.has_log and absence.back_at is None
 
 
 def _unnamed_choice(newcomers: Iterable[Arrival]) -> Choice:
@@ -564,7 +559,7 @@ def _went_down(timeline: Timeline, absence: Absence) -> bool:
     if absence.participant.has_log:
         return absence.start is not None
     early = absence.back_at is not None and absence.back_at < absence.at
-    return early or is_static(timeline, absence) or all(d.why == "vanished" for d in absence.departures)
+    return early or is_static(timeline, absence) or absence.vanished
 
 
 def _is_back(absence: Absence) -> bool:
