@@ -9,14 +9,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.case import CaseOutline
-from rebalance_forensics.diagnosis.cluster.incidents import (
-    ClusterIncidents,
-    Relations,
-    Whole,
-    cluster_incidents,
-    relations_among,
-    with_relations,
-)
+from rebalance_forensics.diagnosis.cluster.incidents import ClusterIncidents, Whole, cluster_incidents
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import ReadPlan
@@ -36,7 +29,7 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
     outlines = results.cases.outlines
     places = sorted(not_named_elsewhere(outlines), key=lambda place: _in_order(outlines[place]))
     with collecting_rarely():
-        shared, relations, defect = relate_incidents(
+        shared, defect = relate_incidents(
             [outlines[place] for place in places], lambda case, number: results.cases.incident(places[case], number)
         )
     inputs = summaries(plan, results.stats, merged_clocks(c for place in places for c in outlines[place].clocks))
@@ -61,7 +54,7 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
             tool_version=__version__,
             inputs=inputs,
             groups=histories.changed(shared.in_history),
-            incidents=_incidents(results.cases, asked_for, shared, relations),
+            incidents=_incidents(results.cases, asked_for, shared),
             gaps=tuple(sorted(gaps, key=_place)),
         ),
         options,
@@ -78,9 +71,7 @@ def _by_cluster(inputs: Sequence[InputSummary], clusters: Collection[str]) -> tu
     return tuple(replace(summary, cluster=cluster_of(summary)) for summary in inputs)
 
 
-def _incidents(
-    cases: Cases, asked_for: Sequence[int], shared: ClusterIncidents, relations: Relations
-) -> LazyList[Incident, Headline]:
+def _incidents(cases: Cases, asked_for: Sequence[int], shared: ClusterIncidents) -> LazyList[Incident, Headline]:
     # In the order of the report: those of a cluster before those of its groups.
     names = {_name(cases.outlines[place]) for place in asked_for}
     placed: list[tuple[Headline, Incident | tuple[int, int]]] = [
@@ -96,16 +87,15 @@ def _incidents(
 
     def whole(number: int) -> Incident:
         _, found = placed[number]
-        return with_relations(cases.incident(*found), relations) if isinstance(found, tuple) else found
+        return shared.related(cases.incident(*found)) if isinstance(found, tuple) else found
 
     return LazyList([headline for headline, _ in placed], whole)
 
 
-def relate_incidents(cases: Sequence[CaseOutline], whole: Whole) -> tuple[ClusterIncidents, Relations, tuple[Gap, ...]]:
+def relate_incidents(cases: Sequence[CaseOutline], whole: Whole) -> tuple[ClusterIncidents, tuple[Gap, ...]]:
     """The incidents of clusters, and how those that remain are related; where a defect of ours hides it, a gap."""
     try:
-        shared = cluster_incidents(cases, whole)
-        return shared, relations_among(cases, shared), ()
+        return cluster_incidents(cases, whole), ()
     except Exception as error:  # noqa: BLE001 - whatever it was, each group's own case is there
         gap = Gap(
             what="What the incidents of different groups have in common could not be determined: "
@@ -113,7 +103,7 @@ def relate_incidents(cases: Sequence[CaseOutline], whole: Whole) -> tuple[Cluste
             consequence=f"each incident is shown by itself; {defects.ASK}",
             is_defect=True,
         )
-        return ClusterIncidents(), {}, (gap,)
+        return ClusterIncidents(), (gap,)
 
 
 def groups_in(results: Results) -> list[str]:

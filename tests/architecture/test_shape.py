@@ -139,6 +139,7 @@ ANSWERED_ONLY_IN: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     ),
     "what is an incident": ("names", ("Incident", "RootCause", "Impact"), (
         "diagnosis/engine/incidents.py", "diagnosis/engine/impact.py", "diagnosis/cluster/incidents.py",
+        "diagnosis/cluster/impacts.py",
         "diagnosis/model.py",
     )),
 }  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import GroupCase
-from rebalance_forensics.diagnosis.cluster.incidents import cluster_incidents, relations_among, with_relations
+from rebalance_forensics.diagnosis.cluster.incidents import cluster_incidents
 from rebalance_forensics.diagnosis.cluster.sentences import summary_of
 from rebalance_forensics.diagnosis.cluster.shared_faults import SharedFault
 from rebalance_forensics.diagnosis.engine.confidence import PROBABLE
@@ -64,8 +64,7 @@ def deployed(group: str, hour: int, *, members: int = 3, seen: Side = "both") ->
 def incidents_of(*cases: GroupCase) -> tuple[list[Incident], list[Incident]]:
     """The incidents of the cluster, and those that its groups keep for themselves; no start-ups."""
     found = cluster_incidents(cases, lambda case, number: cases[case].incidents[number])
-    relations = relations_among(cases, found)
-    own = [with_relations(incident, relations) for case in cases for incident in found.own(case.incidents)]
+    own = [incident for case in cases for incident in found.own(case.incidents)]
     return [*found.incidents], [one for one in own if one.root_causes[0].cause not in {"startup", "shutdown"}]
 
 

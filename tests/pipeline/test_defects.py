@@ -12,7 +12,8 @@ import pytest
 
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.defects import ASK, DefectError
-from rebalance_forensics.pipeline import report_assembly, stages
+from rebalance_forensics.diagnosis.cluster import incidents
+from rebalance_forensics.pipeline import stages
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import Analysis, analyze, analyze_with_events
 from rebalance_forensics.report.model import Report
@@ -173,7 +174,7 @@ def test_a_rule_that_breaks_off_is_owed(two_logs: Path, monkeypatch: pytest.Monk
 
 
 def test_what_groups_have_in_common_may_be_owed_and_each_is_told_by_itself(two_logs: Path, breaks: Break) -> None:
-    breaks(report_assembly, "relations_among", "payments")
+    breaks(incidents, "relations_among", "payments")
     _, report = analyzed(two_logs)
     assert groups(report) == ["orders", "payments"]
     assert owed(report)[0].startswith("What the incidents of different groups have in common could not be determined: ")

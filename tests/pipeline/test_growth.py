@@ -12,6 +12,7 @@ from benchmarks.cluster_logs import write_coordinator, write_node
 from benchmarks.growth_logs import GROWING, write_growing
 from benchmarks.measuring import calls_of
 from rebalance_forensics.diagnosis.case import GroupCase
+from rebalance_forensics.diagnosis.cluster.host_index import index_hosts
 from rebalance_forensics.diagnosis.cluster.shared_faults import Part, shared_faults
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
@@ -59,6 +60,7 @@ def test_no_group_goes_through_lines_that_name_none(write: Callable[[Path, int, 
 @pytest.mark.parametrize("lose", [lambda group: losing(group, f"{group}-1", "01:10:00.000"), losing_its_coordinator])
 def test_incidents_of_several_groups_are_compared_with_those_near_them_alone(lose: Callable[[str], GroupCase]) -> None:
     cases = [lose(group) for group in ("a", "b", "c")]
+    histories = [case.history for case in cases]
     headlines = [(case, headline) for case, each in enumerate(cases) for headline in each.incidents]
 
     def calls(hours: int) -> int:
@@ -68,6 +70,6 @@ def test_incidents_of_several_groups_are_compared_with_those_near_them_alone(los
             for hour in range(hours)
             for case, headline in headlines
         ]
-        return calls_of(lambda: [*shared_faults([case.history for case in cases], parts, lambda _: ())])
+        return calls_of(lambda: [*shared_faults(histories, parts, index_hosts(histories), lambda _: ())])
 
     assert calls(200) <= MOST * calls(100)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from rebalance_forensics.diagnosis.cluster.shared_faults import SharedFault, led_by, went_in_turn
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition
-from rebalance_forensics.diagnosis.model import DisturbedGroup, Incident
+from rebalance_forensics.diagnosis.model import DisturbedGroup
 from rebalance_forensics.diagnosis.wording.durations import capitalized, counted, listed, seconds, some
 from rebalance_forensics.records import SECOND_MS, natural
 from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline
@@ -90,9 +90,9 @@ def narrative_of(fault: SharedFault, groups: Sequence[DisturbedGroup], histories
     return " ".join(_across(fault, groups, histories)) or f"{_happened(fault, groups)}."
 
 
-def group_sentence(incidents: Sequence[Incident]) -> str:
-    """What one group's own lines show."""
-    return incidents[0].summary if len(incidents) == 1 else f"{incidents[0].summary} ({len(incidents)} times)"
+def group_sentence(summaries: Sequence[str]) -> str:
+    """What one group's own lines show, by the summaries of its incidents."""
+    return summaries[0] if len(summaries) == 1 else f"{summaries[0]} ({len(summaries)} times)"
 
 
 def overruled_because(fault: SharedFault) -> str:

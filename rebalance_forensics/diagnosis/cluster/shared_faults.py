@@ -11,7 +11,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.cluster.host_index import HostIndex, index_hosts
+from rebalance_forensics.diagnosis.cluster.host_index import HostIndex
 from rebalance_forensics.diagnosis.cluster.stalls import MOST_LINES, Stall, Terms, coordinator_stalls
 from rebalance_forensics.diagnosis.engine.confidence import LIKELY, PROBABLE
 from rebalance_forensics.diagnosis.episodes.runs import runs
@@ -98,15 +98,13 @@ Find = Callable[[Sequence[GroupOutline], Sequence[Part]], list[SharedFault]]
 
 
 def shared_faults(
-    histories: Sequence[GroupOutline], parts: Sequence[Part], moments_of: Moments
+    histories: Sequence[GroupOutline], parts: Sequence[Part], host_index: HostIndex, moments_of: Moments
 ) -> Iterator[SharedFault]:
     """What several groups share, the broadest kind first; each incident belongs to one fault at most.
 
     `moments_of` gives the times of the lines that prove an incident.
     """
-    if len({(history.cluster, history.group) for history in histories}) < 2:
-        return
-    left, host_index = list(parts), index_hosts(histories)
+    left = list(parts)
     finders: tuple[Find, ...] = (
         partial(_of_brokers, host_index=host_index, moments_of=moments_of),
         _of_credentials,

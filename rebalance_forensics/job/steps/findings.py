@@ -19,8 +19,8 @@ from msgspec.structs import replace
 
 from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.case import CaseOutline, GroupCase
-from rebalance_forensics.diagnosis.cluster.incidents import ClusterIncidents, with_relations
-from rebalance_forensics.diagnosis.model import Gap, Headline, Incident, Relation
+from rebalance_forensics.diagnosis.cluster.incidents import ClusterIncidents
+from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
 from rebalance_forensics.job.lake.row_files import PartWriter
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.report_assembly import relate_incidents
@@ -131,7 +131,6 @@ class Findings:
     """Of each file its cases, in their order."""
     shared: Mapping[int, ClusterIncidents]
     """By date, what became a part of incidents of clusters, without these."""
-    relations: Mapping[str, tuple[Relation, ...]]
 
 
 def write_findings(what: Findings, task: int) -> Iterator[pa.RecordBatch]:
@@ -145,8 +144,7 @@ def write_findings(what: Findings, task: int) -> Iterator[pa.RecordBatch]:
             for case in (_read(stream, kept) for kept in of_date):
                 shared = what.shared[case.day]
                 spoiled += _add_history(writer, case, shared)
-                own = shared.own(case.incidents)
-                spoiled += add_rows(writer, case.day, (with_relations(incident, what.relations) for incident in own))
+                spoiled += add_rows(writer, case.day, shared.own(case.incidents))
     writer.finish()
     yield message_batch([*(("file", file) for file in writer.finished), *spoiled])
 
@@ -181,7 +179,6 @@ class _OfDate:
 
     places: range
     shared: ClusterIncidents
-    relations: Mapping[str, tuple[Relation, ...]]
 
 
 @dataclass(slots=True)
@@ -203,9 +200,9 @@ class Incidents:
             def whole(case: int, number: int, first: int = places.start) -> Incident:
                 return self._case(first + case).incidents[number]
 
-            shared, relations, gaps = relate_incidents([self.kept[place].outline for place in places], whole)
+            shared, gaps = relate_incidents([self.kept[place].outline for place in places], whole)
             self.defects += [f"{gap.what}; {gap.consequence}" for gap in gaps]
-            self._dates.append(_OfDate(places, shared, relations))
+            self._dates.append(_OfDate(places, shared))
 
     def _case(self, place: int) -> CaseOfDate:
         with self.store.open(self.kept[place].file) as stream:
@@ -234,11 +231,8 @@ class Incidents:
             by_file[kept.file].append(
                 Place(day=kept.day, file=kept.file, begin=kept.begin, packed=kept.packed, size=kept.size)
             )
-        relations: dict[str, tuple[Relation, ...]] = {}
-        for of_date in self._dates:
-            relations |= of_date.relations
         return Findings(
-            store=self.store, run=run, files=tuple(map(tuple, by_file.values())), relations=relations,
+            store=self.store, run=run, files=tuple(map(tuple, by_file.values())),
             shared={
                 self.kept[of_date.places.start].day: replace(of_date.shared, incidents=()) for of_date in self._dates
             },
@@ -261,5 +255,4 @@ class Incidents:
                     history = of_date.shared.in_history(case.history)
                     for incident in of_date.shared.own(case.incidents):
                         if incident.id in wanted:
-                            related = with_relations(incident, of_date.relations)
-                            yield DatedIncident(day=day, incident=related, histories=(history,), gaps=case.gaps)
+                            yield DatedIncident(day=day, incident=incident, histories=(history,), gaps=case.gaps)
