@@ -228,11 +228,11 @@ def _open_end(
 
 
 def _went(departures: Sequence[Departure]) -> str:
-    """`c-1 and c-2 were lost`, `c-1 left`."""
+    """`c-1 and c-2 dropped out`, `c-1 left`."""
     names = sorted({departure.participant.name for departure in departures}, key=natural)
     lost = {departure.why in UNANNOUNCED for departure in departures}
-    was = ("was lost" if len(names) == 1 else "were lost") if True in lost else ""
-    return f"{some(names)} {' or '.join(filter(None, ('left' if False in lost else '', was)))}"
+    how = ("left" if False in lost else "", "dropped out" if True in lost else "")
+    return f"{some(names)} {' or '.join(filter(None, how))}"
 
 
 def _is_back(timeline: Timeline, departure: Departure) -> bool:

@@ -43,10 +43,10 @@ def test_logs_that_end_just_after_a_lost_member_was_restarted_say_so() -> None:
     lost = f"removing member {story.id_of('c-3')} on heartbeat expiration"
     story.broker("01:10:00.000", story.words.failed(story.id_of("c-3")))
     story.rebalanced("01:10:00.000", lost, ["c-1", "c-2"])
-    (before,) = [what for what in gaps_of(story) if "after c-3 was lost" in what]
+    (before,) = [what for what in gaps_of(story) if "after c-3 dropped out" in what]
     assert "restarted" not in before
-    (gap,) = [what for what in gaps_of(story.started("c-3", "01:10:05.000")) if "after c-3 was lost" in what]
-    assert gap.endswith("after c-3 was lost; it was restarted meanwhile.")
+    (gap,) = [what for what in gaps_of(story.started("c-3", "01:10:05.000")) if "after c-3 dropped out" in what]
+    assert gap.endswith("after c-3 dropped out; it was restarted meanwhile.")
 
 
 def test_a_group_that_is_only_named_is_too_little_to_judge() -> None:

@@ -22,7 +22,7 @@ def test_a_rejection_that_the_client_and_its_application_log_happened_once() -> 
     story.line("c-3/app.log", "01:10:00.510", thrown, level="ERROR", logger="com.acme.Worker")
     cause = story.the_incident().root_causes[0]
     assert len(cause.evidence) == 2
-    assert "The coordinator rejected its join once;" in cause.advice[0].why
+    assert "The coordinator rejected the join once;" in cause.advice[0].why
 
 
 def test_its_close_is_the_effect_not_the_cause() -> None:

@@ -18,7 +18,7 @@ from rebalance_forensics.pipeline.run import analyze
 RECORDED = Path(__file__).parent / "jvms"
 NODE = "logs/node-2"
 DUMP = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\nFull thread dump .*?(?=^\[20)", re.MULTILINE | re.DOTALL)
-OF_THE_KERNEL = "the log of the kernel on the host of client payments-2 (journalctl -o short-iso, dmesg -T)"
+OF_THE_KERNEL = "the kernel log from the host of client payments-2 (journalctl -o short-iso, dmesg -T)"
 Change = Callable[[Path], None]
 
 
@@ -297,7 +297,7 @@ def test_the_kernel_or_a_supervisor_that_logs_an_end_is_behind_it_and_is_asked_f
     assert why in incident.root_causes[0].behind[0].why
     alone = the_incident(tmp_path / "alone", recorded, without(log))
     assert (chain(alone), alone.root_causes[0].confidence < incident.root_causes[0].confidence) == ([], True)
-    assert "on the host of client payments-2 (journalctl -o short-iso, dmesg -T)" in needs(alone)
+    assert "from the host of client payments-2 (journalctl -o short-iso, dmesg -T)" in needs(alone)
 
 
 LOST = "Its session with ZooKeeper expired; it had heard nothing from it for {}."

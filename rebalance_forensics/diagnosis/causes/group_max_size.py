@@ -25,7 +25,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         full = f"is full ({setting} is {most})" if known else f"already has {setting} members"
         more = Advice(
             action=f"Raise {setting} on the brokers, or do not start more members than it allows.",
-            why=f"The coordinator rejected its join {how_often(rejection.events)}{idle}.",
+            why=f"The coordinator rejected the join {how_often(rejection.events)}{idle}.",
             cost="Larger groups rebalance more slowly.",
         )
         narrative = f"{{who}} was rejected: the group {full}."

@@ -50,8 +50,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
                 "classic and consumer protocol members only as group.consumer.migration.policy allows."
             ),
             why=(
-                "The coordinator accepts only members that support an assignor all others support; it rejected this "
-                f"one {how_often(rejection.events)}."
+                "The coordinator accepts only members that support an assignor all others support; it rejected the "
+                f"join {how_often(rejection.events)}."
             ),
             cost="Each rolling restart costs at least a rebalance for every member.",
         )

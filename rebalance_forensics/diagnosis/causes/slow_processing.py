@@ -229,7 +229,7 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBrok
     worker = timeline.kind == "connect"
     setting = timeouts.REBALANCE if worker else timeouts.POLL
     limit = f"{setting}{f' ({slow.limit_ms} ms)' if slow.limit_ms and not worker else ''}"
-    absent = "; it was out of the group for {}" if len(slow.absences) == 1 else "; out of the group for up to {}"
+    absent = f"; {'it was ' if members == 1 else ''}out of the group for {'up to ' if slow.absences[1:] else ''}{{}}"
     away = lasting(timeline.measured(slow.away_ms(timeline)) or None, absent)
     if unclosed:
         return (

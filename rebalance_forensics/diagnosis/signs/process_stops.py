@@ -50,7 +50,7 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_STEP_MS, REQUES
 _SPRING_PRINTS = 15
 _GC_LOG = "the GC log{s} of {who} (-Xlog:gc*,safepoint)"
 _DUMPS = "any thread dumps taken of {who} (jcmd PID Thread.print)"
-_OF_ITS_KERNEL = "the log{s} of the kernel on the host{s} of {who} (journalctl -o short-iso, dmesg -T)"
+_OF_ITS_KERNEL = "the kernel log{s} from the host{s} of {who} (journalctl -o short-iso, dmesg -T)"
 _UNTIMED = "has no time of day"
 # Threads of a consumer that run whether or not the application polls.
 _BESIDE_THE_LOOP = (HEARTBEATS, BACKGROUND, "kafka-producer-network-thread")
@@ -248,9 +248,7 @@ def _logs_of_its_end(participant: Participant) -> str:
     """Where the end of its process is logged: on its host, or for a pod in its events and its status."""
     pod = next((name for name in sorted(participant.hosts) if is_unique(name)), None)
     if pod is None:
-        return (
-            "the logs of the kernel and of the supervisor on the host{s} of {who} (journalctl -o short-iso, dmesg -T)"
-        )
+        return "the kernel and supervisor logs from the host{s} of {who} (journalctl -o short-iso, dmesg -T)"
     return (
         "the events and the status of the pod of {who} (kubectl get events -A -o json > events.json, "
         f"kubectl get pods -A -o json --field-selector metadata.name={pod} > pod.json)"
