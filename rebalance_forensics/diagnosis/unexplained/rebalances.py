@@ -11,6 +11,7 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.causes.unexplained import REJOINED
 from rebalance_forensics.diagnosis.engine.drafts import Draft, found_between
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import ended_its_session
 from rebalance_forensics.diagnosis.episodes.members.absences import lacks_reason, only_listed
 from rebalance_forensics.diagnosis.episodes.members.departures import waits_for_newcomers
 from rebalance_forensics.diagnosis.episodes.runs import runs
@@ -239,7 +240,13 @@ def _leaver_in_words(timeline: Timeline, rebalance: Rebalance) -> str:
     if opened is None or opened.trigger != "member-left" or len(opened.members) != 1:
         return ""
     participant = timeline.participants.of_member(opened.members[0])
-    return _left_in_words(participant.name if participant is not None else opened.members[0], opened.client_reason)
+    if participant is None:
+        return _left_in_words(opened.members[0], opened.client_reason)
+    lost = timeline.events_from(participant, ev.CoordinatorLost)
+    if any(map(ended_its_session, lost.between(rebalance.started_at - HEARTBEAT_MS, rebalance.started_at))):
+        unheard = "left the group after a session without an answer to its heartbeat; these lines do not show why"
+        return f"{participant.name} {unheard} there was none, "
+    return _left_in_words(participant.name, opened.client_reason)
 
 
 def _left_in_words(who: str, reason: str | None) -> str:

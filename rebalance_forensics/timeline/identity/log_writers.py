@@ -14,10 +14,10 @@ from operator import attrgetter, itemgetter
 from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.events.base import Event, Role
+from rebalance_forensics.events.base import Event, Role, member_ids_in
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.group_attribution import streams_client_in, streams_client_of
-from rebalance_forensics.timeline.identity.names import erlang_process, librdkafka_handle
+from rebalance_forensics.timeline.identity.names import erlang_process, librdkafka_handle, name_in_member_id
 from rebalance_forensics.timeline.identity.participants import own_member_id
 from rebalance_forensics.timeline.process_logs import ProcessLog
 from rebalance_forensics.timeline.time_index import lists_by_key, sets_by_key
@@ -88,6 +88,7 @@ def with_process_places(
     own: Sequence[Event], nearby: Sequence[Event], logs: Sequence[ProcessLog] = ()
 ) -> tuple[list[Event], list[Event], tuple[ProcessLog, ...]]:
     """A group's lines, those near them and the logs there; each process of a host that runs several has its place."""
+    own = _with_names_of_processes(own)
     own, nearby = with_instance_places(own, nearby)
     own, nearby = with_member_places(own, nearby)
     places = _places(own)
@@ -249,6 +250,23 @@ def _sharing_a_file(events: Iterable[Event]) -> Iterator[str]:
         ordered = sorted(by_instance.values(), key=attrgetter("first", "last"))
         if any((earlier.overlap_ms(later) or 0) > NEXT_HEARTBEAT_MS for earlier, later in pairwise(ordered)):
             yield from by_instance
+
+
+# brod's client id is the name of its Erlang node and process (coordinator_id, brod_group_coordinator.erl). Its own
+# lines print the process alone, whose number another node may have as well.
+def _with_names_of_processes(own: Sequence[Event]) -> Sequence[Event]:
+    if not any(erlang_process(e.speaker.thread or "") for e in own):
+        return own
+    clients = {name for e in own for m in member_ids_in(e) if (name := name_in_member_id(m)) and erlang_process(name)}
+    named = sets_by_key((erlang_process(name), name) for name in clients)
+
+    def with_name(event: Event) -> Event:
+        names = named.get(erlang_process(event.speaker.thread or ""), ())
+        if event.speaker.client_id is not None or len(names) != 1:
+            return event
+        return replace(event, speaker=replace(event.speaker, client_id=next(iter(names))))
+
+    return [*map(with_name, own)]
 
 
 # A process may run several readers of one group. kafka-go, franz-go and KafkaJS print member ids but never a client id;
