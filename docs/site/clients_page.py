@@ -30,6 +30,8 @@ class Wording(Struct, frozen=True, kw_only=True):
     releases: str | None
     first: tuple[int, int] | None
     """The first release that logs it, at INFO if any does, where the template names one of Kafka's."""
+    last: tuple[int, int] | None
+    """The last release that logs it, likewise."""
     only_at_debug: bool
 
 
@@ -104,6 +106,7 @@ def _wording_of(line: Line, at_info: tuple[int, int]) -> Wording:
         sample=line.sample,
         releases=line.template.releases,
         first=since if since is None or at_info == _NEVER else max(since, at_info),
+        last=line.entry.releases[1] if line.entry.releases else None,
         only_at_debug=at_info == _NEVER,
     )
 
@@ -237,7 +240,9 @@ def _page() -> Iterator[str]:
         for silence in known.not_logged:
             if column.name in silence.clients:
                 level = _LEVELS.get(silence.level, silence.level)
-                until = f" before {silence.before}" if silence.before else ""
+                until = (
+                    f" before {silence.before}" if silence.before else f" since {silence.since}" * bool(silence.since)
+                )
                 yield f"- **{', '.join(silence.facts)}** ({level}{until}): {silence.proof}."
         yield ""
     yield "### Frameworks and programs\n"
@@ -265,4 +270,6 @@ def _words(cell: Cell) -> str:
         shown.append(f"{len(cell.wordings) - len(shown)} more")
     if not shown:
         return "; ".join(dict.fromkeys(f"*{_LEVELS.get(silence.level, silence.level)}*" for silence in cell.silences))
-    return ", ".join(shown) + "".join(f"; *not before {s.before}*" for s in cell.silences if s.before)
+    ends = [f"; *not before {s.before}*" for s in cell.silences if s.before]
+    begins = [f"; *not since {s.since}*" for s in cell.silences if s.since]
+    return ", ".join(shown) + "".join([*ends, *begins])

@@ -25,6 +25,13 @@ Condition = Mapping[str, str | int | bool | list[str | None] | None]
 """Values that fields must have. `*` is any value but null, `~text` a value that contains the text."""
 
 
+Release = tuple[int, ...]
+
+
+def _release(text: str) -> Release:
+    return tuple(map(int, text.split(".")))
+
+
 class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Patterns of one folder, narrowed to the source files that `sources` matches and `but` does not.
 
@@ -60,7 +67,9 @@ class Fact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Silence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Facts that clients or brokers do not log: at `level` or above, in releases before `before`, as `proof` shows.
+    """Facts that clients or brokers do not log: at `level` or above, as `proof` shows.
+
+    In releases before `before`, or from `since` on; in all of them where neither is given.
 
     `level` is the most detailed level that does not show them, so INFO where DEBUG does and DEBUG where TRACE does;
     `any` where no level shows them, and `no such step` where the client has nothing to log.
@@ -71,6 +80,17 @@ class Silence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     level: Literal["INFO", "DEBUG", "any", "no such step"]
     proof: str
     before: str | None = None
+    since: str | None = None
+
+    def covers(self, release: Release) -> bool:
+        """True where it is about that release."""
+        ended = self.before is not None and release >= _release(self.before)
+        return not ended and (self.since is None or release >= _release(self.since))
+
+    @property
+    def of_all_releases(self) -> bool:
+        """True where no release logs the facts."""
+        return self.before is None and self.since is None
 
 
 class Dialects(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -94,9 +114,6 @@ def dialects() -> Dialects:
     return msgspec.convert(yaml.load(FILE.read_text(encoding="utf-8"), Loader=loader), Dialects)  # noqa: S506 - it is safe
 
 
-Release = tuple[int, ...]
-
-
 @cache
 def unlogged(client: str, fact: str) -> tuple[Silence, ...]:
     """The silences of a client about a fact; none where it logs the fact in every release."""
@@ -105,7 +122,7 @@ def unlogged(client: str, fact: str) -> tuple[Silence, ...]:
 
 def logged_since(client: str, fact: str) -> Release:
     """The first release that logs the fact, of a client that did not do so before; empty where every release does."""
-    ends = [tuple(map(int, s.before.split("."))) for s in unlogged(client, fact) if s.before]
+    ends = [_release(s.before) for s in unlogged(client, fact) if s.before]
     return max(ends, default=())
 
 
@@ -113,12 +130,12 @@ def logged_since(client: str, fact: str) -> Release:
 def last_known_release() -> Release:
     """Kafka's last release whose words are known here."""
     eras = (*dialects().clients, *dialects().brokers)
-    return max(tuple(map(int, era.until.split("."))) for era in eras if era.until is not None)
+    return max(_release(era.until) for era in eras if era.until is not None)
 
 
 def never_happens(client: str, fact: str) -> bool:
     """The client has no such step, so no log of it can show one."""
-    return any(s.level == NO_SUCH_STEP for s in unlogged(client, fact))
+    return any(s.level == NO_SUCH_STEP and s.of_all_releases for s in unlogged(client, fact))
 
 
 @cache
@@ -129,7 +146,7 @@ def unlogged_levels(client: str, event: str) -> frozenset[str]:
     """
     first = [fact for fact in dialects().facts if event in fact.shown_by[0]]
     own = [fact for fact in first if not fact.shown_by[0][event]] or first
-    levels = [{s.level for s in unlogged(client, fact.name) if s.before is None} for fact in own]
+    levels = [{s.level for s in unlogged(client, fact.name) if s.of_all_releases} for fact in own]
     return frozenset[str]().union(*levels) if own and all(levels) else frozenset()
 
 

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from docs.site.clients_page import lines, logged_by, matrix, sources_of, states
 from rebalance_forensics.events import EVENT_TYPES
-from rebalance_forensics.events.dialects import dialects
+from rebalance_forensics.events.dialects import Dialect, Fact, Release, dialects
+from rebalance_forensics.timeline.releases import Affected, ReportedRelease, release_range
 
 KNOWN = dialects()
 SPEAKERS = (*KNOWN.clients, *KNOWN.brokers)
 EVERYBODY = (*SPEAKERS, *KNOWN.frameworks)
 OF_THE_HOST = {"host", "jvm", "kubernetes"}
 """Folders of what the kernel, supervisors, Kubernetes and the JVM write of processes, not of groups."""
+MINORS: tuple[Release, ...] = (
+    *((0, minor) for minor in (9, 10, 11)), (1, 0), (1, 1), *((2, minor) for minor in range(9)),
+    *((3, minor) for minor in range(10)), *((4, minor) for minor in range(4)),
+)  # fmt: skip
+"""The releases of Kafka whose words are known, without their patches."""
 FACTS = (*KNOWN.facts, *KNOWN.facts_of_brokers, *KNOWN.facts_of_frameworks)
 
 
@@ -36,8 +48,54 @@ def test_no_client_is_called_silent_about_what_a_pattern_reads() -> None:
         for wording in cell.wordings
         if not (silence.level == "INFO" and wording.only_at_debug)
         if silence.before is None or wording.first is None or wording.first < _release(silence.before)
+        if silence.since is None or wording.last is None or wording.last >= _release(silence.since)
     ]
     assert contradicted == []
+
+
+def _unsaid(era: Dialect, facts: Sequence[Fact]) -> Iterator[tuple[str, Release]]:
+    """The facts that neither a wording nor a silence covers, with the release that has neither."""
+    assert era.since is not None
+    assert era.until is not None
+    released = [r for r in MINORS if _release(era.since) <= r <= _release(era.until)]
+    own = [line for line in lines() if sources_of(era, line)]
+    for fact in facts:
+        said = [line.entry.releases or (MINORS[0], MINORS[-1]) for line in own if states(fact, line)]
+        silences = matrix()[fact.name, era.name].silences
+        for release in released:
+            unlogged = any(silence.covers(release) for silence in silences)
+            if not unlogged and not any(first[:2] <= release <= last[:2] for first, last in said):
+                yield fact.name, release
+
+
+@pytest.mark.parametrize("era", [pytest.param(era, id=era.name) for era in SPEAKERS if era.since is not None])
+def test_no_release_of_kafka_falls_between_two_wordings_of_a_fact(era: Dialect) -> None:
+    """A release between two that are known reads as the nearest: each has words for the fact, or is proven silent."""
+    facts = KNOWN.facts if era in KNOWN.clients else KNOWN.facts_of_brokers
+    assert [*_unsaid(era, facts)] == []
+
+
+@given(
+    release=st.tuples(st.integers(0, 9), st.integers(0, 12), st.integers(0, 9)),
+    suffix=st.sampled_from(["", ".redhat-00003", "-cp1", "-ccs", "-ce", ".7.1.7.0-551", "-amzn-0", "-SNAPSHOT"]),
+    bounds=st.tuples(st.tuples(st.integers(0, 9), st.integers(0, 12), st.integers(0, 9)), st.integers(0, 3)),
+)
+def test_a_release_is_only_called_affected_where_every_one_that_its_version_may_stand_for_is(
+    release: Release, suffix: str, bounds: tuple[Release, int]
+) -> None:
+    """A vendor's number may hide later fixes of its line, Confluent's names another release: it stays uncertain."""
+    spread = release_range(".".join(map(str, release)) + suffix)
+    first, width = bounds
+    affected = Affected(first, (first[0], first[1] + width, 0))
+    if spread is None:
+        return
+    low, high = spread
+    assert low <= high
+    assert low[:2] == high[:2]
+    assert suffix or low == high == release
+    among = [(*low[:2], patch) for patch in range(low[2], min(high[2], 12) + 1)]
+    surely = affected.contains(ReportedRelease(0, low, high))
+    assert not surely or all(affected.contains(ReportedRelease(0, each, each)) for each in among)
 
 
 def test_what_debug_alone_shows_is_called_silent_at_info() -> None:
