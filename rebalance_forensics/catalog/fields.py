@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Literal, NamedTuple, Union, cast, get_args, get_origin, get_type_hints
 
@@ -58,11 +58,14 @@ def defaults(event: str) -> dict[str, FieldValue]:
     return {name: default for name, default in known if name in own_names(kind) and default is not NODEFAULT}
 
 
+Coercer = Callable[[FieldValue], FieldValue]
+
+
 class Hint(NamedTuple):
     """What a field takes: a value of type `exact` as it is, any other once it is `coerced`."""
 
     exact: type | None
-    coerced: Callable[[FieldValue], FieldValue]
+    coerced: Coercer
 
 
 @cache
@@ -74,39 +77,32 @@ def own_fields(event: str) -> tuple[dict[str, Hint], frozenset[str]]:
 def _hint(hint: object) -> Hint:
     arguments = get_args(hint)
     if get_origin(hint) is tuple:
-        if arguments != (str, ...):
-            return Hint(None, partial(coerce, hint=hint))
-        return Hint(None, partial(_texts, hint=hint))
-    choices = next((argument for argument in (hint, *arguments) if get_origin(argument) is Literal), None)
-    if choices is not None:
-        words = frozenset(get_args(choices))
-        return Hint(None, lambda value: value if type(value) is str and value in words else coerce(value, hint))
+        return Hint(None, coercer(hint))
+    if any(get_origin(argument) is Literal for argument in (hint, *arguments)):
+        return Hint(None, coercer(hint))
     exact = next((argument for argument in (*arguments, hint) if argument in (str, int, bool)), None)
-    return Hint(exact, partial(coerce, hint=hint))
-
-
-def _texts(value: FieldValue, hint: object) -> FieldValue:
-    """Several texts, or one of them alone."""
-    if type(value) is str and value:
-        return (value,)
-    return value if type(value) is tuple and all(map(_is_text, value)) else coerce(value, hint)
-
-
-def _is_text(value: FieldValue) -> bool:
-    return type(value) is str
+    return Hint(exact, coercer(hint))
 
 
 def coerce(value: FieldValue, hint: object) -> FieldValue:
     """Make the value what the annotation asks for; FieldError where that would be a guess."""
-    origin = get_origin(hint)
+    return coercer(hint)(value)
+
+
+@cache
+def coercer(hint: object) -> Coercer:
+    """What makes a value what an annotation asks for: taken apart once, for line after line."""
+    origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
-        return _choice(value, get_args(hint))
+        return partial(_choice, choices=arguments)
     if origin in (Union, types.UnionType):
-        options = [arg for arg in get_args(hint) if arg is not type(None)]
-        return None if value is None else coerce(value, options[0])
+        some = coercer(next(argument for argument in arguments if argument is not type(None)))
+        return lambda value: None if value is None else some(value)
+    if origin is tuple and arguments[1:] == (Ellipsis,):
+        return partial(_all, coerced=coercer(arguments[0]), kind=arguments[0])
     if origin is tuple:
-        return _tuple(value, get_args(hint))
-    return _scalar(value, hint)
+        return partial(_each, coerced=tuple(map(coercer, arguments)))
+    return partial(_scalar, hint=hint)
 
 
 def _choice(value: FieldValue, choices: tuple[object, ...]) -> FieldValue:
@@ -115,21 +111,30 @@ def _choice(value: FieldValue, choices: tuple[object, ...]) -> FieldValue:
     raise FieldError(f"{value!r} is none of {', '.join(map(str, choices))}")
 
 
-def _tuple(value: FieldValue, args: tuple[object, ...]) -> FieldValue:
-    items = value if isinstance(value, tuple) else () if value in (None, "") else (value,)
-    if len(args) == 2 and args[1] is Ellipsis:
-        return tuple(coerce(item, args[0]) for item in items)
-    if len(items) != len(args):
-        raise FieldError(f"{value!r} has {len(items)} parts, not {len(args)}")
-    return tuple(coerce(item, arg) for item, arg in zip(items, args, strict=True))
+def _items(value: FieldValue) -> tuple[FieldValue, ...]:
+    """Several values, or one of them alone."""
+    return value if isinstance(value, tuple) else () if value in (None, "") else (value,)
+
+
+def _all(value: FieldValue, coerced: Coercer, kind: object) -> FieldValue:
+    items = _items(value)
+    # Most are the names and numbers that a hole has read already.
+    return items if {*map(type, items)} <= {kind} else tuple([coerced(item) for item in items])
+
+
+def _each(value: FieldValue, coerced: Sequence[Coercer]) -> FieldValue:
+    items = _items(value)
+    if len(items) != len(coerced):
+        raise FieldError(f"{value!r} has {len(items)} parts, not {len(coerced)}")
+    return tuple([made(item) for made, item in zip(coerced, items, strict=True)])
 
 
 def _scalar(value: FieldValue, hint: object) -> FieldValue:
-    if hint is bool and isinstance(value, bool):
+    if type(value) is hint:
         return value
     if hint is bool and str(value).lower() in ("true", "false"):
         return str(value).lower() == "true"
-    if hint is str and isinstance(value, (str, int, float)):
+    if hint is str and isinstance(value, (int, float)):
         return str(value)
     try:
         if hint is int and isinstance(value, (str, int)):

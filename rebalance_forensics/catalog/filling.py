@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple, cast, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 from rebalance_forensics.catalog.compiled_catalog import Entry
 from rebalance_forensics.catalog.field_types import HoleType
@@ -23,7 +23,7 @@ class _Slot(NamedTuple):
     """A hole: what reads it, None where its text is its value, and where that goes."""
 
     at: int
-    read: Callable[[str], FieldValue] | None
+    read: Callable[[Any], FieldValue] | None
     name: str
     hint: Hint | None
     exact: type | None
@@ -82,7 +82,7 @@ class Filling:
         if kind.composite:
             self._composites.append(_Composite(at, kind.read, name))
         if name != IGNORED or (kind.read is not str and not kind.composite):
-            read = None if kind.composite or kind.read is str else cast("Callable[[str], FieldValue]", kind.read)
+            read = None if kind.composite or kind.read is str else cast("Callable[[Any], FieldValue]", kind.read)
             self._slots.append(_Slot(at, read, name, hint, hint.exact if hint else None))
 
     def _filled(self, groups: Groups, peeled: Peeled) -> Match | None:
@@ -95,7 +95,7 @@ class Filling:
             if value is None and groups[at] is None:
                 continue
             if read is not None:
-                value = read(cast("str", value))
+                value = read(value)
             if hint is None:
                 other[name] = value
             elif type(value) is exact:

@@ -165,7 +165,7 @@ class SignRow(Struct, frozen=True, kw_only=True, gc=False, cache_hash=True):
     @property
     def weights(self) -> tuple[Weight, ...]:
         """What it adds to the odds of each cause, as JSON shows it."""
-        return tuple(Weight(cause=cause, weight=weight) for cause, weight in self.weighs)
+        return tuple([Weight(cause=cause, weight=weight) for cause, weight in self.weighs])
 
 
 class MemberImpact(Struct, frozen=True, kw_only=True, gc=False):

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -332,13 +332,13 @@ class _Remembered:
         for at in sorted(range(len(records)), key=[record.message for record in records].__getitem__):
             record = records[at]
             key = record.message, record.logger, record.program is None
-            answer = answers.get(key, _NOT_ASKED)
+            answer: Any = answers.get(key, _NOT_ASKED)
             if answer is _NOT_ASKED:
                 try:
                     answer = answers[key] = before[key] if key in before else self._looked_up(record)
                 except Exception as error:  # noqa: BLE001 - the caller reports it with the record's place
                     answer = error
-            found[at] = cast("Match | Exception | None", answer)
+            found[at] = answer
         return found
 
     def _looked_up(self, record: LogRecord) -> Match | None:

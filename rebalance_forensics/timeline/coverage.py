@@ -286,6 +286,8 @@ def _picked(participants: Participants, events: Sequence[Event], logs: LogsRead)
     """The logs whose lines a person picked: excerpts, and short ones from the middle of a longer log."""
     # A short log is whole where it opens with a start: of the client that wrote it or, in a coordinator's, of the
     # group. Where a client's log is rolled, only the first file has to.
+    if not any(log.excerpt or log.is_short for log in logs.values()):
+        return frozenset()
     begun: dict[Participant | None, bool] = {}
     speakers: dict[Place, set[Participant | None]] = defaultdict(set)
     for event in events:

@@ -10,6 +10,7 @@ from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from rebalance_forensics.diagnosis.cluster.host_index import HostIndex
 from rebalance_forensics.diagnosis.cluster.stalls import MOST_LINES, Stall, Terms, coordinator_stalls
@@ -48,21 +49,18 @@ LEAVES_AND_JOINS = frozenset({"member-left", "scale-in", "scale-out"})
 
 
 class Part(Struct, frozen=True):
-    """An incident of one group: which case it is of, and its number there."""
+    """An incident of one group: which case it is of, and its number there; its likeliest cause and its start."""
 
     headline: Headline
     case: int
     number: int
+    cause: str = ""
+    begin: int = 0
 
-    @property
-    def cause(self) -> str:
-        """Its likeliest cause."""
-        return self.headline.root_causes[0].cause
-
-    @property
-    def begin(self) -> int:
-        """Its start."""
-        return self.headline.started_at
+    def __post_init__(self) -> None:
+        """Take from the headline what is asked of each incident a dozen times."""
+        force_setattr(self, "cause", self.headline.root_causes[0].cause)
+        force_setattr(self, "begin", self.headline.started_at)
 
     @property
     def end(self) -> int:

@@ -132,23 +132,24 @@ def sign_table(verdict: Weighed, rivals: Sequence[Rival], losers: Iterable[Weigh
                 rows.append((row, answer, weighs))
             elif cause in weighs:
                 continue
-            weighs[cause] = worth(row, answer)
+            weighs[cause] = row.present if kind is Present else row.absent if kind is Absent else 0
     return tuple([_sign_row(row, answer, tuple(weighs.items())) for row, answer, weighs in rows])
 
 
 def _sign_row(row: Row, answer: Answer, weighs: tuple[tuple[str, int], ...]) -> SignRow:
     kind, sign = type(answer), row.sign
-    if type(answer) is Unobservable:
+    if isinstance(answer, Unobservable):
         return _bare_row(sign.id, sign.present, "unobservable", weighs)
-    sentence, lines, searched = _sentence_of(row, answer), _lines(answer), _searched(answer)
-    if not lines and not searched:
+    sentence = _sentence_of(row, answer)
+    searched = _searched(answer) if kind is Absent else ()
+    if not answer.lines and not searched:
         return _bare_row(sign.id, sentence, _KINDS[kind], weighs)
     return SignRow(
         sign=sign.id,
         says=sentence,
         answer=_KINDS[kind],
         weighs=weighs,
-        evidence=tuple([evidence_of(e) for e in lines[:MOST_LINES]]),
+        evidence=tuple([evidence_of(e) for e in answer.lines[:MOST_LINES]]),
         looked_in=searched,
     )
 
@@ -194,7 +195,7 @@ def would_decide(
     wanted_by: dict[Need, set[str]] = defaultdict(set)
     for name, answers in candidates.items():
         for row, answer in answers:
-            if isinstance(answer, Unobservable) and row.weight >= STRONG:
+            if row.weight >= STRONG and isinstance(answer, Unobservable):
                 for need in answer.needs:
                     wanted_by[need].add(name)
     asked: dict[tuple[str, str | None], tuple[list[Need], set[str]]] = {}
@@ -282,7 +283,7 @@ def _decides(timeline: Timeline, needs: Sequence[Need], parted: set[str], order:
         who=need.who,
         started_at=begin if is_timed(begin) else None,
         ended_at=end if is_timed(end) else None,
-        between=tuple(name for name in order if name in parted),
+        between=tuple([name for name in order if name in parted]),
         template=need.what,
     )
 

@@ -110,14 +110,11 @@ def answered(
         given = {row.sign for row in clues}
         signs = tuple([row for row in signs if row.sign not in given])
     known = subject.answers
-    answers = list(clues.values())
     for row in signs:
-        sign = row.sign
-        answer = known.get(sign)
-        if answer is None:
-            answer = known[sign] = sign.ask(timeline, subject)
-        answers.append(answer)
-    return (*clues, *signs) if clues else signs, tuple(answers)
+        if row.sign not in known:
+            known[row.sign] = row.sign.ask(timeline, subject)
+    answers = [known[row.sign] for row in signs]
+    return ((*clues, *signs), (*clues.values(), *answers)) if clues else (signs, tuple(answers))
 
 
 def contradictions(timeline: Timeline, cause: Cause, subject: Subject) -> Iterator[tuple[Row, Answer]]:

@@ -204,8 +204,10 @@ class BulkFramer:
                 continue
             if hit >= stop:
                 return
-            at = data.rfind(b"\n", done, hit) + 1
-            start = at if at and DATED.match(data, at) else self._record_start(data, hit, done)
+            start = data.rfind(b"\n", done, hit) + 1 or done
+            dated = DATED.match(data, start) is not None
+            if not dated:
+                start = self._record_start(data, hit, done)
             if start >= owned:
                 return
             near = start - counted < _NEAR
@@ -213,7 +215,10 @@ class BulkFramer:
             counted = start
             behind = data.find(b"\n", start) + 1 or len(data)
             framed = Framed(offset + start, self._lines + before + 1, Line(text=text_of(data[start:behind])))
-            framed.above = self._header_with_time(data, framed.line, start)
+            if dated:
+                self._timed, self._timed_until = framed.line, start
+            else:
+                framed.above = self._header_with_time(data, framed.line, start)
             alone = behind < stop and DATED.match(data, behind)
             self._timed_until = done = behind if alone else self._complete(framed, data, start, stop)
             yield framed

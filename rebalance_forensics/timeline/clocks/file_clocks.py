@@ -327,9 +327,11 @@ def with_times(events: Sequence[Event], others: Sequence[Event] = ()) -> list[Ev
     Those with which a log begins take that of its first line with one, if both name one member: an id is given once.
     """
     written = [*as_written([*events, *others])]
+    lent = set(map(id, others))
+    if None not in [event.at for event in written]:
+        return [event for event in written if id(event) not in lent] if lent else written
     last = _firsts_about_the_same_members(written)
     filled = []
-    lent = set(map(id, others))
     for event in written:
         place = place_of(event)
         if event.at is not None:
