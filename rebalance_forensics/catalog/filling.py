@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from sys import intern
 from typing import Any, NamedTuple, cast, get_args
 
 from rebalance_forensics.catalog.compiled_catalog import Entry
@@ -156,7 +157,7 @@ class Filling:
             pattern=entry.pattern,
             event=entry.event,
             fields=own if entry.event else dict(others),
-            group=str(group) if group else None,
+            group=intern(str(group)) if group else None,  # one object for all lines of a group
             speaker=speaker_of(peeled, peeled.role or self._role, words),
             weight=entry.weight,
             dressed=entry.dressed or peeled.kind is not None,

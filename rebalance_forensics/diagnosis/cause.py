@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from rebalance_forensics.diagnosis.behind import Link
@@ -15,6 +16,8 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Fact, fact_at, fact_ended_at
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+
+NO_CLUES: Mapping[Row, Answer] = MappingProxyType({})
 
 
 class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
@@ -35,7 +38,7 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     implies: tuple[Fact, ...] = ()
     participants: tuple[Participant, ...] = ()
     absences: tuple[Absence, ...] = ()
-    clues: Mapping[Row, Answer] = field(default_factory=dict)
+    clues: Mapping[Row, Answer] = NO_CLUES
     onset: int | None = None
     until: int | None = None
     hit_at: int | None = None
@@ -58,7 +61,10 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
             facts[fact.id] = fact
         for fact in self.implies:
             facts[fact.id] = fact
-        force_setattr(self, "accounts_for", tuple(facts.values()))
+        accounts_for = tuple(facts.values())
+        # Most imply all that they explain: in a storm of evictions dozens of rebalances each, and hypotheses about one
+        # loss share the list of what it implies.
+        force_setattr(self, "accounts_for", self.implies if accounts_for == self.implies else accounts_for)
         if self.onset is None:
             force_setattr(self, "onset", min([e.at for e in self.because if e.at is not None], default=0))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rebalance_forensics.diagnosis.behind import Link
-from rebalance_forensics.diagnosis.cause import Hypothesis
+from rebalance_forensics.diagnosis.cause import NO_CLUES, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import silent_since
 from rebalance_forensics.diagnosis.model import Advice, Culprit, Severity
@@ -32,7 +32,7 @@ def about_absences(
     implies: Sequence[Fact] = (),
     culprits: tuple[Culprit, ...] = (),
     participants: tuple[Participant, ...] = (),
-    clues: Mapping[Row, Answer] | None = None,
+    clues: Mapping[Row, Answer] = NO_CLUES,
     advice: tuple[Advice, ...] = (),
     onset: int | None = None,
     hit_at: int | None = None,
@@ -62,7 +62,7 @@ def about_absences(
         implies=with_rebalances(timeline, (*facts, *implies) if implies else facts),
         participants=participants,
         absences=tuple(absences),
-        clues=clues or {},
+        clues=clues,
         onset=onset,
         hit_at=hit_at,
         advice=advice,

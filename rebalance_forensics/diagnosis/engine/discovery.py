@@ -43,4 +43,7 @@ def put_forward(timeline: Timeline) -> tuple[list[Weighed], dict[str, str]]:
             ]
         except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a gap
             broken[name] = defects.describe(error)
+    for each in found:
+        # Each hypothesis has its answers; what other causes are asked of it concerns the few that become a verdict.
+        each.subject.answers.clear()
     return found, broken

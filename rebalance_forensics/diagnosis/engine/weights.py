@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.cause import NO_CLUES, Cause, Hypothesis
 from rebalance_forensics.diagnosis.sign import (
     DECISIVE,
     Absent,
@@ -20,8 +19,6 @@ from rebalance_forensics.diagnosis.sign import (
 )
 from rebalance_forensics.timeline.cluster_events import reported_clusters
 from rebalance_forensics.timeline.group_timeline import Timeline
-
-NO_CLUES: Mapping[Row, Answer] = MappingProxyType({})
 
 
 class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
