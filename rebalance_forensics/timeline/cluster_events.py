@@ -46,10 +46,14 @@ class UngroupedEvents:
     def __init__(self, events: Iterable[Event] = (), logs: LogsRead = MappingProxyType({})) -> None:
         self.logs = logs
         """The extent of each log of the cluster, on its own clock."""
-        dated = tuple(_dated_by_start(events))
+        dated = tuple(_dated_by_start(tuple(events)))
         self.untimed_of_hosts = tuple(e for e in dated if e.at is None and isinstance(e, ev.OF_THE_HOST))
         """What JVMs and the kernel printed without a time: it belongs to no moment, not even that of the line above."""
-        timed = tuple(e for e in dated if e.at is not None or not isinstance(e, ev.OF_THE_HOST))
+        timed = (
+            tuple(e for e in dated if e.at is not None or not isinstance(e, ev.OF_THE_HOST))
+            if self.untimed_of_hosts
+            else dated
+        )
         all_events = with_homes(timed, logs)
         reported = [event for event in all_events if isinstance(event, ev.OF_THE_ORCHESTRATOR)]
         self.orchestration = Orchestration(reported)
@@ -69,10 +73,12 @@ class UngroupedEvents:
         """File -> starts and stops on hosts of which it has nothing else, as in files that were put together."""
         # What a JVM or the kernel logs on a broker's host names no broker, and concerns its groups as the broker does.
         homes = {home_of(event) for event in shared if event.speaker.role == "broker"}
-        by_brokers = [event for event in shared if _is_of_a_broker(event, homes)]
+        by_brokers: list[Event] = []
         for event in shared:
             self._at[place_of(event)].append(event)
-            if not _is_of_a_broker(event, homes):
+            if event.speaker.role == "broker" or (isinstance(event, ev.OF_THE_HOST) and home_of(event) in homes):
+                by_brokers.append(event)
+            else:
                 self._by_place[place_name(event)].append(event)
                 self._note_client(event)
         for events_there in self._by_place.values():
@@ -232,9 +238,11 @@ class UngroupedEvents:
         return self._on_clock[key]
 
 
-def _dated_by_start(events: Iterable[Event]) -> Iterator[Event]:
+def _dated_by_start(known: Sequence[Event]) -> Iterator[Event]:
     """The events, those of GC logs that print the uptime alone with a time where one start of the JVM is logged."""
-    known = tuple(events)
+    if {*map(type, known)}.isdisjoint((ev.JvmStarted, ev.ThreadsStopped)):
+        yield from known
+        return
     starts: dict[str, set[int]] = defaultdict(set)
     logs: dict[str, set[str]] = defaultdict(set)
     for event in known:
@@ -265,10 +273,6 @@ def _logs_of_several_runs(events: Iterable[Event]) -> set[str]:
             found.add(file)
         last[file] = uptime_ms
     return found
-
-
-def _is_of_a_broker(event: Event, homes: Collection[str]) -> bool:
-    return event.speaker.role == "broker" or (isinstance(event, ev.OF_THE_HOST) and home_of(event) in homes)
 
 
 def _is_of_a_member(event: Event) -> bool:
