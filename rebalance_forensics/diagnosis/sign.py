@@ -188,10 +188,10 @@ def of_each(present: str, absent: str, *, name: str = "") -> Callable[[Callable[
             answers = [ask(timeline, absence) for absence in subject.absences]
             if len(answers) == 1:
                 return answers[0]
-            present = [answer for answer in answers if isinstance(answer, Present)]
+            present = [answer for answer in answers if type(answer) is Present]
             if present:
                 return Present(tuple(line for answer in present for line in answer.lines))
-            known = [answer for answer in answers if isinstance(answer, Absent)]
+            known = [answer for answer in answers if type(answer) is Absent]
             if known and len(known) == len(answers):
                 return Absent(tuple(p for a in known for p in a.looked_in), tuple(e for a in known for e in a.lines))
             return Unobservable(tuple(n for a in answers if isinstance(a, Unobservable) for n in a.needs))

@@ -49,7 +49,7 @@ class Speaker(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
 
 class Event(Struct, frozen=True, kw_only=True, gc=False):
-    """One thing a Kafka process said, typed. Subclasses add what the line tells.
+    """One thing a Kafka process said, typed. Subclasses add what the line tells, and have no subclasses themselves.
 
     `at` is None when the log has no time. `group` is None when the line names none: such an event
     reaches every group it concerns (timeline/group_attribution.py). `text` is the record's first line (and the one of

@@ -185,11 +185,7 @@ class _Telling:
         if record.bare:
             self._counts.recognize()
         # Brokers and controllers lose each other all day; only a client's connections concern a group.
-        if (
-            isinstance(event, ev.NodeDisconnected)
-            and event.speaker.client_id is None
-            and event.speaker.role == "broker"
-        ):
+        if type(event) is ev.NodeDisconnected and event.speaker.client_id is None and event.speaker.role == "broker":
             return None
         return event
 
@@ -392,9 +388,9 @@ class _Tally:
         if record.host is not None:
             self._met(record)
         # A fetch position shows nothing about the group: a log with such lines alone is no excerpt about groups.
-        if event is not None and not isinstance(event, ev.FetchPositionSet):
+        if event is not None and type(event) is not ev.FetchPositionSet:
             self.roles[event.speaker.role] += 1
-        if isinstance(event, ev.VersionReported) and event.product == "kafka":
+        if type(event) is ev.VersionReported and event.product == "kafka":
             self.version.setdefault(record.host, event.version)
 
     def unknown(

@@ -246,19 +246,19 @@ def _dated_by_start(known: Sequence[Event]) -> Iterator[Event]:
     starts: dict[str, set[int]] = defaultdict(set)
     logs: dict[str, set[str]] = defaultdict(set)
     for event in known:
-        if isinstance(event, ev.JvmStarted) and event.at is not None:
+        if type(event) is ev.JvmStarted and event.at is not None:
             starts[home_of(event)].add(event.at - round(event.uptime_s * SECOND_MS))
         if isinstance(event, ev.JvmStarted | ev.VersionReported | ev.SettingsReported):
             logs[home_of(event)].add(log_stem(event.speaker.file))
     appended = _logs_of_several_runs(known)
     for event in known:
-        if isinstance(event, ev.ThreadsStopped) and event.at is None and event.uptime_ms is not None:
+        if type(event) is ev.ThreadsStopped and event.at is None and event.uptime_ms is not None:
             # Of a process that started again the uptime does not show which run it was, of two not which it was.
             home = home_of(event)
             is_known = len(logs[home]) == 1 and event.speaker.file not in appended
             started = starts[home] if is_known else ()
             yield replace(event, at=min(started) + event.uptime_ms) if len(started) == 1 else event
-        elif not isinstance(event, ev.JvmStarted):
+        elif type(event) is not ev.JvmStarted:
             yield event
 
 
@@ -266,7 +266,7 @@ def _logs_of_several_runs(events: Iterable[Event]) -> set[str]:
     """GC logs in which the uptime begins anew: HotSpot appends to a log where its name has no `%p` or `%t`."""
     last: dict[str, int] = {}
     found = set()
-    stops = (e for e in events if isinstance(e, ev.ThreadsStopped) and e.at is None and e.uptime_ms is not None)
+    stops = (e for e in events if type(e) is ev.ThreadsStopped and e.at is None and e.uptime_ms is not None)
     for e in sorted(stops, key=lambda e: e.origin.byte_offset):
         file, uptime_ms = e.speaker.file, e.uptime_ms or 0
         if uptime_ms + SECOND_MS < last.get(file, 0):
@@ -294,7 +294,7 @@ def _names_member(event: Event) -> bool:
 def _witnesses(events: Sequence[Event]) -> Iterator[Event]:
     for in_log in grouped(events, place_of).values():
         yield min(in_log, key=lambda e: (e.at is None, e.zoned))
-        starts = (e for e in in_log if isinstance(e, ev.StartTimeReported) and e.at is not None)
+        starts = (e for e in in_log if type(e) is ev.StartTimeReported and e.at is not None)
         for _, of_one_offset in groupby(starts, key=lambda e: offset_at(e.at or 0, e.start_time_ms)):
             yield next(of_one_offset)
 
@@ -423,7 +423,7 @@ class BrokerLogs:
         # the one whose log lies nearer to those that do, else the one that ran at the time.
         of_group = [event for event in own if event.group is not None]
         places = {place_of(event) for event in of_group}
-        ids = {event.cluster_id for event in of_group if isinstance(event, ev.ClusterReported)}
+        ids = {event.cluster_id for event in of_group if type(event) is ev.ClusterReported}
         of_others = frozenset(
             place[0]
             for place, log in self._logs.items()
@@ -454,7 +454,7 @@ def clusters_of_logs(own: Sequence[Event], brokers: BrokerLogs) -> Mapping[str, 
     Also empty where logs of two clusters have a member in common: a file that was put together proves nothing.
     """
     ids = _cluster_ids(own)
-    created = (e for e in own if isinstance(e, ev.GenerationStabilized))
+    created = (e for e in own if type(e) is ev.GenerationStabilized)
     counts = lists_by_key((e.speaker.file, (e.at, e.generation)) for e in created if e.at is not None)
     hosts = {event.speaker.file: event.speaker.host for event in own if event.speaker.role == "broker"}
     several = len({*ids.values()}) > 1
@@ -495,7 +495,7 @@ def reported_clusters(own: Sequence[Event], participants: Participants) -> Mappi
 
 
 def _cluster_ids(own: Iterable[Event]) -> dict[str, str]:
-    return {event.speaker.file: event.cluster_id for event in own if isinstance(event, ev.ClusterReported)}
+    return {event.speaker.file: event.cluster_id for event in own if type(event) is ev.ClusterReported}
 
 
 def _count_by_turns(counted: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> bool:
@@ -514,7 +514,7 @@ def _linked_logs(own: Sequence[Event]) -> list[set[str]]:
     for event in own:
         names[event.speaker.file].update(filter(has_unique_suffix, member_ids_in(event)))
         # A copy has the same generation at the same time, perhaps by the clock of another zone.
-        if isinstance(event, ev.GenerationStabilized) and event.at is not None:
+        if type(event) is ev.GenerationStabilized and event.at is not None:
             names[event.speaker.file].add(f"{event.generation} {event.at % QUARTER_HOUR_MS}")
     return [set(files) for files in linked(sorted(names), names.__getitem__)]
 

@@ -83,6 +83,12 @@ class Slot:
         return "unknown" if is_last else "superseded"
 
 
+_MAKING_GENERATIONS = frozenset({
+    ev.RebalanceStarted, ev.GenerationStabilized, ev.AssignmentReceived, ev.AssignmentComputed, ev.GroupEmptied,
+    ev.AssignmentNotStored, ev.StreamsParticipants,
+})  # fmt: skip
+
+
 class Generations:
     """Sorts a group's events, in time order, into a slot for each generation."""
 
@@ -102,6 +108,10 @@ class Generations:
 
     def apply(self, event: Event) -> None:
         """Apply one event."""
+        if type(event) not in _MAKING_GENERATIONS:
+            if event.speaker.role != "broker":
+                self._apply_client_line(event)
+            return
         match event:
             case ev.RebalanceStarted():
                 self._prepared(event)
@@ -135,7 +145,7 @@ class Generations:
         slot = self._created_by.get(id(event))
         if slot is not None:
             # At most twice as many as were counted, the latest: unlogged departures must not pile up.
-            created = slot.stabilized if isinstance(event, ev.GenerationStabilized) else None
+            created = slot.stabilized if type(event) is ev.GenerationStabilized else None
             count = created.member_count if created is not None else None
             most = None if count is None else max(2 * count, 1)
             slot.live = tuple(islice(reversed(live), most))[::-1]
@@ -291,7 +301,7 @@ def _member(member_id: str, participant: Participant | None) -> Member:
 
 
 def _failure(event: Event) -> str:
-    what = "SyncGroup" if isinstance(event, ev.SyncFailed) else "JoinGroup"
+    what = "SyncGroup" if type(event) is ev.SyncFailed else "JoinGroup"
     return f"{what} failed: {getattr(event, 'error', None) or getattr(event, 'detail', None) or 'no reason given'}"
 
 

@@ -136,7 +136,7 @@ class Timeline:
     def coordinator_events(self) -> TimeIndex[Event]:
         """Coordinators' lines about this group, without those of the authorizer's log."""
         lines = (e for e in self.own if e.speaker.role == "broker" and e.group is not None)
-        return TimeIndex((e for e in lines if not isinstance(e, ev.AccessDenied)), time_of, ordered=True)
+        return TimeIndex((e for e in lines if type(e) is not ev.AccessDenied), time_of, ordered=True)
 
     def of(self, *kinds: type[E]) -> TimeIndex[E]:
         """The events of these types."""

@@ -162,7 +162,7 @@ def _having(field: str, events: Iterable[Event], kinds: Iterable[type[Event]]) -
 
 def _configures_one_of(events: Sequence[Event], event: Event) -> bool:
     # True for the configuration of the Streams application whose group these lines name.
-    if not isinstance(event, ev.SettingsReported) or event.kind != "StreamsConfig":
+    if type(event) is not ev.SettingsReported or event.kind != "StreamsConfig":
         return False
     application = dict(event.settings).get("application.id")
     return application is not None and any(each.group == application for each in events[:1])
@@ -182,7 +182,12 @@ _PROTOCOL_OF: Mapping[type[Event], Protocol] = {
 }
 
 
+_NAMING_PROTOCOLS = frozenset({ev.MemberJoined, ev.GroupConverted, ev.GroupEpochBumped})
+
+
 def _named_protocol(event: Event) -> Protocol | None:
+    if type(event) not in _NAMING_PROTOCOLS:
+        return None
     match event:
         case ev.MemberJoined(protocol=named) if named in ("consumer", "streams", "share"):
             return cast("Protocol", named)
@@ -196,7 +201,7 @@ def _named_protocol(event: Event) -> Protocol | None:
 def protocols_of(events: Sequence[Event], kind: GroupKind) -> tuple[ProtocolTerm, ...]:
     """The protocols the group spoke, in order; a migration makes two terms."""
     terms: list[ProtocolTerm] = []
-    mixed = any(isinstance(e, ev.GroupConverted) for e in events)
+    mixed = any(type(e) is ev.GroupConverted for e in events)
     for event in events:
         protocol = _PROTOCOL_OF.get(type(event)) or _named_protocol(event)
         if protocol == "consumer" and kind in ("share", "streams"):

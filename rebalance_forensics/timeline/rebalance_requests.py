@@ -47,11 +47,11 @@ def requests_of(participants: Participants, events: EventIndex) -> tuple[Request
     for event in events.of_type(ev.JoinRequested, ev.RebalanceStarted):
         if event.at is None or event.group is None:
             continue
-        if isinstance(event, ev.JoinRequested) and _may_be_subscribe(event, events):
+        if type(event) is ev.JoinRequested and _may_be_subscribe(event, events):
             continue
-        if isinstance(event, ev.JoinRequested) and (why := _REQUESTS.get(event.why)) is not None:
+        if type(event) is ev.JoinRequested and (why := _REQUESTS.get(event.why)) is not None:
             found.append(Request(participants.of_speaker(event), event.at, why, (event,), event.reason))
-        elif isinstance(event, ev.RebalanceStarted) and (why := _REQUESTS.get(event.trigger)) is not None:
+        elif type(event) is ev.RebalanceStarted and (why := _REQUESTS.get(event.trigger)) is not None:
             participant = participants.of_member(event.members[0]) if event.members else None
             answered = _answered_by(found, participant, event.at)
             if answered is not None:
@@ -121,10 +121,10 @@ class _FollowUps:
     def __init__(self, lines: TimedLines) -> None:
         of_interest = merged(lines.own.of_type(*_FOLLOW_UP_EVENTS), lines.ungrouped.of_type(*_FOLLOW_UP_EVENTS))
         timed = [e for e in of_interest if e.at is not None]
-        self._opened = TimeIndex((e for e in timed if isinstance(e, ev.RebalanceStarted)), time_of)
+        self._opened = TimeIndex((e for e in timed if type(e) is ev.RebalanceStarted), time_of)
         unexplained = {id(e) for e in self._opened if e.client_reason in _NO_REASON}
         self._requests: TimeIndex[Event] = TimeIndex((e for e in timed if id(e) not in unexplained), time_of)
-        self._assigned = TimeIndex((e for e in timed if isinstance(e, ev.WorkerAssigned)), time_of)
+        self._assigned = TimeIndex((e for e in timed if type(e) is ev.WorkerAssigned), time_of)
         joins = lines.own.of_type(ev.JoinSucceeded, ev.SyncSucceeded)
         self._joined = grouped((e for e in joins if e.at is not None), attrgetter("generation"))
 
@@ -149,7 +149,7 @@ class _FollowUps:
 
     def _opened_before(self, rebalance: Rebalance) -> bool:
         """True where the coordinator's log begins after this rebalance: its first RebalanceStarted is of the next."""
-        if any(isinstance(e, ev.RebalanceStarted) for e in rebalance.events):
+        if any(type(e) is ev.RebalanceStarted for e in rebalance.events):
             return False
         return self._opened.any_between(rebalance.started_at, rebalance.started_at + windows.ONE_REBALANCE_MS)
 
@@ -161,7 +161,7 @@ class _FollowUps:
         return places
 
     def _hand_over(self, previous: Rebalance, rebalance: Rebalance) -> str | None:
-        at, opened = rebalance.started_at, [e for e in rebalance.events if isinstance(e, ev.RebalanceStarted)]
+        at, opened = rebalance.started_at, [e for e in rebalance.events if type(e) is ev.RebalanceStarted]
         given = self._assigned.between(at - windows.PROCESS_START_MS, at + windows.ROUND_TRIP_MS)
         given = [e for e in given if e.generation == previous.generation]
         if any(e.trigger not in REJOINS for e in opened):
@@ -220,14 +220,14 @@ def _in_reason(reason: str, before: Sequence[Event]) -> str | None:
 
 def _immediate(before: Sequence[Event]) -> str:
     """The purpose of an immediate follow-up; a probing rebalance that another member scheduled does not show it."""
-    scheduled = [e for e in before if not (isinstance(e, ev.FollowUpScheduled) and e.kind == "probing")]
+    scheduled = [e for e in before if not (type(e) is ev.FollowUpScheduled and e.kind == "probing")]
     return _last_scheduled(scheduled) or "cooperative"
 
 
 def _last_scheduled(before: Sequence[Event]) -> str | None:
     for event in reversed(before):
-        if isinstance(event, ev.FollowUpScheduled) and event.kind is not None:
+        if type(event) is ev.FollowUpScheduled and event.kind is not None:
             return {"immediate": "cooperative"}.get(event.kind, event.kind)
-        if isinstance(event, ev.VersionProbed) and not event.by_leader:
+        if type(event) is ev.VersionProbed and not event.by_leader:
             return "version-probing"
     return None

@@ -100,9 +100,9 @@ def _contradiction(
 
 def _is_shown(answer: Answer) -> bool:
     """A claim without a line or a log that was searched is none."""
-    if isinstance(answer, Present):
+    if type(answer) is Present:
         return bool(answer.lines)
-    return isinstance(answer, Absent) and bool(answer.looked_in or answer.lines)
+    return type(answer) is Absent and bool(answer.looked_in or answer.lines)
 
 
 def _ruled_out(name: str, against: tuple[Row, Answer]) -> RuledOut:
@@ -195,7 +195,7 @@ def would_decide(
     wanted_by: dict[Need, set[str]] = defaultdict(set)
     for name, answers in candidates.items():
         for row, answer in answers:
-            if row.weight >= STRONG and isinstance(answer, Unobservable):
+            if row.weight >= STRONG and type(answer) is Unobservable:
                 for need in answer.needs:
                     wanted_by[need].add(name)
     asked: dict[tuple[str, str | None], tuple[list[Need], set[str]]] = {}
@@ -216,9 +216,7 @@ def _would_show_why(timeline: Timeline, verdict: Weighed) -> tuple[WouldDecide, 
     if verdict.hypothesis.severity == "info":
         return ()
     hypothesis = verdict.hypothesis
-    unanswered = (
-        answer for row, answer in verdict.answers if row.present >= STRONG if isinstance(answer, Unobservable)
-    )
+    unanswered = (answer for row, answer in verdict.answers if row.present >= STRONG if type(answer) is Unobservable)
     needs = [need for answer in unanswered for need in answer.needs if need.of_its_host and not hypothesis.behind]
     needs += hypothesis.unseen
     return tuple(_decides(timeline, [need], {verdict.cause}, (verdict.cause,)) for need in needs[:MOST_LOGS])

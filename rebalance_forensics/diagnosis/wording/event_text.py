@@ -45,7 +45,7 @@ def what_happened(event: Event) -> str:
 
 def _is_fencing(event: Event) -> bool:
     """True if a controller logged it about other brokers: the speaker itself did not stop."""
-    return isinstance(event, ev.BrokerStopped) and event.phase == "fenced"
+    return type(event) is ev.BrokerStopped and event.phase == "fenced"
 
 
 def _fenced(event: Event) -> str:

@@ -111,9 +111,7 @@ class _Files:
         least = differences.least(max(self.clocks[place].step_ms for place in places), zone_known=zone_known)
         if least is not None:
             return least
-        left = [
-            (at, reference.left.get(event.member or "")) for event, at in stamped if isinstance(event, ev.LeaveSent)
-        ]
+        left = [(at, reference.left.get(event.member or "")) for event, at in stamped if type(event) is ev.LeaveSent]
         return max((at - arrived for at, arrived in left if arrived is not None), default=None)
 
 
@@ -177,7 +175,7 @@ def _best_reference(files: _Files, logs: Sequence[_Log]) -> _Log:
 
     def report_count(log: _Log) -> tuple[bool, int, int]:
         events = [event for place in log.places for event in files.events[place]]
-        named = {member for e in events if isinstance(e, ev.AssignmentComputed) for member, _ in e.assignment}
+        named = {member for e in events if type(e) is ev.AssignmentComputed for member, _ in e.assignment}
         keys = sum(shared_facts.fact_in(event) is not None for event in events)
         return files.clocks[log.places[0]].zone is not None, len(named), keys
 
@@ -267,7 +265,7 @@ def own_clock(place: Place, events: Sequence[Event]) -> FileClock:
     """The clock of a file in its own zone: printed in every line, or shown by the two times of its start lines."""
     # A start line whose two times differ by no zone was written late. Where two start lines show zones an hour apart,
     # summer time began or ended in between: each stretch has the zone of its own start line.
-    starts = [e for e in events if isinstance(e, ev.StartTimeReported) and e.at is not None]
+    starts = [e for e in events if type(e) is ev.StartTimeReported and e.at is not None]
     offsets = [(e.at or 0, offset_at(e.at or 0, e.start_time_ms)) for e in sorted(starts, key=lambda e: e.at or 0)]
     shown = [(at, minutes) for at, minutes in offsets if minutes is not None]
     east = [minutes for _, minutes in shown]

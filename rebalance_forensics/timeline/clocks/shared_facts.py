@@ -126,7 +126,7 @@ def facts_of_a_member(stamped: Iterable[tuple[Event, int]]) -> SharedFacts:
 
 
 def _members_in(event: Event) -> Iterator[str]:
-    if isinstance(event, ev.AssignmentComputed):
+    if type(event) is ev.AssignmentComputed:
         yield from (member for member, _ in event.assignment)
     names = (getattr(event, "member", None), getattr(event, "leader", None), *getattr(event, "members", ()))
     yield from (member for member in names if isinstance(member, str))

@@ -120,7 +120,7 @@ class ParticipantDrafts:
         speaker = event.speaker
         instance = instance_of(event) if self.kind == "streams" else None
         named = speaker.client_id or speaker.thread or speaker.place or instance
-        if self.kind == "connect" and isinstance(event, ev.WorkerStopped):
+        if self.kind == "connect" and type(event) is ev.WorkerStopped:
             named = named or speaker.host  # the stop may be the only line of a worker
         if speaker.role == "broker" or isinstance(event, ev.OF_THE_HOST) or (event.group is None and not named):
             return
@@ -288,10 +288,10 @@ class ParticipantDrafts:
 
     def link_ids(self, event: Event) -> None:
         """Link the ids in a coordinator's line about one member: client id, host, group.instance.id."""
-        if isinstance(event, ev.MemberDescribed):
+        if type(event) is ev.MemberDescribed:
             self._link_described(event)
         instance: str | None = getattr(event, "instance_id", None)
-        if instance and event.speaker.role == "broker" and not isinstance(event, ev.StaticMemberFenced):
+        if instance and event.speaker.role == "broker" and type(event) is not ev.StaticMemberFenced:
             member: str | None = getattr(event, "member", None)
             if isinstance(event, ev.RebalanceStarted | ev.MemberFailed) and len(event.members) == 1:
                 member = event.members[0]
@@ -321,7 +321,7 @@ class ParticipantDrafts:
         instance: str | None = getattr(event, "instance_id", None)
         if instance and isinstance(event, ev.MemberIdIssued | ev.MemberJoined | ev.MemberLeft):
             self.of_instance(instance)
-        elif isinstance(event, ev.StaticMemberReplaced):
+        elif type(event) is ev.StaticMemberReplaced:
             participant = self.of_instance(event.instance_id)
             participant.member_ids.update(filter(None, (event.old_member, event.member)))
         for member in member_ids_in(event):

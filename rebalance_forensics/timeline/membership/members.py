@@ -42,11 +42,9 @@ class Members(dict[str, P]):
 
     def apply(self, event: Event) -> None:
         """Note a member that is joining, or that is confirmed."""
-        if not isinstance(event, ev.MemberTransitioned | ev.MemberJoined) or event.member is None:
-            return
-        if isinstance(event, ev.MemberTransitioned) and event.after == "JOINING":
+        if type(event) is ev.MemberTransitioned and event.member is not None and event.after == "JOINING":
             self.joining.add(event.member)
-        else:
+        elif (type(event) is ev.MemberTransitioned or type(event) is ev.MemberJoined) and event.member is not None:
             self.joining.discard(event.member)
 
     def of(self, owner: P | None) -> list[str]:

@@ -154,20 +154,20 @@ def members_by_client_id(lines: EventIndex, only_log: Callable[[str], bool]) -> 
 
 
 def _apply(table: _NamesakeTable, event: Event) -> None:
-    if isinstance(event, ev.GenerationStabilized):
+    if type(event) is ev.GenerationStabilized:
         table.stabilized(event)
         return
-    if isinstance(event, ev.GroupEmptied):
+    if type(event) is ev.GroupEmptied:
         for member in [*table.live]:
             table.move(member, came=False, at=event.at)
-    elif isinstance(event, ev.RebalanceStarted):
+    elif type(event) is ev.RebalanceStarted:
         table.opened_at = event.at
     for came, member in member_moves(event):
-        if isinstance(event, ev.MemberFailed):
+        if type(event) is ev.MemberFailed:
             table.fail(member, event.at)
         else:
             table.move(member, came=came, at=event.at)
-    if isinstance(event, ev.AssignmentComputed):
+    if type(event) is ev.AssignmentComputed:
         assigned = {member for member, _ in event.assignment}
         for member in [member for member in table.live if member not in assigned]:
             table.move(member, came=False)
@@ -176,8 +176,16 @@ def _apply(table: _NamesakeTable, event: Event) -> None:
         table.mark_shared()
 
 
+_MOVES = frozenset({
+    ev.RebalanceStarted, ev.AssignmentReceived, ev.MemberIdIssued, ev.MemberLoaded, ev.MemberJoined, ev.JoinSucceeded,
+    ev.SyncSucceeded, ev.MemberFailed, ev.MemberLeft, ev.PendingMemberRemoved,
+})  # fmt: skip
+
+
 def member_moves(event: Event) -> Sequence[tuple[bool, str]]:
     """The member ids in a line: True with those that came or were in, False with those that left."""
+    if type(event) not in _MOVES:
+        return ()
     match event:
         case ev.RebalanceStarted(members=ids, trigger=trigger):
             move = MOVES_BY_TRIGGER.get(trigger, "replaced")

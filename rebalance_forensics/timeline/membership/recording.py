@@ -79,7 +79,7 @@ class MembershipRecorder:
         """Record the members that only a count shows, or that a new coordinator loaded."""
         if self.newcomers.waiting:
             self.name_newcomers(event.at)
-        if isinstance(event, ev.GenerationStabilized):
+        if type(event) is ev.GenerationStabilized:
             for departure in self._headcount.unlogged_returns(event, self.latest(Departure), self.latest(Arrival)):
                 self._return_unlogged(departure, event, "counted-again")
         self._headcount.apply(event)
@@ -130,15 +130,13 @@ class MembershipRecorder:
 
     def infer_existing_member(self, participant: Participant, event: Event) -> None:
         """Record a member that joined before the logs begin: only a member is told to rejoin or has partitions."""
-        ends = isinstance(event, ev.WorkerStopped) and event.phase == "stopped"
-        ends = ends or (
-            isinstance(event, ev.StreamsStateChanged) and event.after == "ERROR" and event.before != "CREATED"
-        )
+        ends = type(event) is ev.WorkerStopped and event.phase == "stopped"
+        ends = ends or (type(event) is ev.StreamsStateChanged and event.after == "ERROR" and event.before != "CREATED")
         if ends and participant not in self._seen:
             # The stop of a worker, or of the last thread of a Streams client, may be its only line: the log may begin
             # just before it.
             self.depart_unlogged(participant, None, event, "closed")
-        gives_back = isinstance(event, ev.PartitionsRevoked) and event.partitions
+        gives_back = type(event) is ev.PartitionsRevoked and event.partitions
         if not gives_back and not lost_membership.is_rebalance_notice(event):
             return
         client = event.speaker.client_id
@@ -196,7 +194,7 @@ class MembershipRecorder:
         arrival = self._unconfirmed.get(member)
         if arrival is None:
             return
-        if isinstance(event, ev.MemberJoined) and member in self.live.joining and event.at is not None:
+        if type(event) is ev.MemberJoined and member in self.live.joining and event.at is not None:
             amend(arrival, at=event.at)
         amend(arrival, events=(*arrival.events, event), silent=None)
 
@@ -241,7 +239,7 @@ class MembershipRecorder:
 
     def shows_former_membership(self, participant: Participant, event: Event) -> bool:
         """True where nothing but the loss itself shows that the client was a member (see `was_refused`)."""
-        if isinstance(event, ev.OwnershipGivenUp):
+        if type(event) is ev.OwnershipGivenUp:
             return participant not in self._seen
         return lost_membership.was_refused(event) and not self._seen
 
@@ -293,14 +291,14 @@ class MembershipRecorder:
             self._refused[client] = named, event
             return named
         former, answer = self._refused.get(client, (None, event))
-        same_answer = isinstance(event, ev.GenerationReset) and time_of(event) - time_of(answer) <= ROUND_TRIP_MS
+        same_answer = type(event) is ev.GenerationReset and time_of(event) - time_of(answer) <= ROUND_TRIP_MS
         if same_answer and (former == "" or (former in self._departures and former not in self.live)):
             return former
         return self.member_of(participant, event.speaker.client_id)
 
     def record_stale_eviction(self, event: Event) -> None:
         """Record an eviction by a former coordinator as a departure without effect: the members went on elsewhere."""
-        for member in event.members if isinstance(event, ev.MemberFailed) else ():
+        for member in event.members if type(event) is ev.MemberFailed else ():
             participant = self.participants.of_member(member)
             is_out = member in self._departures and member not in self.live
             if participant is not None and event.at is not None and not is_out:

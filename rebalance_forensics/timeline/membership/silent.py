@@ -165,8 +165,8 @@ def departures_by_takeover(
     session = session_ms if session_ms is not None else windows.AT_ONCE_MS
     found = []
     for event in events.of_type(ev.TasksAssigned, ev.PartitionsAssigned):
-        given = event.partitions if isinstance(event, ev.PartitionsAssigned) else ()
-        if isinstance(event, ev.TasksAssigned) and event.epoch is not None:  # a streams group's (KIP-1071)
+        given = event.partitions if type(event) is ev.PartitionsAssigned else ()
+        if type(event) is ev.TasksAssigned and event.epoch is not None:  # a streams group's (KIP-1071)
             given = event.active
         participant = participants.of_speaker(event) if given else None
         if participant is None or event.at is None:
@@ -213,12 +213,12 @@ def _times(participants: Participants, events: Sequence[Event]) -> dict[_Client,
     # assignment of its consumer.
     times: dict[_Client, list[int]] = defaultdict(list)
     for event in events:
-        if event.at is None or (isinstance(event, ev.TasksAssigned) and event.epoch is None):
+        if event.at is None or (type(event) is ev.TasksAssigned and event.epoch is None):
             continue
         participant = participants.of_speaker(event)
         if participant is None or getattr(event, "after", "JOINING") not in _STATES_WITHOUT_PARTITIONS:
             continue
-        if isinstance(event, ev.PartitionsRevoked) and event.partitions and participant.kind != "instance":
+        if type(event) is ev.PartitionsRevoked and event.partitions and participant.kind != "instance":
             for partition in event.partitions:
                 times[participant, partition].append(event.at)
         else:
@@ -244,11 +244,11 @@ class Headcount:
 
     def apply(self, event: Event) -> None:
         """Note the count of members, or that this coordinator names newcomers."""
-        if isinstance(event, ev.GenerationStabilized):
+        if type(event) is ev.GenerationStabilized:
             self._size, self._at = event.member_count, event.at or 0
-        elif isinstance(event, ev.GroupEmptied):
+        elif type(event) is ev.GroupEmptied:
             self._size, self._at = 0, event.at or 0
-        elif isinstance(event, Newcomer):
+        elif type(event) is ev.MemberIdIssued or type(event) is ev.MemberJoined:
             self._names_everybody = True
 
     def unlogged_returns(
@@ -276,18 +276,18 @@ class LoadedMembers:
 
     def apply(self, event: Event) -> list[ev.MemberLoaded]:
         """The loaded members of the last generation, once their broker logs as the coordinator; else none."""
-        if isinstance(event, ev.GenerationStabilized):
+        if type(event) is ev.GenerationStabilized:
             self._generation = event.generation
-        if isinstance(event, ev.MemberLoaded):
+        if type(event) is ev.MemberLoaded:
             self._by_log[place_of(event)].append(event)
             return []
         if not self._by_log or event.speaker.role != "broker" or event.group is None:
             return []
         loaded = self._by_log.pop(place_of(event), [])
-        if not loaded or isinstance(event, ev.GroupUnloaded):
+        if not loaded or type(event) is ev.GroupUnloaded:
             return []
         newest = max([e.generation for e in loaded if e.generation is not None], default=-1)
-        if isinstance(event, ev.GroupLoaded) and event.generation is not None:
+        if type(event) is ev.GroupLoaded and event.generation is not None:
             newest = event.generation
         if 0 <= newest < self._generation:
             return []

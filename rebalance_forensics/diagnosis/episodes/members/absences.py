@@ -81,7 +81,7 @@ class Absence:
     def ended_threads(self) -> list[str]:
         """The stream threads that ended while their instance kept running."""
         ended = self.stop.events if self.stop is not None else ()
-        threads = {e.thread or e.speaker.thread or "" for e in ended if isinstance(e, ev.StreamThreadStateChanged)}
+        threads = {e.thread or e.speaker.thread or "" for e in ended if type(e) is ev.StreamThreadStateChanged}
         return sorted(threads, key=natural)
 
 
@@ -215,7 +215,7 @@ def _end_of_threads(
         return None
     ended: dict[str | None, list[Event]] = defaultdict(list)
     for event in timeline.events_from(participant, ev.StreamThreadStateChanged).between(0, begin + HEARTBEAT_MS):
-        assert isinstance(event, ev.StreamThreadStateChanged)
+        assert type(event) is ev.StreamThreadStateChanged
         thread = event.thread or event.speaker.thread
         ended[thread] = [*ended[thread], event] if event.after in _ENDING else []
     threads = {timeline.participants.thread_of(d.member) for d in group}
@@ -319,7 +319,7 @@ def _places_touched(timeline: Timeline, fact: Fact, slack_ms: int) -> Sequence[i
         places += _place_listed(timeline, fact)
         # A static member whose poll timeout expired is evicted, and its group rebalances, only a session later.
         for event in fact.events:
-            if isinstance(event, ev.RebalanceStarted):
+            if type(event) is ev.RebalanceStarted:
                 places += known.places_touching(time_of(event) - TICK_MS, time_of(event) + slack_ms)
     return places
 
@@ -363,4 +363,4 @@ def distinct_events(events: Iterable[Event]) -> tuple[Event, ...]:
 def lacks_reason(rebalance: Rebalance) -> bool:
     """True if its opening line gives no reason: any member may have joined, left or rejoined."""
     # Coordinators before 2.1 log only that a rebalance began.
-    return any(isinstance(e, ev.RebalanceStarted) and e.trigger is None and not e.reason for e in rebalance.events)
+    return any(type(e) is ev.RebalanceStarted and e.trigger is None and not e.reason for e in rebalance.events)

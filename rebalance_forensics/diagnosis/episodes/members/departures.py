@@ -43,7 +43,7 @@ def waits_for_newcomers(rebalance: Rebalance) -> bool:
     """True for the first rebalance from empty: it waits for a timer that each newcomer restarts, and for no member."""
     # GroupCoordinator's InitialDelayedJoin (KIP-134): group.initial.rebalance.delay.ms after the last newcomer, at most
     # the rebalance timeout.
-    return any(isinstance(e, ev.RebalanceStarted) and e.generation == 0 for e in rebalance.events)
+    return any(type(e) is ev.RebalanceStarted and e.generation == 0 for e in rebalance.events)
 
 
 def after_all_left(timeline: Timeline, first: Arrival) -> bool:
@@ -280,7 +280,7 @@ def with_members(timeline: Timeline) -> TimeIndex[int]:
             for r in timeline.rebalances
             # Only a generation with members is logged as stabilized, before 2.4 without their number (onCompleteJoin).
             if r.generation in named
-            or any(isinstance(e, ev.GenerationStabilized) and e.member_count != 0 for e in r.events)
+            or any(type(e) is ev.GenerationStabilized and e.member_count != 0 for e in r.events)
             if (at := r.created_at)
         ),
         at=int,

@@ -164,7 +164,7 @@ def unassigned_when_lost(timeline: Timeline, absence: Absence) -> tuple[Event, .
     # running or not.
     if absence.whys != {"expelled"}:
         return ()
-    if all(isinstance(e, ev.SyncFailed) for e in absence.departure_lines):
+    if all(type(e) is ev.SyncFailed for e in absence.departure_lines):
         return absence.departure_lines
     answered = timeline.events_from(absence.participant, ev.JoinSucceeded, ev.SyncSucceeded).last(absence.at)
     if not isinstance(answered, ev.JoinSucceeded) or not logs_sync_apart(answered):
@@ -248,7 +248,7 @@ def removed_by_application(timeline: Timeline, absence: Absence) -> list[ev.Thre
     if absence.participant.kind != "instance" or absence.start is not None:
         return []
     removals = timeline.events_from(absence.participant, ev.ThreadRemoved).between(absence.at - AT_ONCE_MS, absence.at)
-    removed = {e.thread: e for e in removals if isinstance(e, ev.ThreadRemoved) and e.phase == "removing"}
+    removed = {e.thread: e for e in removals if type(e) is ev.ThreadRemoved and e.phase == "removing"}
     departed = _threads(absence.departures)
     return [removed[thread] for thread in sorted(departed)] if departed and departed <= set(removed) else []
 
