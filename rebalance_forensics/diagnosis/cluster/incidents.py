@@ -35,7 +35,7 @@ from rebalance_forensics.diagnosis.model import (
 from rebalance_forensics.diagnosis.wording.culprits import about
 from rebalance_forensics.diagnosis.wording.event_text import LONGEST_STEP
 from rebalance_forensics.diagnosis.wording.proof import interleaved
-from rebalance_forensics.records import EpochMs, is_timed
+from rebalance_forensics.records import EpochMs, is_timed, natural
 from rebalance_forensics.timeline.evidence import message_of
 from rebalance_forensics.timeline.model import BrokerOutage, Evidence, GroupHistory, GroupOutline
 from rebalance_forensics.timeline.time_index import grouped
@@ -288,18 +288,9 @@ def _severity_of_part(fault: SharedFault, part: Disturbance) -> Severity:
     return severity if severity != "critical" or is_critical else "warning"
 
 
-def _worst_first(row: DisturbedGroup) -> tuple[int, int, int, int, str, int, str]:
-    # group-2 before group-10.
-    cost = row.impact
-    return (
-        -(cost.unread_partition_ms or 0),
-        -(cost.stopped_ms or 0),
-        -cost.rebalances,
-        RANKS[row.severity],
-        row.group.rstrip("0123456789"),
-        len(row.group),
-        row.group,
-    )
+def _worst_first(row: DisturbedGroup) -> tuple[object, ...]:
+    unread, stopped = row.impact.unread_partition_ms or 0, row.impact.stopped_ms or 0
+    return -unread, -stopped, -row.impact.rebalances, RANKS[row.severity], natural(row.group)
 
 
 def _severity(fault: SharedFault, groups: Sequence[DisturbedGroup]) -> Severity:
