@@ -287,7 +287,8 @@ def behind_slow_loop(stacks: Sequence[ev.ThreadStack]) -> tuple[Link, ...]:
 # calls throw when they gave up on something slow.
 _GAVE_UP = re.compile(
     r"(?i:time[ds]?[ -]?out|timeout|deadline[ _]exceeded|circuit (?:breaker )?is (?:now )?open|does not permit further)"
-    r"|Connection is not available|CallNotPermitted|RequestNotPermitted|CircuitBreaker|Hystrix|Bulkhead"
+    r"|Connection is not available|CallNotPermitted|RequestNotPermitted|CircuitBreaker|Bulkhead"
+    r"|[Pp]ool (?:exhausted|empty)|short-circuited and|could not be queued for execution|could not acquire a semaphore"
     r"|Deadlock|lock wait|Connection (?:refused|reset)|UnknownHost|No route to host"
 )
 

@@ -386,7 +386,7 @@ def _untied_lines_of_hosts(timeline: Timeline, incidents: Sequence[Incident]) ->
     for participant, logs in sorted(unlike, key=lambda found: (found[0].name, found[1])):
         yield _throughout(
             timeline,
-            f"No line shows which of {some(logs, MOST_NAMES)} is the GC log of {_names([participant], incidents)}.",
+            f"No line shows which {_of_logs(logs)} of {_names([participant], incidents)}.",
             "Nothing was concluded from them. The process id in its name (file=gc-%p.log) or among its decorations "
             "tells it, where the member's log prints that as well.",
         )
@@ -400,6 +400,11 @@ def _untied_lines_of_hosts(timeline: Timeline, incidents: Sequence[Incident]) ->
                 "Nothing was concluded from it. It is tied to a member by a process id in the member's log, by the "
                 "consumer's threads that it lists, or by a main class named after the member.",
             )
+
+
+def _of_logs(logs: Sequence[str]) -> str:
+    """`of gc-1.log and gc-2.log is the GC log`; several JVMs may have written to one."""
+    return f"of {some(logs, MOST_NAMES)} is the GC log" if len(logs) > 1 else f"of the JVMs in {logs[0]} is that"
 
 
 def _untied_reports(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event, member_ids_in
-from rebalance_forensics.records import SECOND_MS
+from rebalance_forensics.records import SECOND_MS, EpochMs, Origin
 from rebalance_forensics.timeline.clocks.broker_clocks import broker_skews
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of, with_times
 from rebalance_forensics.timeline.coverage import LogsRead
@@ -239,7 +239,10 @@ class UngroupedEvents:
 
 
 def _dated_by_start(known: Sequence[Event]) -> Iterator[Event]:
-    """The events, those of GC logs that print the uptime alone with a time where one start of the JVM is logged."""
+    """The events, those of GC logs that print the uptime alone with a time where the start of their JVM is logged.
+
+    HotSpot appends to a log where its name has no `%p` or `%t`: each run in it is of one of as many starts.
+    """
     if {*map(type, known)}.isdisjoint((ev.JvmStarted, ev.ThreadsStopped)):
         yield from known
         return
@@ -250,29 +253,27 @@ def _dated_by_start(known: Sequence[Event]) -> Iterator[Event]:
             starts[home_of(event)].add(event.at - round(event.uptime_s * SECOND_MS))
         if isinstance(event, ev.JvmStarted | ev.VersionReported | ev.SettingsReported):
             logs[home_of(event)].add(log_stem(event.speaker.file))
-    appended = _logs_of_several_runs(known)
+    runs: dict[str, list[list[ev.ThreadsStopped]]] = defaultdict(list)
+    stops = (e for e in known if type(e) is ev.ThreadsStopped and e.at is None and e.uptime_ms is not None)
+    for stop in sorted(stops, key=lambda e: e.origin.byte_offset):
+        of_file = runs[stop.speaker.file]
+        if not of_file or (stop.uptime_ms or 0) + SECOND_MS < (of_file[-1][-1].uptime_ms or 0):
+            of_file.append([])
+        of_file[-1].append(stop)
+    started_at: dict[Origin, int] = {}
+    for of_file in runs.values():
+        home = home_of(of_file[0][0])
+        started = sorted(starts[home])
+        # Two applications of a directory may each have logged a start, and a run without a stop shows nowhere.
+        if len(logs[home]) == 1 and len(started) == len(of_file):
+            ends = [at + (run[-1].uptime_ms or 0) for at, run in zip(started, of_file, strict=True)]
+            if all(end <= begin for end, begin in zip(ends, started[1:], strict=False)):
+                started_at.update((e.origin, at) for at, run in zip(started, of_file, strict=True) for e in run)
     for event in known:
-        if type(event) is ev.ThreadsStopped and event.at is None and event.uptime_ms is not None:
-            # Of a process that started again the uptime does not show which run it was, of two not which it was.
-            home = home_of(event)
-            is_known = len(logs[home]) == 1 and event.speaker.file not in appended
-            started = starts[home] if is_known else ()
-            yield replace(event, at=min(started) + event.uptime_ms) if len(started) == 1 else event
+        if type(event) is ev.ThreadsStopped and event.origin in started_at:
+            yield replace(event, at=EpochMs(started_at[event.origin] + (event.uptime_ms or 0)))
         elif type(event) is not ev.JvmStarted:
             yield event
-
-
-def _logs_of_several_runs(events: Iterable[Event]) -> set[str]:
-    """GC logs in which the uptime begins anew: HotSpot appends to a log where its name has no `%p` or `%t`."""
-    last: dict[str, int] = {}
-    found = set()
-    stops = (e for e in events if type(e) is ev.ThreadsStopped and e.at is None and e.uptime_ms is not None)
-    for e in sorted(stops, key=lambda e: e.origin.byte_offset):
-        file, uptime_ms = e.speaker.file, e.uptime_ms or 0
-        if uptime_ms + SECOND_MS < last.get(file, 0):
-            found.add(file)
-        last[file] = uptime_ms
-    return found
 
 
 def _is_of_a_member(event: Event) -> bool:

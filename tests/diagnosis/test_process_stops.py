@@ -662,13 +662,19 @@ def test_a_stop_of_another_jvm_is_not_in_the_lane_of_a_member() -> None:
 SLOW_CALLS = {
     "resilience4j": "io.github.resilience4j.circuitbreaker.CallNotPermittedException: CircuitBreaker 'rates' is OPEN "
     "and does not permit further calls",
-    "Hystrix": "com.netflix.hystrix.exception.HystrixRuntimeException: RatesCommand short-circuited and no fallback "
-    "available.",
+    "Hystrix": "com.netflix.hystrix.exception.HystrixRuntimeException: Rates short-circuited and fallback failed.",
+    "Hystrix, timed out": "com.netflix.hystrix.exception.HystrixRuntimeException: Rates timed-out and fallback failed.",
+    "DBCP": "java.sql.SQLException: Cannot get a connection, pool error Timeout waiting for idle object, "
+    "borrowMaxWaitDuration=PT0.299988736S",
+    "Tomcat JDBC": "org.apache.tomcat.jdbc.pool.PoolExhaustedException: [main] Timeout: Pool empty. Unable to fetch a "
+    "connection in 30 seconds, none available[size:1; busy:1; idle:0; lastwait:30000].",
+    "c3p0": "java.sql.SQLException: An attempt by a client to checkout a Connection has timed out.",
     "gRPC": "io.grpc.StatusRuntimeException: DEADLINE_EXCEEDED: deadline exceeded after 4.917026917s",
     "java.net.http": "java.net.http.HttpTimeoutException: request timed out",
     "OkHttp and Apache": "java.net.SocketTimeoutException: Read timed out",
     "Feign": "feign.RetryableException: Read timed out executing GET http://rates/eur",
 }
+FAILED = "com.netflix.hystrix.exception.HystrixRuntimeException: Rates failed and no fallback available."
 TIMED_OUT = "java.sql.SQLTransientConnectionException: HikariPool-1 - Connection is not available, request timed out"
 
 
@@ -681,6 +687,7 @@ TIMED_OUT = "java.sql.SQLTransientConnectionException: HikariPool-1 - Connection
         ("app.log", "01:09:30.000", "http-nio-8080-exec-1", TIMED_OUT, []),
         ("app.log", "01:00:30.000", "main", TIMED_OUT, []),
         ("app.log", "01:09:30.000", "main", "java.lang.IllegalArgumentException: no such currency", []),
+        ("app.log", "01:09:30.000", "main", FAILED, []),
         ("billing.log", "01:09:30.000", "main", TIMED_OUT, []),
     ],
     ids=[
@@ -690,6 +697,7 @@ TIMED_OUT = "java.sql.SQLTransientConnectionException: HikariPool-1 - Connection
         "another thread",
         "long before",
         "no slow call",
+        "Hystrix, a plain error",
         "another application",
     ],
 )

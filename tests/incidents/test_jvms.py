@@ -30,7 +30,7 @@ def without(*names: str) -> Change:
     return change
 
 
-def rewritten(name: str, pattern: re.Pattern[str] | str, text: str = "") -> Change:
+def rewritten(name: str, pattern: re.Pattern[str] | str, text: str | Callable[[re.Match[str]], str] = "") -> Change:
     def change(folder: Path) -> None:
         log = folder / NODE / name
         log.write_text(re.sub(pattern, text, log.read_text()))
@@ -254,6 +254,30 @@ def test_a_gc_log_with_the_uptime_alone_is_dated_by_the_start_that_the_applicati
     started = "[2026-11-26 13:24:49,597] INFO Started Lab in 4.5 seconds (JVM running for 5.0) (com.acme.Lab)\n"
     incident = the_incident(tmp_path, "full-gc", alone, rewritten("app.log", r"\A", started))
     assert chain(incident) == ["gc-pause"]
+
+
+def test_each_run_in_a_gc_log_of_uptimes_is_dated_by_its_own_start(tmp_path: Path) -> None:
+    def twice(folder: Path) -> None:
+        gc, app = folder / NODE / "gc.log", folder / NODE / "app.log"
+        gc.write_text(re.sub(r"(?m)^\[[^\]]+\]", "", gc.read_text()) * 2)
+        started = "[2026-11-26 {}] INFO Started Lab in 4.5 seconds (JVM running for 5.0) (com.acme.Lab)\n"
+        app.write_text(started.format("12:00:00,000") + started.format("13:24:49,597") + app.read_text())
+
+    assert chain(the_incident(tmp_path, "full-gc", twice)) == ["gc-pause"]
+
+
+@pytest.mark.parametrize(("older_s", "links"), [(3600, []), (-20, ["gc-pause"])], ids=["older", "younger"])
+def test_a_gc_log_to_which_two_jvms_write_shows_nothing_of_a_member_that_may_be_either(
+    tmp_path: Path, older_s: int, links: list[str]
+) -> None:
+    def other(line: re.Match[str]) -> str:
+        young = "GC(9) Pause Young (Normal) (G1 Evacuation Pause) 9M->9M(9M) 100.512ms"
+        return f"{line[0]}\n[{line[1]}][{float(line[2]) + older_s:.3f}s][info][gc] {young}"
+
+    beside = rewritten("gc.log", re.compile(r"^\[([^\]]+)\]\[([\d.]+)s\].* Pause .*ms$", re.MULTILINE), other)
+    incident = the_incident(tmp_path, "full-gc", beside)
+    assert chain(incident) == links
+    assert ("which JVM in node-2/gc.log is that of client payments-2" in needs(incident)) is not bool(links)
 
 
 @pytest.mark.parametrize("of", ["another application", "two runs"])

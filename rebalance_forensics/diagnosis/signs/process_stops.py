@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis import behind
@@ -25,7 +26,7 @@ from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
-from rebalance_forensics.timeline.identity.log_names import may_be_its_log, process_id_in, words_of
+from rebalance_forensics.timeline.identity.log_names import THREADS_OF_A_START, may_be_its_log, process_id_in, words_of
 from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.own_process import (
     BACKGROUND,
@@ -86,7 +87,8 @@ def gc_logs(timeline: Timeline, absence: Absence) -> tuple[CoveredLog, ...]:
 def _gc_log_that_decides(timeline: Timeline, absence: Absence) -> str:
     """The GC log of its JVM in words, and what those that lie beside it lack."""
     if several := gc_logs_of_several(timeline, absence):
-        return f"which of {some(several)} is the GC log of {{who}} (its process id: file=gc-%p.log)"
+        which = f"of {some(several)} is the GC log" if len(several) > 1 else f"JVM in {several[0]} is that"
+        return f"which {which} of {{who}} (its process id: file=gc-%p.log)"
     own = [log.path for log in _gc_logs_near(timeline, absence)]
     others = [log.path for log in timeline.coverage.of_its_jvm(absence.participant) if log.path not in own]
     for logs, lack in (
@@ -111,7 +113,10 @@ def _gc_logs_near(timeline: Timeline, absence: Absence) -> list[CoveredLog]:
 
 
 def gc_logs_of_several(timeline: Timeline, absence: Absence) -> tuple[str, ...]:
-    """The GC logs that reach into its session, where they are of several JVMs and nothing shows which is its own."""
+    """The GC logs that reach into its session, where they are of several JVMs and nothing shows which is its own.
+
+    One alone is a log to which several JVMs wrote at the same time.
+    """
     # A restarted JVM gets another process id, and its log begins after that of the one before.
     begin = absence.at - session_timeout_ms(timeline)
     ran = [log for log in _gc_logs_near(timeline, absence) if log.begin <= absence.at and log.end >= begin]
@@ -120,7 +125,33 @@ def gc_logs_of_several(timeline: Timeline, absence: Absence) -> tuple[str, ...]:
         if not any(_are_copies(timeline, log, other) for other in jvms):
             jvms.append(log)
     logs = {process_id_in(log.path) or log_stem(log.path) for log in jvms}
-    return tuple(log.path for log in jvms) if len(logs) > 1 else ()
+    if len(logs) > 1:
+        return tuple(log.path for log in jvms)
+    return tuple(log.path for log in jvms if _has_lines_of_several(timeline, absence.participant, log.path))
+
+
+def _has_lines_of_several(timeline: Timeline, participant: Participant, path: str) -> bool:
+    """True where JVMs that may be the member's take turns in a GC log, by when each started or by its process id.
+
+    One that was started again comes after the one before, and a clock that is set moves the start once.
+    """
+    stops = [e for e in timeline.of(ev.ThreadsStopped) if e.speaker.file == path and e.what != "stall"]
+    own = [e for e in stops if _may_be_its_jvm(timeline, participant, e)]
+    started = [(time_of(e) - e.uptime_ms, time_of(e)) for e in own if e.uptime_ms is not None]
+    numbered = [(pid, time_of(e)) for e in own if (pid := e.speaker.pid) is not None]
+    return _take_turns(started, ROUND_TRIP_MS) or _take_turns(numbered, THREADS_OF_A_START)
+
+
+def _take_turns(found: Iterable[tuple[int, int]], apart: int) -> bool:
+    """True where times of one JVM, whose numbers are no further `apart` than the next, lie among those of another."""
+    last: int | None = None
+    jvms: list[list[int]] = []
+    for number, at in sorted(found):
+        if last is None or number - last > apart:
+            jvms.append([])
+        jvms[-1].append(at)
+        last = number
+    return any(min(one) <= max(other) and min(other) <= max(one) for one, other in combinations(jvms, 2))
 
 
 def _are_copies(timeline: Timeline, log: CoveredLog, other: CoveredLog) -> bool:

@@ -27,7 +27,7 @@ OF_ANY_PROGRAM = _OF_ANY_LOG | frozenset(
 # `gc.pid4242.log` of JDK 8, `gc-4242.log` of later ones (%p), `hs_err_pid4242.log`.
 _PID_IN_A_NAME = re.compile(r"(?<![a-z])pid[-_.]?(\d{1,7})(?![\d])|(?<![a-z])gc[-_.](\d{3,7})(?=[-_.])")
 # HotSpot starts the threads that stop all others in its first moment.
-_THREADS_OF_A_START = 256
+THREADS_OF_A_START = 256
 
 
 def application_words(name: str) -> set[str]:
@@ -58,7 +58,7 @@ def may_be_its_log(participant: Participant, path: str, number: int | None = Non
     """
     same = participant.has_pid(number)
     # Decorations of unified logging do not tell a process id from that of a thread.
-    if same is False and any(0 <= (number or 0) - pid <= _THREADS_OF_A_START for pid in participant.pids):
+    if same is False and any(0 <= (number or 0) - pid <= THREADS_OF_A_START for pid in participant.pids):
         same = None
     return _may_be_its_log(participant, path, application_words(path), same=same)
 
