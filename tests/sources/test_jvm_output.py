@@ -143,6 +143,34 @@ def test_a_gc_log_with_the_uptime_alone_has_no_time(tmp_path: Path) -> None:
     assert [(r.at, r.uptime_ms) for r in records] == [(None, 28_345)] * 4
 
 
+TRACE = """{}could not price the order
+{}java.sql.SQLTransientConnectionException: HikariPool-1 - Connection is not available, request timed out after 30000ms.
+{}\tat com.acme.Orders.price(Orders.java:1)
+{}Caused by: java.lang.IllegalStateException: closed
+{}\t... 3 more
+{}"""
+
+
+@pytest.mark.parametrize("relevant", [None, Catalog.load().prefilter().hits], ids=["all", "hits"])
+@pytest.mark.parametrize("program", ["supervisord[881]", "pm2-deploy[881]", "systemd[1]", "orders[881]"])
+def test_a_trace_that_a_supervisor_writes_under_its_own_name_stays_with_the_error_of_its_program(
+    program: str, relevant: Relevant | None, tmp_path: Path
+) -> None:
+    tag = f"Nov 20 10:15:30 app-1 {program}: "
+    header = "2026-11-20 10:15:30,123 [main] {} com.acme.Orders - "
+    lines = TRACE.format(tag + header.format("ERROR"), *[tag] * 4, tag + header.format("INFO") + JOINING)
+    error, joining = _read(tmp_path, lines.splitlines(), relevant)
+    assert (error.level, error.message.count("\n"), joining.message) == ("ERROR", 4, JOINING)
+
+
+@pytest.mark.parametrize(
+    "text", ["  adjust (jump): +33.399 sec", "Error: disk full", " [<ffffffff>] ? do_page_fault+0x1/0x2"]
+)
+def test_a_line_of_the_host_itself_is_no_part_of_the_record_before(text: str, tmp_path: Path) -> None:
+    tag = "Nov 20 10:15:30 app-1 kernel: "
+    assert len(_read(tmp_path, [tag + JOINING, tag + text], None)) == 2
+
+
 OF_JDK_7 = (
     "2026-11-20T10:15:3{}.123+0000: {}.364: [GC [PSYoungGen: 90240K->15018K(105280K)] 90240K->31468K(225664K), {}] "
     "[Times: user=0.04 sys=0.02, real=0.04 secs]"

@@ -36,6 +36,17 @@ def is_of_the_host(program: str) -> bool:
     return _OF_THE_HOST.fullmatch(program) is not None
 
 
+_OF_A_TRACE = re.compile(
+    r"\s+at [^\s(]+\(|\s*Caused by: |\s+Suppressed: |\s+\.\.\. \d+ (?:more|common frames omitted)"
+    r"|(?:[a-z][\w$]{0,60}\.){1,12}[A-Z][\w$]{0,120}(?:Exception|Error)(?=[:\s]|\Z)"
+)
+
+
+def is_of_a_trace(text: str) -> bool:
+    """True for a line of the stack trace below a message: supervisors pass on what a program prints line by line."""
+    return _OF_A_TRACE.match(text) is not None
+
+
 def is_jvm_output(text: str) -> bool:
     """True for a line that the JVM prints by itself, without a header."""
     return _JVM_OUTPUT.match(text) is not None

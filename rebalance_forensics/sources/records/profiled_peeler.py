@@ -7,7 +7,7 @@ import re
 from rebalance_forensics.sources import layouts
 from rebalance_forensics.sources.envelopes.base import Line
 from rebalance_forensics.sources.layouts.base import NOT_AN_ENVELOPE, Layout
-from rebalance_forensics.sources.lines.text import is_jvm_output, is_of_the_host
+from rebalance_forensics.sources.lines.text import is_jvm_output, is_of_a_trace, is_of_the_host
 from rebalance_forensics.sources.profiles.peeler import opened
 from rebalance_forensics.sources.profiles.profile import FileProfile
 
@@ -46,9 +46,11 @@ class Peeler:
         """True where a record of a known layout starts with a peeled line."""
         if line.fields is not None:
             return True
+        if is_of_the_host(line.stream) and line.text.strip():
+            return not is_of_a_trace(line.text)
         if line.text[:1] in _BLANK:
             return False
-        if is_of_the_host(line.stream) or (line.at is not None and is_jvm_output(line.text)):
+        if line.at is not None and is_jvm_output(line.text):
             return True  # a container's collector gives what the JVM prints to stderr a time of its own
         return any(layout.is_header(line.text) for layout in self._expected) or self._begins(line)
 
