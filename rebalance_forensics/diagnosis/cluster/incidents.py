@@ -19,6 +19,7 @@ from rebalance_forensics.diagnosis.cluster.relations import Relations, relations
 from rebalance_forensics.diagnosis.cluster.sentences import group_sentence, narrative_of, overruled_because, summary_of
 from rebalance_forensics.diagnosis.cluster.shared_faults import Part, SharedFault, led_by, shared_faults, went_in_turn
 from rebalance_forensics.diagnosis.engine.confidence import LIKELY, PROBABLE, UNSURE
+from rebalance_forensics.diagnosis.engine.incidents import without_numbers
 from rebalance_forensics.diagnosis.model import (
     RANKS,
     Advice,
@@ -38,7 +39,7 @@ from rebalance_forensics.diagnosis.wording.proof import interleaved
 from rebalance_forensics.records import EpochMs, is_timed, natural
 from rebalance_forensics.timeline.evidence import message_of
 from rebalance_forensics.timeline.model import BrokerOutage, Evidence, GroupHistory, GroupOutline
-from rebalance_forensics.timeline.time_index import grouped
+from rebalance_forensics.timeline.time_index import grouped, lists_by_key
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 T = TypeVar("T")
@@ -162,11 +163,11 @@ class Disturbance(Part, frozen=True, kw_only=True):
 def _disturbances(fault: SharedFault, whole: Whole) -> list[Disturbance]:
     """What becomes one incident."""
     # A night of 20,000 groups has 170,000 of them in memory at once, so lines and advice that many have are held once.
-    held: dict[Any, Any] = {}
+    kept: dict[Any, Any] = {}
 
     def held_once(part: T) -> T:
-        kept: T = held.setdefault(part, part)
-        return kept
+        first: T = kept.setdefault(part, part)
+        return first
 
     def lean(cause: RootCause) -> RootCause:
         return replace(
@@ -316,7 +317,7 @@ def _root_cause(
         evidence=evidence[:MOST_LINES],
         evidence_total=max(len(evidence), sum(cause.evidence_total for cause in causes)),
         occurrences=_occurrences(own),
-        advice=_advice(fault, causes),
+        advice=_advice(fault, causes, own),
         behind=next(
             (links for links in (*(o.behind for o in fault.outages), *(c.behind for c in causes)) if links), ()
         ),
@@ -365,19 +366,32 @@ def _interleaved(proofs: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:
     return tuple(dict.fromkeys(interleaved(proofs)))
 
 
-def _advice(fault: SharedFault, causes: Sequence[RootCause]) -> tuple[Advice, ...]:
-    """That of the surest: every group has the same from one broker. A broker that stood still was not restarted."""
+def _advice(fault: SharedFault, causes: Sequence[RootCause], own: Sequence[Disturbance]) -> tuple[Advice, ...]:
+    """That of the surest: every group has the same from one broker. A broker that stood still was not restarted.
+
+    A reason that is another one in other groups, by its figures for instance, is given as the one of its group.
+    """
     shown = [cause for cause in causes if cause.behind]
     if not shown and fault.outages and all(outage.how == "froze" for outage in fault.outages):
         return about((STOOD_STILL_ADVICE,), fault.culprits)
     # Settings have other names in groups of another protocol: what most groups need comes first.
     alike = Counter(_actions(cause) for cause in causes)
     surest = max(shown or causes, key=lambda cause: (cause.confidence, alike[_actions(cause)], len(cause.advice)))
-    return about(surest.advice, fault.culprits)
+    group = next((each.group for each in own if any(cause is surest for cause in each.shared)), "")
+    reasons = lists_by_key((without_numbers(_action(a)), a.why) for cause in causes for a in cause.advice)
+    advice = [
+        replace(a, why=f"In group {group}: {a.why}") if len(set(reasons[without_numbers(_action(a))])) > 1 else a
+        for a in surest.advice
+    ]
+    return about(advice, fault.culprits)
 
 
 def _actions(cause: RootCause) -> tuple[str, ...]:
-    return tuple(advice.template or advice.action for advice in cause.advice)
+    return tuple(map(_action, cause.advice))
+
+
+def _action(advice: Advice) -> str:
+    return advice.template or advice.action
 
 
 def _chain(fault: SharedFault, causes: Sequence[RootCause]) -> tuple[ChainLink, ...]:

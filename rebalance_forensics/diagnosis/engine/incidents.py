@@ -86,12 +86,13 @@ def _advice(findings: Sequence[Weighed]) -> tuple[Advice, ...]:
         sorted(hypotheses, key=lambda h: h.started_at() - h.last_at()) if len(hypotheses) > 1 else hypotheses
     ):
         for advice in hypothesis.advice:
-            kept.setdefault(_without_numbers(advice.action), advice)
+            kept.setdefault(without_numbers(advice.action), advice)
     return about(kept.values(), list(dict.fromkeys(c for h in hypotheses for c in h.culprits)))
 
 
 @lru_cache(maxsize=1 << 10)
-def _without_numbers(text: str) -> str:
+def without_numbers(text: str) -> str:
+    """What advice is recognized by: that of several occurrences, or groups, differs in its figures."""
     return _NUMBERS.sub("", text)
 
 
