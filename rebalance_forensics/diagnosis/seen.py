@@ -92,9 +92,10 @@ def logged_by_coordinator(name: str, *types: type[Event], when: When, present: s
     return Sign(id=name, present=present, absent=absent, ask=ask)
 
 
-def own_log(absence: Absence, silence_ms: int) -> Need:
-    """The log of a member around its absence."""
-    return client_log(absence.participant, absence.at - silence_ms, absence.back_at or absence.at + silence_ms)
+def own_log(timeline: Timeline, absence: Absence) -> Need:
+    """The log of a member around its absence: from a session before it, to its return or a session after it."""
+    session = session_timeout_ms(timeline)
+    return client_log(absence.participant, absence.at - session, absence.back_at or absence.at + session)
 
 
 def client_log(participant: Participant, begin: int, end: int) -> Need:

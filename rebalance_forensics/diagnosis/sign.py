@@ -110,6 +110,10 @@ class Sign(Struct, frozen=True, kw_only=True, eq=False):
             answer = subject.answers[self] = self.ask(timeline, subject)
         return answer
 
+    def is_present(self, timeline: Timeline, subject: Subject) -> bool:
+        """True if the logs show it."""
+        return isinstance(self.answer(timeline, subject), Present)
+
 
 def sign(present: str, absent: str = "", *, name: str = "") -> Callable[[Ask], Sign]:
     """Make a sign of the function that asks for it; its id is the function's name where none is given."""

@@ -118,7 +118,7 @@ def unlogged_removals(timeline: Timeline) -> Iterator[Absence]:
     """Members that may have closed without a line: Streams instances without a log, consumers before 2.1."""
     last = _last_to_leave(timeline)
     for away in heartbeat_loss.losses(timeline):
-        for_good = away.back_at is None and away.start is None and away.departures[0].id not in last
+        for_good = not away.is_over and away.departures[0].id not in last
         quiet = closes_without_leave_group(timeline, away.participant) or heartbeat_loss.close_not_logged(
             timeline, away
         )

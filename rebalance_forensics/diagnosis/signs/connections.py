@@ -51,7 +51,7 @@ def disconnects(timeline: Timeline, absence: Absence) -> Answer:
     alive = bool(logs) and isinstance(log_continues(timeline, absence), Present)
     if alive and until - (absence.at - session) >= needed and not _slow_to_find(timeline, absence, until):
         return Absent(looked(logs, absence.at - session, until))
-    return Unobservable((own_log(absence, session),))
+    return Unobservable((own_log(timeline, absence),))
 
 
 def failed_requests(absence: Absence) -> list[Event]:
@@ -179,7 +179,7 @@ def _others_log(timeline: Timeline, subject: Subject) -> bool:
 @of_every("its coordinator left requests of another member, which kept sending, unanswered until it evicted this one")
 def others_unanswered(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """A coordinator that stands still evicts the first members whose timers fire as it goes on, though they ran."""
-    if not any(d.why == "session-expired" for d in absence.departures):
+    if "session-expired" not in absence.whys:
         return ()
     terms = [term.broker for term in timeline.coordinators if term.started_at is None or term.started_at <= absence.at]
     for member in timeline.membership.members:

@@ -48,15 +48,12 @@ def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
     if shared_loop_lines(timeline, [a.participant for a in subject.absences]):
         return Unobservable()  # KafkaJS has no poll timeout; a member without heartbeats is evicted before it expires
     # Clients before 2.1 send LeaveGroup on a poll timeout without a word at INFO, as static members do before 3.0.
-    begin_and_end = ((away, away.at - HEARTBEAT_MS, away.at + HEARTBEAT_MS) for away in subject.absences)
-    session = session_timeout_ms(timeline)
-    return seen(
-        (),
-        (
-            own_place(timeline, away.participant, begin, end, PollTimeoutExpired, need=own_log(away, session))
-            for away, begin, end in begin_and_end
-        ),
+    spans = ((away, away.at - HEARTBEAT_MS, away.at + HEARTBEAT_MS) for away in subject.absences)
+    places = (
+        own_place(timeline, away.participant, begin, end, PollTimeoutExpired, need=own_log(timeline, away))
+        for away, begin, end in spans
     )
+    return seen((), places)
 
 
 @of_every("a different leave reason was logged")
@@ -116,7 +113,7 @@ def shutdown_logged(timeline: Timeline, subject: Subject) -> Answer:
         shown = list(absence.stop.events[:2]) if absence.stop is not None else []
         shown += [e for d in absence.departures if d.why == "closed" for e in d.events[:1]]
         if not shown:
-            return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
+            return Unobservable((own_log(timeline, absence),))
         lines += shown
     return Present(tuple(lines)) if subject.absences else Unobservable()
 
@@ -131,7 +128,7 @@ def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
     for absence in subject.absences:
         logs = logs_of_close(timeline, absence)
         if not logs:
-            return Unobservable((own_log(absence, session_timeout_ms(timeline)),))
+            return Unobservable((own_log(timeline, absence),))
         heard += logs
     begin = subject.begin - session_timeout_ms(timeline)
     return Absent(looked(heard, begin, subject.end)) if heard else Unobservable()
@@ -159,10 +156,10 @@ def why_unheard(timeline: Timeline, subject: Subject) -> Answer:
 @sign("no log of its own shows whether it came back, or whether it was replaced")
 def return_unheard(timeline: Timeline, subject: Subject) -> Answer:
     """The logs end too soon to show a return, or count a member in its place; only the coordinator logged the leave."""
-    if not isinstance(why_unheard.answer(timeline, subject), Present):
+    if not why_unheard.is_present(timeline, subject):
         return Absent()
     ends = isinstance(logs_continue_long_enough.answer(timeline, subject), Absent)
-    return Present() if ends or isinstance(as_many_as_before.answer(timeline, subject), Present) else Absent()
+    return Present() if ends or as_many_as_before.is_present(timeline, subject) else Absent()
 
 
 def _announced(absences: Iterable[Absence]) -> list[Event]:
@@ -209,5 +206,4 @@ def task_left(timeline: Timeline, subject: Subject) -> Iterable[Event]:
     if len(subject.absences) != 1 or not left_without_client_log(timeline, subject.absences):
         return ()
     is_task = any(client.startswith(SINK_CLIENTS) for client in subject.absences[0].participant.client_ids)
-    stayed = isinstance(others_stayed.answer(timeline, subject), Present)
-    return _announced(subject.absences) if is_task and stayed else ()
+    return _announced(subject.absences) if is_task and others_stayed.is_present(timeline, subject) else ()

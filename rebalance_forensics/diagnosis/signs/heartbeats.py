@@ -120,7 +120,7 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
         return Present(alive)
     # An application subscribes as it starts; a client that logs nothing else of its start shows only that.
     if alive or end is None:
-        return Unobservable((own_log(absence, timeouts.session_timeout_ms(timeline)),))
+        return Unobservable((own_log(timeline, absence),))
     if end > absence.at + windows.HEARTBEAT_MS:
         return Present()
     if "poll-timeout" in absence.whys:
@@ -128,7 +128,7 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
         return Unobservable()
     soon = absence.back_at is not None or timeline.coverage.end - absence.at < timeouts.session_timeout_ms(timeline)
     if soon or heartbeat_loss.may_be_cut_short(timeline, absence):
-        return Unobservable((own_log(absence, timeouts.session_timeout_ms(timeline)),))
+        return Unobservable((own_log(timeline, absence),))
     return Absent(
         looked(timeline.coverage.of(participant), absence.at - timeouts.session_timeout_ms(timeline), absence.at)
     )
@@ -249,7 +249,7 @@ def anew(timeline: Timeline, absence: Absence) -> Answer:
     if former_ids:
         lines = tuple(e for a in back for e in a.events[:1])
         return Absent(lines=lines) if any(a.member in former_ids for a in back) else Present(lines)
-    return Unobservable((own_log(absence, timeouts.session_timeout_ms(timeline)),))
+    return Unobservable((own_log(timeline, absence),))
 
 
 new_process = of_each(
@@ -264,7 +264,7 @@ def shut_down(timeline: Timeline, absence: Absence) -> Answer:
         return Present(tuple(absence.stop.events[:3]))
     session, logs = timeouts.session_timeout_ms(timeline), heartbeat_loss.logs_from_before(timeline, absence)
     searched = looked(logs, absence.at - session, absence.at)
-    return Absent(searched) if logs else Unobservable((own_log(absence, session),))
+    return Absent(searched) if logs else Unobservable((own_log(timeline, absence),))
 
 
 @of_first("it logged lines or joined while it should have been paused")
@@ -331,7 +331,7 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
         lost = timeline.events_from(absence.participant, ev.CoordinatorLost).between(
             begin, until + windows.ROUND_TRIP_MS
         )
-        need = own_log(absence, timeouts.session_timeout_ms(timeline))
+        need = own_log(timeline, absence)
         lines += lost[:2]
         places.append(own_place(timeline, absence.participant, begin, until, need=need))
     return seen(lines, places)
@@ -450,7 +450,7 @@ def _lost(timeline: Timeline, absence: Absence) -> Answer:
     if not expired:
         return Unobservable((coordinator_log(absence.at, absence.at),))
     if timeouts.shown_session_ms(timeline) is None:
-        return Unobservable((own_log(absence, timeouts.session_timeout_ms(timeline)),))
+        return Unobservable((own_log(timeline, absence),))
     loads = [load for d in expired if (load := load_that_restarted(timeline, d)) is not None]
     expiries = tuple([e for d in expired for e in d.events])
     return Present((*loads, *expiries)) if len(loads) == len(expired) else Absent(lines=expiries)

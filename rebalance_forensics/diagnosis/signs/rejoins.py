@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.episodes.topics import subscriptions
 from rebalance_forensics.diagnosis.seen import Place, own_place, seen
-from rebalance_forensics.diagnosis.sign import Answer, Need, Present, Subject, Unobservable, shown, sign
+from rebalance_forensics.diagnosis.sign import Answer, Need, Subject, Unobservable, shown, sign
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Request
@@ -94,6 +94,6 @@ def _leaders(timeline: Timeline) -> dict[int, Participant | None]:
 def no_hint(timeline: Timeline, subject: Subject) -> Iterable[Event]:
     """No topic, partition or subscription is known to have changed before the rejoin."""
     hints = (topic_changed_before, partitions_grew, subscription_logged)
-    if any(isinstance(hint.answer(timeline, subject), Present) for hint in hints):
+    if any(hint.is_present(timeline, subject) for hint in hints):
         return ()
     return (e for r in _asked(timeline, subject) for e in r.events[:1])

@@ -31,11 +31,11 @@ from rebalance_forensics.timeline.time_index import TimeIndex
 @of_each("it came back", "it did not come back before the logs end")
 def came_back(timeline: Timeline, absence: Absence) -> Answer:
     """The members were in the group again later."""
-    if not _is_away(absence):
+    if absence.is_over:
         return Present((*(absence.start.events[:1] if absence.start else ()), *_arrival_lines(absence)))
     until = absence.at + timeouts.patience_ms(timeline)
     if _may_be_back(timeline, absence):
-        return Unobservable((own_log(absence, timeouts.session_timeout_ms(timeline)),))
+        return Unobservable((own_log(timeline, absence),))
     logs = covering((*timeline.coverage.brokers, *timeline.coverage.of(absence.participant)), absence.at, until)
     if not logs:
         return Unobservable((later_logs(absence.at, until),))
@@ -46,14 +46,10 @@ def _arrival_lines(absence: Absence) -> tuple[Event, ...]:
     return tuple(e for a in absence.arrivals for e in a.events[:1])
 
 
-def _is_away(absence: Absence) -> bool:
-    return absence.back_at is None and absence.start is None
-
-
 @of_any("it was not seen again by the end of the logs")
 def not_back_yet(_: Timeline, absence: Absence) -> bool:
     """The member has not returned by the end of the logs."""
-    return _is_away(absence)
+    return not absence.is_over
 
 
 @of_first("some newcomer may be its return: these logs do not name all who join")
@@ -63,7 +59,7 @@ def may_be_back_unnamed(timeline: Timeline, absence: Absence) -> Sequence[Event]
 
 
 def _may_be_back(timeline: Timeline, absence: Absence) -> Sequence[Event]:
-    if not _is_away(absence) or absence.participant.has_log:
+    if absence.is_over or absence.participant.has_log:
         return ()
     # Before 2.1 a coordinator does not name the members that join: any later rebalance may be the return.
     unreasoned = timeline.cached_as(
@@ -124,10 +120,10 @@ def back_in_time(timeline: Timeline, absence: Absence) -> Sequence[Event]:
 def logs_continue_long_enough(timeline: Timeline, subject: Subject) -> Answer:
     """The logs could show a return."""
     since = timeline.coverage.end - timeouts.session_timeout_ms(timeline)
-    return Absent() if any(_is_away(a) and a.at > since for a in subject.absences) else Present()
+    return Absent() if any(not a.is_over and a.at > since for a in subject.absences) else Present()
 
 
 @of_any("the logs end with its eviction")
 def logs_end_at_once(timeline: Timeline, absence: Absence) -> bool:
     """Nothing that happened afterwards could have been seen."""
-    return _is_away(absence) and timeline.coverage.end - absence.at < windows.HEARTBEAT_MS
+    return not absence.is_over and timeline.coverage.end - absence.at < windows.HEARTBEAT_MS

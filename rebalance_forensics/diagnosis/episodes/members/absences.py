@@ -73,6 +73,11 @@ class Absence:
         return self.whys <= UNANNOUNCED
 
     @property
+    def is_over(self) -> bool:
+        """True if it joined again, or its next process started."""
+        return self.back_at is not None or self.start is not None
+
+    @property
     def vanished(self) -> bool:
         """True if only a list of members without it shows that it left."""
         return self.whys == {"vanished"}
@@ -278,7 +283,7 @@ def is_missing(timeline: Timeline, absences: Iterable[Absence]) -> bool:
     if timeline.coverage.is_excerpt:
         return False
     latest = timeline.coverage.end - session_timeout_ms(timeline)
-    return any(absence.back_at is None and absence.start is None and absence.at <= latest for absence in absences)
+    return any(not absence.is_over and absence.at <= latest for absence in absences)
 
 
 @answered_once

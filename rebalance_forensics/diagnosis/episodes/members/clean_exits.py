@@ -95,7 +95,6 @@ def _closed_without_leave_group(timeline: Timeline, absence: Absence) -> bool:
         return False
     if absence.stop is not None:
         return True
-    never_returned = absence.start is None and absence.back_at is None
     alive = timeline.events_from(absence.participant, Event).first(absence.at + 1) is not None
     leaves_no_line = absence.vanished and not logs_leave_group(timeline, absence.participant)
-    return never_returned and not alive and leaves_no_line and bool(exception_before(timeline, absence))
+    return not absence.is_over and not alive and leaves_no_line and bool(exception_before(timeline, absence))

@@ -89,7 +89,7 @@ def close_not_logged(timeline: Timeline, absence: Absence) -> bool:
 def log_ends_without_shutdown(timeline: Timeline, absence: Absence) -> bool:
     """True if only the end of its log and a list without it show that it left, though the other logs go on."""
     # Log4j 2 shuts down in its own hook while another hook closes the consumer: the lines of the close are lost.
-    if not absence.vanished or absence.start is not None or absence.stop is not None or absence.back_at is not None:
+    if not absence.vanished or absence.is_over or absence.stop is not None:
         return False
     end = timeline.coverage.ends(absence.participant)
     if end is None or timeline.coverage.end - absence.at < session_timeout_ms(timeline):
