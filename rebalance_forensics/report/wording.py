@@ -66,13 +66,13 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
     return f"{thousands(number)} {words}"
 
 
-def state_after(last: Generation) -> str:
+_STATES = {"superseded": "rebalancing", "unknown": "state unknown"}
+
+
+def state_after(last: Generation, *, counted: bool = True) -> str:
     """The state of a group after its last generation: `stable, 3 members`, `rebalancing`, `empty`."""
-    if last.outcome == "empty":
-        return "empty"
-    words = {"superseded": "rebalancing", "unknown": "state unknown"}
-    outcome = words.get(last.outcome, last.outcome)
-    return f"{outcome}, {count(last.size, 'member')}" if last.members else outcome
+    state = _STATES.get(last.outcome, last.outcome)
+    return f"{state}, {count(last.size, 'member')}" if counted and last.members and state != "empty" else state
 
 
 def severities(found: Mapping[str, int]) -> list[str]:

@@ -218,6 +218,12 @@ def protocols_of(events: Sequence[Event], kind: GroupKind) -> tuple[ProtocolTerm
     return tuple(terms)
 
 
+def assignors_in(settings: Mapping[str, str]) -> list[str]:
+    """The classes of `partition.assignment.strategy`, the preferred one first, of a list as Java prints it."""
+    printed = settings.get("partition.assignment.strategy", "").strip("[]").split(",")
+    return [name for each in printed if (name := each.strip().removeprefix("class "))]
+
+
 def rebalance_mode_of(lines: EventIndex, kind: GroupKind, protocol: Protocol) -> RebalanceMode:
     """Eager, cooperative or server-side; unknown when no line names an assignor."""
     if protocol in ("consumer", "streams", "share"):
@@ -227,9 +233,8 @@ def rebalance_mode_of(lines: EventIndex, kind: GroupKind, protocol: Protocol) ->
     joined = lines.of_type(ev.JoinSucceeded, ev.SyncSucceeded)
     named = [p for e in joined if isinstance(e, ev.JoinSucceeded | ev.SyncSucceeded) and (p := e.protocol)]
     for event in reversed(lines.of_type(ev.SettingsReported)) if not named else ():
-        assignors = dict(event.settings).get("partition.assignment.strategy", "")
-        if assignors:
-            named.append(assignors.strip("[]").split(",")[0].replace("class ", "").rsplit(".", 1)[-1])
+        if assignors := assignors_in(dict(event.settings)):
+            named.append(assignors[0].rpartition(".")[2])
             break
     last = named[-1] if named else None
     if last in _COOPERATIVE:

@@ -21,6 +21,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Fact, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.profile import assignors_in
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, session_timeout_ms, setting_ms
 from rebalance_forensics.timeline.windows import QUIET_MS, ROUND_TRIP_MS
 
@@ -199,8 +200,8 @@ def about_undelivered(timeline: Timeline, lines: tuple[Event, ...], leaders: Seq
 
 def fix_assignor(timeline: Timeline, why: str) -> Advice:
     """An assignor that throws; named where a member logged its configuration."""
-    classes = timeline.settings.get("partition.assignment.strategy", "")
-    named = f" ({classes.strip('[]')})" if classes else ""
+    classes = assignors_in(timeline.settings)
+    named = f" ({', '.join(classes)})" if classes else ""
     return Advice(
         action=f"Fix the assignor that throws{named}, or remove it from partition.assignment.strategy.",
         why=why,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from rebalance_forensics import events as ev
@@ -18,6 +17,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.profile import assignors_in
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 # ConsumerPartitionAssignor.name() of each, which JoinGroup carries.
@@ -28,7 +28,6 @@ OF_KAFKA = {
     "CooperativeStickyAssignor": "cooperative-sticky",
     "StreamsPartitionAssignor": "stream",
 }
-ASSIGNORS = "partition.assignment.strategy"
 MIGRATION_REFUSED = clue(
     "migration-refused",
     DECISIVE + WEAK,
@@ -66,9 +65,11 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 def nothing_in_common(timeline: Timeline, participant: Participant) -> str:
     """What it offered and what the group uses, as far as its configuration and the others' logs show it."""
     dumps = (dict(dump.settings) for dump in timeline.own.of_type(ev.SettingsReported))
-    own = (settings.get(ASSIGNORS, "") for settings in dumps if settings.get("client.id") in participant.client_ids)
-    # Classes as a configuration prints a list of them; an assignor that is not of Kafka goes by its class.
-    names = {tuple(OF_KAFKA.get(name, name) for name in re.findall(r"(\w+)(?=[\],\s]|$)", classes)) for classes in own}
+    own = (assignors_in(settings) for settings in dumps if settings.get("client.id") in participant.client_ids)
+    # An assignor that is not of Kafka goes by its class.
+    names = {
+        tuple(OF_KAFKA.get(name, name) for each in classes if (name := each.rpartition(".")[2])) for classes in own
+    }
     offered, used = names - {()}, {e.protocol for e in timeline.of(ev.JoinSucceeded) if e.protocol}
     if len(offered) != 1 or len(used) != 1 or not used.isdisjoint(*offered):
         return "it shares no assignor with the group, or uses another protocol type"

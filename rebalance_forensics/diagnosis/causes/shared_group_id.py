@@ -19,6 +19,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.profile import assignors_in
 from rebalance_forensics.timeline.time_index import linked
 from rebalance_forensics.timeline.windows import ONE_STEP_MS
 
@@ -148,7 +149,7 @@ def _balances_totals(timeline: Timeline) -> bool:
     """True if the assignor may leave one member all of a topic, and another all of the next, that both of them read."""
     # RangeAssignor and RoundRobinAssignor give each reader of a topic a partition of it before any of them has two.
     # Sticky assignors, and KIP-848's uniform one, make the totals of the members alike.
-    names = [timeline.settings.get("partition.assignment.strategy", "").split(",")[0]]
+    names = assignors_in(timeline.settings)[:1]
     names += {event.protocol or "" for event in timeline.of(ev.JoinReported)}
     return timeline.mode in ("cooperative", "server-side") or any("sticky" in name.lower() for name in names)
 

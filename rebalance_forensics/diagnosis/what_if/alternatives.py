@@ -20,6 +20,7 @@ from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.clients import every_client_is_java
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.profile import assignors_in
 from rebalance_forensics.timeline.releases import Release, Side, releases_of
 
 # Kafka's own advice: heartbeat.interval.ms no higher than a third of session.timeout.ms.
@@ -154,9 +155,7 @@ def _missing(timeline: Timeline, needs: dict[Side, Release]) -> str | None:
 
 def _assignors_are_built_in(timeline: Timeline) -> bool:
     # A custom assignor assigns for a reason of its own; no other protocol would keep it.
-    named = timeline.settings.get("partition.assignment.strategy", "")
-    classes = [assignor.strip(" []").removeprefix("class ") for assignor in named.split(",") if assignor.strip(" []")]
-    return all(assignor.startswith(BUILT_IN) or "." not in assignor for assignor in classes)
+    return all(name.startswith(BUILT_IN) or "." not in name for name in assignors_in(timeline.settings))
 
 
 # Nor is a gain under a tenth of what there was.

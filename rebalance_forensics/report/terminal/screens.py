@@ -79,7 +79,7 @@ def at_this_moment(report: Report) -> str:
     states = {name: wording.state_after(generation) for name, generation in last_of.items()}
     groups = "; ".join(f"{name} {state}" for name, state in states.items())
     if len(states) > GROUPS_NAMED:
-        tally = Counter(state.partition(",")[0] for state in states.values()).most_common()
+        tally = Counter(wording.state_after(last, counted=False) for last in last_of.values()).most_common()
         groups = f"{len(states)} groups: {', '.join(f'{number} {state}' for state, number in tally)}"
     latest = max(report.lazy_incidents.outlines, key=lambda incident: incident.started_at, default=None)
     words = []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, absences, only_listed
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
-from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, losses
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, lines_after, losses
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.epochs import TargetAssignmentComputed
 from rebalance_forensics.timeline.clients import logs_leave_group
@@ -95,6 +95,6 @@ def _closed_without_leave_group(timeline: Timeline, absence: Absence) -> bool:
         return False
     if absence.stop is not None:
         return True
-    alive = timeline.events_from(absence.participant, Event).first(absence.at + 1) is not None
-    leaves_no_line = absence.vanished and not logs_leave_group(timeline, absence.participant)
-    return not absence.is_over and not alive and leaves_no_line and bool(exception_before(timeline, absence))
+    if absence.is_over or not absence.vanished or lines_after(timeline, absence):
+        return False
+    return not logs_leave_group(timeline, absence.participant) and bool(exception_before(timeline, absence))
