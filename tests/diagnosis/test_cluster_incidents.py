@@ -89,6 +89,24 @@ def living_in(partition: int | None) -> str:
     return incidents_of(*placed)[0][0].root_causes[0].narrative
 
 
+def advised(case: GroupCase, why: str) -> GroupCase:
+    """A case whose advice has another reason, as one has with other figures."""
+    causes = [(incident, incident.root_causes[0]) for incident in case.incidents]
+    changed = (
+        replace(incident, root_causes=(replace(cause, advice=tuple(replace(a, why=why) for a in cause.advice)),))
+        for incident, cause in causes
+    )
+    return replace(case, incidents=tuple(changed))
+
+
+def test_a_reason_with_the_figures_of_one_group_names_that_group() -> None:
+    audit = advised(losing_its_coordinator("audit"), "The group could not commit for up to 9 s.")
+    for until, reason in (("9 s", "The group could"), ("30 s", "In group audit: The group could")):
+        payments = advised(losing_its_coordinator("payments"), f"The group could not commit for up to {until}.")
+        (one,), _ = incidents_of(audit, payments)
+        assert one.root_causes[0].advice[0].why == f"{reason} not commit for up to 9 s."
+
+
 def test_the_partitions_they_live_in_are_named_and_how_they_are_known() -> None:
     assert "(partition 13 of __consumer_offsets)" in living_in(13)
     assert "__consumer_offsets, by the hash of their names over 50 partitions)" in living_in(None)
@@ -413,6 +431,7 @@ def test_sessions_that_end_together_while_another_broker_is_out_show_no_broker_t
     waiting = [expiring(group, "01:10:06.000") for group in ("audit", "payments")]
     assert "broker-2 stood still" in incidents_of(*waiting)[0][0].summary
     (one,), _ = incidents_of(*waiting, fenced.case())
+    assert "The controller fenced it." in one.root_causes[0].narrative
     assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-1"]
     assert "stood still" not in one.summary
 
