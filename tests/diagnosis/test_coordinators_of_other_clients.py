@@ -201,3 +201,35 @@ def test_a_coordinator_that_is_given_up_as_soon_as_it_is_found_is_none_but_once_
     named = [i.root_causes[0] for i in found if i.root_causes[0].cause == "coordinator-failover"]
     blamed = [c.name for cause in named for c in cause.culprits]
     assert blamed == (["broker-2"] if times > 1 else [])
+
+
+@pytest.mark.parametrize("words", ["Leaving group, reason: hb_timeout", "re-joining group, reason:hb_timeout"])
+def test_a_brod_member_whose_heartbeat_had_no_answer_did_not_close_its_consumer(tmp_path: Path, words: str) -> None:
+    """Since 3.3 it leaves and ends, and its supervisor starts another one; until then it rejoins by itself."""
+    again = 7 if words.startswith("Leaving") else 4
+    member = "Group member (payments,coor=<0.{}.0>,cb=<0.40.0>,generation={}):\n{}"
+    found = incidents(
+        tmp_path,
+        "01:00:30.100 [info] " + member.format(4, 5, "elected=true"),
+        "01:10:30.100 [info] " + member.format(4, 5, words),
+        "01:10:34.100 [info] " + member.format(again, 7, "elected=true"),
+    )
+    (session,) = [i for i in found if i.severity == "warning"]
+    assert "considered its session expired" in session.summary
+    assert "member-left" not in causes(found)
+
+
+def test_a_brod_member_is_the_one_whose_client_id_names_its_process(tmp_path: Path) -> None:
+    """Its lines print the process alone, those of the coordinator the node before it."""
+    header = "[2026-03-01 01:10:{},100] INFO [GroupCoordinator 1]: {} (kafka.coordinator.group.GroupCoordinator)"
+    left = f"Removing member shop@pc/<0.4.0>-{UUID.format(1)} on LeaveGroup; client reason: not provided"
+    state = "Preparing to rebalance group payments in state PreparingRebalance with old generation 5"
+    lines = [f"{state} (__consumer_offsets-3) (reason: {left})", "Stabilized group payments generation 6"]
+    lines[1] += " (__consumer_offsets-3) with 1 members"
+    server = [header.format(second, line) for second, line in zip((30, 33), lines, strict=True)]
+    (tmp_path / "server.log").write_text("\n".join(server) + "\n", encoding="utf-8")
+    member = "2026-03-01T01:{}.100000+00:00 [info] Group member (payments,coor=<0.4.0>,cb=<0.40.0>,generation=5):\n{}"
+    own = [member.format("00:30", "elected=true"), member.format("10:30", "Leaving group, reason: hb_timeout")]
+    found = incidents(tmp_path, *own)
+    (incident,) = [i for i in found if "left the group" in i.summary]
+    assert "shop@pc/<0.4.0> left the group after a session without an answer to its heartbeat" in incident.summary

@@ -40,6 +40,15 @@ def test_a_member_that_the_coordinator_forgot_is_a_warning_and_nobody_knows_why(
             'the current generation","message":"consume failed"}'
         ),
         (
+            '{"level":"error","time":"2026-03-01T01:10:00Z","message":"Error from consumer","err":"kafka server: The '
+            'provided member is not known in the current generation"}'
+        ),
+        (
+            '{"log.level":"error","@timestamp":"2026-03-01T01:10:00.000Z","message":"Error reading from kafka",'
+            '"error":{"message":"kafka: error while consuming orders/0: kafka server: The provided member is not known '
+            'in the current generation"}}'
+        ),
+        (
             '{"level":"error","ts":1772327400.1,"msg":"commit","error":"[25] Unknown Member ID: the member id is not '
             'in the current generation"}'
         ),

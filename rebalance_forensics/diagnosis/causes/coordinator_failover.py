@@ -22,7 +22,6 @@ from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import
     CoordinatorMove,
     chains_of_moves,
     effects_of_moves,
-    ended_its_session,
     is_planned_handover,
     shutdown_fault,
     was_fenced,
@@ -37,6 +36,7 @@ from rebalance_forensics.diagnosis.wording.durations import capitalized, lasting
 from rebalance_forensics.events.coordinator import CoordinatorLost, GroupLoaded
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import broker_name
+from rebalance_forensics.timeline.membership.lost_membership import ended_its_session
 from rebalance_forensics.timeline.timeouts import shown_session_ms
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 

@@ -9,7 +9,6 @@ from itertools import chain
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.engine.drafts import Draft, found_between, is_amid_a_fault
-from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import ended_its_session
 from rebalance_forensics.diagnosis.model import Severity
 from rebalance_forensics.diagnosis.unexplained import config_lags, rebalances
 from rebalance_forensics.diagnosis.unexplained.speakers import Losses, by_speaker, hypothesis_of_client, speaker_of
@@ -21,7 +20,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.membership.lost_membership import EXPELLED, is_late_commit
+from rebalance_forensics.timeline.membership.lost_membership import EXPELLED, ended_its_session, is_late_commit
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 

@@ -11,7 +11,6 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.causes.unexplained import REJOINED
 from rebalance_forensics.diagnosis.engine.drafts import Draft, found_between
-from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import ended_its_session
 from rebalance_forensics.diagnosis.episodes.members.absences import lacks_reason, only_listed
 from rebalance_forensics.diagnosis.episodes.members.departures import waits_for_newcomers
 from rebalance_forensics.diagnosis.episodes.runs import runs
@@ -35,7 +34,7 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.identity.participants import place_name
-from rebalance_forensics.timeline.membership.lost_membership import is_rebalance_notice
+from rebalance_forensics.timeline.membership.lost_membership import ended_its_session, is_rebalance_notice
 from rebalance_forensics.timeline.rebalance_requests import REJOINS
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms

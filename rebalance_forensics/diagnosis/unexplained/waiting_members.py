@@ -11,7 +11,6 @@ from msgspec import Struct
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.engine.drafts import Draft, is_amid_a_fault
-from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import ended_its_session
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, times
 from rebalance_forensics.events.base import Event
@@ -19,6 +18,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_lines import RESET_WHILE_JOINING
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.membership.lost_membership import ended_its_session
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import REQUEST, setting_ms
 from rebalance_forensics.timeline.windows import TICK_MS

@@ -53,9 +53,12 @@ _TOKEN = re.compile(
 _LETTERS = {"I": "INFO", "W": "WARN", "E": "ERROR", "A": "INFO", "F": "FATAL"}
 _BLANKS = re.compile(r" +")
 _COLUMN = re.compile(r"[|;\t]")
-# As a record begins that another logger passes on whole.
+# As a record begins that another logger passes on whole. A sentence may begin with the word of a level: "Error reading
+# from kafka".
+_SENTENCE_OF_AN_ERROR = r"[EeWwFf][a-z]+ [a-z]+(?: [a-z]|\Z)"
 _HEADED = re.compile(
-    rf'\[?(?:\d{{4}}[-/.]\d\d[-/.]\d\d[ T]|\d\d:\d\d:\d\d[.,]\d|{LEVEL}\]?:?\s+(?=\S))|\{{"|%\d\|\d|(?:time|ts)='
+    r"\[?(?:\d{4}[-/.]\d\d[-/.]\d\d[ T]|\d\d:\d\d:\d\d[.,]\d"
+    rf'|(?!{_SENTENCE_OF_AN_ERROR}){LEVEL}\]?:?\s+(?=\S))|\{{"|%\d\|\d|(?:time|ts)='
 )
 _NO_LOGGER = re.compile(
     r"(?:Exception|Error|Throwable|(?:Assigned|Revoked)Partitions)\Z|\.(?:com|org|net|io|local|svc|log|jar)\Z"

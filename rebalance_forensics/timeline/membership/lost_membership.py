@@ -58,6 +58,13 @@ def session_is_over(event: Event) -> bool:
     return isinstance(event, ev.CoordinatorLost) and event.speaker.role == "other" and event.for_ms is not None
 
 
+def ended_its_session(event: Event) -> bool:
+    """True if a client gave up its coordinator because no heartbeat was answered for a whole session."""
+    # Only a member's heartbeat thread does that (AbstractCoordinator).
+    lost = isinstance(event, ev.CoordinatorLost) and "session timed out" in (event.cause or "")
+    return lost or session_is_over(event)
+
+
 def was_refused(event: Event) -> bool:
     """True where a commit failed, or partitions were lost, because the coordinator does not know the member."""
     # The request may carry a former member id, and a commit of an old generation (ILLEGAL_GENERATION) is refused

@@ -37,7 +37,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
-from rebalance_forensics.timeline.membership.lost_membership import OF_MEMBERS, session_is_over, shows_member
+from rebalance_forensics.timeline.membership.lost_membership import OF_MEMBERS, ended_its_session, shows_member
 from rebalance_forensics.timeline.time_index import TimeIndex
 
 _MOVED = "NOT_COORDINATOR"
@@ -520,13 +520,6 @@ def _was_member(timeline: Timeline, event: Event) -> bool:
 
 def _of_a_member(timeline: Timeline, run: Iterable[Event]) -> bool:
     return any(_was_member(timeline, event) for event in run)
-
-
-def ended_its_session(event: Event) -> bool:
-    """True if a client gave up its coordinator because no heartbeat was answered for a whole session."""
-    # Only a member's heartbeat thread does that (AbstractCoordinator).
-    lost = isinstance(event, ev.CoordinatorLost) and "session timed out" in (event.cause or "")
-    return lost or session_is_over(event)
 
 
 def _is_loss(timeline: Timeline, event: Event) -> bool:

@@ -8,10 +8,12 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence, abs
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, lines_after, losses
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.epochs import TargetAssignmentComputed
 from rebalance_forensics.timeline.clients import logs_leave_group
 from rebalance_forensics.timeline.coverage import CoveredLog
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.membership.lost_membership import ended_its_session
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 VOLUNTARY = ("closed", "left")
@@ -20,11 +22,19 @@ VOLUNTARY = ("closed", "left")
 @answered_once
 def closings(timeline: Timeline) -> list[Absence]:
     """Every absence by a member's own close: LeaveGroup, or a clean stop that sends none (Streams, static members)."""
-    left = absences(timeline, VOLUNTARY)
+    left = [a for a in absences(timeline, VOLUNTARY) if not _gave_up_its_session(timeline, a)]
     # A container that stops a consumer may unsubscribe it first, as Spring's does; the stop is what happened.
     left += [a for a in absences(timeline, ("unsubscribed",)) if ended_with_its_process(a)]
     quiet = [a for a in losses(timeline) if _closed_without_leave_group(timeline, a)]
     return sorted(_one_for_each_stop([*left, *quiet]), key=lambda a: (a.at, a.participant.name))
+
+
+def _gave_up_its_session(timeline: Timeline, absence: Absence) -> bool:
+    """True if it left because no heartbeat was answered for a session, as brod's members do since 3.3."""
+    if any(departure.why != "left" for departure in absence.departures):
+        return False
+    lost = timeline.events_from(absence.participant, CoordinatorLost)
+    return any(map(ended_its_session, lost.between(absence.at - HEARTBEAT_MS, absence.at)))
 
 
 def _one_for_each_stop(closed: list[Absence]) -> list[Absence]:
