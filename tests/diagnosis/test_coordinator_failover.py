@@ -188,7 +188,12 @@ def test_a_broker_whose_id_is_0_is_fenced_like_any_other() -> None:
     for gone in (2, 0):
         story = fenced(gone)
         assert story.blamed() == [f"broker-{gone}"]
-        assert any("Fencing broker" in line.text for line in story.the_incident().root_causes[0].evidence), gone
+        incident = story.the_incident()
+        assert any("Fencing broker" in line.text for line in incident.root_causes[0].evidence), gone
+        asked = [log.needs for log in incident.would_decide]
+        assert any(
+            need.startswith(f"the kernel and supervisor logs from the host of broker-{gone} (") for need in asked
+        )
 
 
 @pytest.mark.parametrize(("controller", "causes"), [(2, []), (3, ["coordinator-failover"])])

@@ -324,6 +324,15 @@ def test_the_kernel_or_a_supervisor_that_logs_an_end_is_behind_it_and_is_asked_f
     assert "from the host of client payments-2 (journalctl -o short-iso, dmesg -T)" in needs(alone)
 
 
+def test_what_docker_shows_of_a_container_that_died_is_asked_for(tmp_path: Path) -> None:
+    def by_docker(folder: Path) -> None:
+        log = folder / NODE / "app.log"
+        log.rename(log.with_name(f"3f2a9c1b7d4e{'0' * 52}-json.log"))
+
+    incident = the_incident(tmp_path, "memory-limit", without("dmesg.log"), by_docker)
+    assert "docker inspect 3f2a9c1b7d4e > inspect.json, docker events" in needs(incident)
+
+
 LOST = "Its session with ZooKeeper expired; it had heard nothing from it for {}."
 
 

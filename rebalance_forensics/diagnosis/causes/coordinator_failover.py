@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
     behind_lost_session,
     coordinator_silences,
     log_of_broker,
+    log_of_its_end,
     outages_between,
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import (
@@ -149,10 +150,14 @@ def _behind(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[Link, ...
 
 
 def _logs_of_brokers(timeline: Timeline, chain: list[CoordinatorMove]) -> Iterator[Need]:
-    """The logs that would show why each broker stopped coordinating."""
+    """The logs that would show why each broker stopped coordinating: its own, or those of what may have killed it."""
     for move in chain:
-        if isinstance(move.broker, int) and (need := log_of_broker(timeline, move.broker, move.at)) is not None:
+        if not isinstance(move.broker, int):
+            continue
+        if (need := log_of_broker(timeline, move.broker, move.at)) is not None:
             yield need
+        outages = (o for o in outages_between(timeline, move.at, move.at) if o.broker == move.broker)
+        yield from filter(None, (log_of_its_end(timeline, outage) for outage in outages))
 
 
 def _move_in_words(

@@ -276,14 +276,29 @@ def host_unseen(timeline: Timeline, absence: Absence) -> Need:
 
 
 def _logs_of_its_end(participant: Participant) -> str:
-    """Where the end of its process is logged: on its host, or for a pod in its events and its status."""
+    """Where the end of its process is logged: on its host, by Docker, or for a pod in its events and its status."""
     pod = next((name for name in sorted(participant.hosts) if is_unique(name)), None)
+    if pod is None and (container := _container_of_docker(participant)) is not None:
+        return (
+            f"what Docker shows of the container of {{who}} (docker inspect {container} > inspect.json, docker events "
+            "--since 2h --until 0s > docker-events.log), and the kernel log of its host (journalctl -k -o short-iso)"
+        )
     if pod is None:
         return "the kernel and supervisor logs from the host{s} of {who} (journalctl -o short-iso, dmesg -T)"
     return (
         "the events and the status of the pod of {who} (kubectl get events -A -o json > events.json, "
         f"kubectl get pods -A -o json --field-selector metadata.name={pod} > pod.json)"
     )
+
+
+# Docker names a container's host by the first half of the short id; its logs are in containers/ID/ID-json.log.
+_OF_DOCKER = re.compile(r"([0-9a-f]{12})(?:[0-9a-f]{52}-json\.log.*)?")
+
+
+def _container_of_docker(participant: Participant) -> str | None:
+    names = (*sorted(participant.hosts), *sorted(participant.files))
+    found = (_OF_DOCKER.fullmatch(name.rpartition("/")[2]) for name in names)
+    return next((match[1] for match in found if match and not match[1].isdigit()), None)
 
 
 @shown("the end of its process was logged", name="said-to-have-died")

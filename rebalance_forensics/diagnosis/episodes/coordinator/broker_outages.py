@@ -417,6 +417,18 @@ def log_of_broker(timeline: Timeline, broker: int, at: int) -> Need | None:
     return Need(what=f"server.log of {name}", who=name, begin=begin, end=end)
 
 
+def log_of_its_end(timeline: Timeline, outage: Downtime) -> Need | None:
+    """What would show who killed a broker that was lost without a word in its own log; None without that log."""
+    if outage.how != "lost" or outage.behind or _next_line(timeline, outage.broker, 0, outage.started_at) is None:
+        return None
+    what = (
+        "the kernel and supervisor logs from the host of {who} (journalctl -o short-iso, dmesg -T); of a pod its "
+        "events and status (kubectl get events -A -o json > events.json, kubectl get pods -A -o json > pods.json)"
+    )
+    begin, end = outage.started_at - windows.ONE_REBALANCE_MS, outage.ended_at or outage.started_at
+    return Need(what=what, who=broker_name(outage.broker), begin=begin, end=end)
+
+
 def affected_broker(event: Event) -> int | None:
     """The broker that stopped, started or unloaded; a controller logs this about other brokers."""
     named = event.broker if isinstance(event, ev.BrokerStopped | ev.BrokerStarted) else None
