@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -34,6 +35,8 @@ class Expected:
     brokers: tuple[str, ...] | None
     clients: tuple[str, ...] | None
     """Causes that are right where only this side's logs are given; None where that cannot be had apart."""
+    other_clients: tuple[Mapping[str, Any], ...]
+    """`clients` whose logs never show what decides, the `view` in which they are `sure_of` other causes, and why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +61,12 @@ class Sample:
 def read_sample(folder: Path) -> Sample:
     """A folder with its incident.yaml; an unknown or missing key is refused."""
     declared = yaml.safe_load((folder / "incident.yaml").read_text())
-    expected: dict[str, Any] = {"generations": None, "brokers": None, "clients": None} | declared.pop("expected")
+    expected: dict[str, Any] = {
+        "generations": None,
+        "brokers": None,
+        "clients": None,
+        "other_clients": (),
+    } | declared.pop("expected")
     lists: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in expected.items()}
     return Sample(folder=folder, expected=Expected(**lists), **declared)
 
