@@ -95,6 +95,17 @@ class BrokerStopped(Event, frozen=True, kw_only=True):
     timed_out: bool = False
 
 
+class RegistrationReplayed(Event, frozen=True, kw_only=True):
+    """A KRaft controller, in charge or standby, applied a change of a broker's registration (ClusterControlManager).
+
+    A controller that starts applies all changes since its last snapshot, whenever they were: it sees every broker for
+    the first time then.
+    """
+
+    broker: int
+    change: Literal["first seen", "new incarnation", "fenced", "unfenced", "stopping"]
+
+
 class BrokerSessionLost(Event, frozen=True, kw_only=True):
     """A broker lost its session with ZooKeeper, or its heartbeats do not get through to the controller.
 

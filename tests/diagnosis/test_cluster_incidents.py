@@ -303,6 +303,23 @@ def test_sessions_that_end_at_one_moment_and_are_all_of_two_of_five_hosts_are_lo
         assert any("broker-2 stood still" in summary for summary in summaries) == spread
 
 
+@pytest.mark.parametrize("same", [True, False])
+def test_where_each_group_lost_the_members_of_the_same_numbers_no_coordinator_stood_still(*, same: bool) -> None:
+    """Where no line shows their hosts: fleets give the members of one host the same number."""
+    cases = []
+    for number, group in enumerate(("audit", "orders", "payments", "prices")):
+        members = [f"{group}-{n}" for n in range(1, 6)]
+        story = Story(group=group, seen="brokers").formed(*members)
+        lost = members[:2] if same else [members[number], members[number + 1]]
+        for client in lost:
+            story.broker(f"01:10:00.{20 * number:03}", story.words.failed(story.id_of(client)))
+        stay = [client for client in members if client not in lost]
+        removed = f"removing member {story.id_of(lost[0])} on heartbeat expiration"
+        cases.append(story.rebalanced(f"01:10:00.{20 * number:03}", removed, stay).case())
+    summaries = [incident.summary for incident in incidents_of(*cases)[0]]
+    assert any("broker-2 stood still" in summary for summary in summaries) != same
+
+
 @pytest.mark.parametrize("cut_off", [True, False])
 def test_hosts_whose_members_other_coordinators_lose_as_well_were_cut_off(*, cut_off: bool) -> None:
     here = {"1": "host-1", "2": "host-2", "3": "host-3"}
@@ -434,6 +451,50 @@ def test_sessions_that_end_together_while_another_broker_is_out_show_no_broker_t
     assert "The controller fenced it." in one.root_causes[0].narrative
     assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-1"]
     assert "stood still" not in one.summary
+
+
+REGISTRATION = (
+    "[QuorumController id=2] Replayed BrokerRegistrationChangeRecord modifying the registration for broker 1: "
+)
+FENCED, UNFENCED, STOPPING = (
+    f"{REGISTRATION}BrokerRegistrationChangeRecord(brokerId=1, brokerEpoch=6, {change}, logDirs=[])"
+    for change in (
+        "fenced=1, inControlledShutdown=0",
+        "fenced=-1, inControlledShutdown=0",
+        "fenced=0, inControlledShutdown=1",
+    )
+)
+OF_BROKER_1 = "RegisterBrokerRecord(brokerId=1, incarnationId=oNCTHNpvRoOXBhNCDPrbLA, brokerEpoch=92, fenced=true)"
+RESTARTED = (
+    f"[QuorumController id=2] Replayed RegisterBrokerRecord establishing a new incarnation of broker 1: {OF_BROKER_1}"
+)
+FIRST_SEEN = f"[QuorumController id=2] Replayed initial RegisterBrokerRecord for broker 1: {OF_BROKER_1}"
+REPLAYS = "org.apache.kafka.controller.ClusterControlManager"
+
+
+@pytest.mark.parametrize(
+    ("replayed", "went"),
+    [
+        ({"10:05": FENCED, "10:20": UNFENCED}, "stood still"),
+        ({"10:05": FENCED, "10:20": RESTARTED, "10:22": UNFENCED}, "went down"),
+        ({"10:04": STOPPING, "10:05": FENCED, "10:20": RESTARTED, "10:22": UNFENCED}, "was shut down"),
+        ({"10:03": FIRST_SEEN, "10:05": FENCED, "10:06": UNFENCED}, None),
+    ],
+)
+def test_a_standby_controller_shows_which_broker_was_fenced(replayed: dict[str, str], went: str | None) -> None:
+    """KRaft: what a controller replays right after it saw a broker for the first time is older than its log."""
+    waiting = [expiring("audit", "01:10:06.000")]
+    story = Story(group="payments", seen="brokers").formed("payments-1", "payments-2", "payments-3")
+    for at, line in replayed.items():
+        story.broker(f"01:{at}.000", line, 2, REPLAYS)
+    for client in ("payments-1", "payments-2"):
+        story.broker("01:10:06.003", story.words.failed(story.id_of(client)))
+    story.rebalanced(
+        "01:10:06.003", f"removing member {story.id_of('payments-1')} on heartbeat expiration", ["payments-3"]
+    )
+    (one,), _ = incidents_of(*waiting, story.case())
+    assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-1" if went else "broker-2"]
+    assert f"broker-1 {went}" in one.summary if went else "broker-2 stood still" in one.summary
 
 
 def coordinated_by(group: str, broker: int, *, moves_to: int | None = None, goes_back: bool = False) -> GroupCase:

@@ -17,6 +17,14 @@ def test_a_static_member_that_returns_in_time_costs_no_rebalance() -> None:
     assert story.the_incident().generations == ()
 
 
+def test_a_static_member_that_comes_back_after_its_coordinator_moved_may_never_have_stopped() -> None:
+    """A coordinator that stood still gives it up before it learns that another broker loaded the group."""
+    story = static_group("pod-1", "pod-2").says("01:09:55.000", "Loading group metadata for payments with generation 1")
+    replaced(story, "pod-2", "01:10:00.000").goes_on("01:20:00.000")
+    restart = next(c for i in story.incidents() for c in i.root_causes if c.cause == "static-member-restart")
+    assert restart.confidence < 0.75
+
+
 def test_all_of_them_one_after_another_are_still_no_rolling_restart() -> None:
     story = static_group("pod-1", "pod-2", "pod-3")
     for minute, pod in ((10, "pod-1"), (11, "pod-2"), (12, "pod-3")):

@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.episodes.members.restarts import (
     facts_of_returns,
     former_may_still_run,
     joins_of,
+    loads_before,
     static_returns,
 )
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Answer, Present, Row, clue
@@ -29,6 +30,12 @@ FORMER_STOPPED = clue(
 FORMER_UNHEARD = clue(
     "former-process-unheard", -STRONG - WEAK, "no log shows whether the process before it had stopped"
 )
+# A coordinator that stood still gives its members up as it goes on, before it learns that another broker replaced it.
+COORDINATOR_MOVED = clue(
+    "coordinator-moved-before",
+    -STRONG - WEAK,
+    "its coordinator had moved shortly before: a member that the former coordinator gave up comes back the same way",
+)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -37,10 +44,13 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         participants = tuple(dict.fromkeys(r.participant for r in group))
         lines = distinct_events(e for r in group for e in r.events)
         who = "One static member" if len(participants) == 1 else f"{len(participants)} static members"
+        whose = "its" if len(participants) == 1 else "their"
         replaced = any(isinstance(r.fact, StaticReturn) for r in group)
         clues: dict[Row, Answer] = {REPLACED if replaced else SAME_GENERATION: Present(lines)}
         if former_may_still_run(timeline, group):
             clues[FORMER_UNHEARD] = Present(lines)
+        elif replaced and (loads := loads_before(timeline, group)):
+            clues[COORDINATOR_MOVED] = Present(loads)
         elif replaced:
             clues[FORMER_STOPPED] = Present(lines)
         yield Hypothesis(
@@ -52,7 +62,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             participants=participants,
             clues=clues,
             explains=tuple(r.fact for r in group if r.fact is not None),
-            narrative=f"{who} came back within session.timeout.ms and kept their assignment: no rebalance.",
+            narrative=f"{who} came back within session.timeout.ms and kept {whose} assignment: no rebalance.",
         )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from math import comb
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,6 +26,9 @@ from rebalance_forensics.timeline.windows import (
 
 Terms = Mapping[str, Sequence[CoordinatorTerm]]
 """Group -> the brokers that coordinated it, and when."""
+
+Places = Mapping[str, Mapping[str, str]]
+"""Group -> member -> where it runs."""
 
 # So many lines show an outage; the others say the same.
 MOST_LINES = 4
@@ -63,12 +67,12 @@ def _stalls(histories: Sequence[GroupOutline], host_index: HostIndex) -> list[St
     clock ran on. It loses members of every process then; a burst of members of one alone points to that process.
     """
     pairs = [(loss, history.group) for history in histories for loss in history.losses]
-    on_few_hosts = partial(_on_few_hosts, host_index, histories[0].cluster)
+    places = _places(histories, host_index)
     found = []
     for broker, losses in sorted(grouped(pairs, lambda pair: pair[0].broker).items()):
         elsewhere = TimeIndex((loss.at for loss, _ in pairs if loss.broker != broker), int)
         together = runs(losses, lambda loss: loss[0].at, 2 * TICK_MS)
-        bursts = [burst for burst in together if not (_of_one_process(burst) or on_few_hosts(burst))]
+        bursts = [burst for burst in together if not (_of_one_process(burst) or _on_few_hosts(places, burst))]
         sure = [burst for burst in bursts if len(burst) > 2 and _ended_by_one_timer(burst, elsewhere)]
         # Where a broker is known to have stood still, the members that one group loses at once were lost like that, and
         # about that time also two members of two groups.
@@ -117,17 +121,41 @@ def _of_one_process(burst: Iterable[tuple[Loss, str]]) -> bool:
     return None not in numbers and len(set(numbers)) == len(numbers)
 
 
-def _on_few_hosts(host_index: HostIndex, cluster: str, burst: Sequence[tuple[Loss, str]]) -> bool:
-    """True if only these groups' members on some of their hosts were lost: those hosts were cut off, or stood still.
+def _on_few_hosts(places: Sequence[Places], burst: Sequence[tuple[Loss, str]]) -> bool:
+    """True if every group lost the same few of its members: their hosts were cut off, or stood still.
 
-    A coordinator loses members wherever they run. By chance each of them is on one of those hosts as often as these
-    are among all, but for the ones that make them those hosts.
+    A coordinator loses members wherever they run. By chance a group loses just those that others lost as often as they
+    are among all of its combinations of so many.
     """
-    places = {group: host_index.hosts.get((cluster, group), {}) for _, group in burst}
-    lost_on = [places[group].get(loss.member) for loss, group in burst]
-    hosts = {host for of_group in places.values() for host in of_group.values()}
-    hit = set(lost_on)
-    return None not in hit and (len(hit) / max(1, len(hosts))) ** (len(burst) - len(hit)) < CHANCE
+    known = (p for p in places if all(loss.member in p.get(group, {}) for loss, group in burst))
+    if (place_of := next(known, None)) is None:
+        return False
+    lost: dict[str, set[str]] = defaultdict(set)
+    for loss, group in burst:
+        lost[group].add(place_of[group][loss.member])
+    hit, chance = set[str](), 1.0
+    for group in sorted(lost, key=lambda group: -len(lost[group])):
+        of_group, number = set(place_of[group].values()), len(lost[group])
+        if lost[group] <= hit:
+            chance *= comb(len(hit & of_group), number) / comb(len(of_group), number)
+        hit |= lost[group]
+    return chance < CHANCE
+
+
+def _places(histories: Iterable[GroupOutline], host_index: HostIndex) -> tuple[Places, Places]:
+    """Where members run; then the numbers in which their names end, which are those of one host in many fleets."""
+    by_host = {history.group: host_index.hosts.get((history.cluster, history.group), {}) for history in histories}
+    by_number = {
+        history.group: {
+            each.name: number for each in history.identities if (number := _number(each.instance_id or each.client_id))
+        }
+        for history in histories
+    }
+    return by_host, by_number
+
+
+def _number(name: str | None) -> str:
+    return (name or "")[len((name or "").rstrip("0123456789")) :]
 
 
 def _stall_of(broker: str, burst: Sequence[tuple[Loss, str]]) -> Stall:

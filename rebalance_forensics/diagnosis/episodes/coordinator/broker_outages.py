@@ -114,7 +114,12 @@ def broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
     A broker that was fenced and then logs on without a start stood still: the controller fences it for missing
     heartbeats (broker.session.timeout.ms), and it registers again once it runs (BrokerLifecycleManager).
     """
-    seen = (*_logged_changes(timeline), *_stops_of_processes(timeline), *_missed_by_clients(timeline))
+    seen = (
+        *_logged_changes(timeline),
+        *_replayed_changes(timeline),
+        *_stops_of_processes(timeline),
+        *_missed_by_clients(timeline),
+    )
     by_broker = grouped(seen, attrgetter("broker"))
     found = [
         _outage(timeline, broker, run)
@@ -178,6 +183,24 @@ def _logged_changes(timeline: Timeline) -> Iterator[_Sighting]:
         for broker in dict.fromkeys((*((named,) if named is not None else ()), *event.brokers)):
             if event.at is not None:
                 yield _Sighting(event.at, broker, is_back, event)
+
+
+def _replayed_changes(timeline: Timeline) -> Iterator[_Sighting]:
+    """Brokers fenced, unfenced or stopping by the standby controllers' lines as well.
+
+    What a controller applies as it loads the metadata log happened before.
+    """
+    first_seen: dict[tuple[str, int], int] = {}
+    for event in timeline.of(ev.RegistrationReplayed):
+        assert isinstance(event, ev.RegistrationReplayed)
+        key = event.speaker.file, event.broker
+        if event.at is None:
+            continue
+        if event.change == "first seen":
+            first_seen[key] = event.at
+        elif event.at - first_seen.get(key, 0) > windows.PROCESS_START_MS:
+            is_back = event.change in ("unfenced", "new incarnation")
+            yield _Sighting(event.at, event.broker, is_back, event)
 
 
 def _stops_of_processes(timeline: Timeline) -> Iterator[_Sighting]:
@@ -324,14 +347,18 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
     last = down[-1].at
     logs_again = _next_line(timeline, broker, last + windows.TICK_MS + 1)
     silent = logs_again is not None and _next_line(timeline, broker, down[0].at + 1, last - 1) is None
-    how = _how([s.event for s in down], restarted=_restarted(broker, run), logs_again=silent)
+    how = _how(run, restarted=_restarted(broker, run), logs_again=silent)
     # What the controller and the broker itself log shows more than what clients missed.
     clearest = sorted(down, key=lambda s: (isinstance(s.event, ev.NodeDisconnected), s.at))
     lines = [s.event for s in (*clearest[:_MOST_LINES], *[s for s in run if s.is_back][-1:])]
     stops = [s.event for s in down if isinstance(s.event, ev.ThreadsStopped)]
     kills = [s.event for s in down if isinstance(s.event, ev.ProcessKilled | ev.ContainerReported)]
     ended_by = behind_last_lines(_last_errors(timeline, broker, down[0].at, last)) if how in ("lost", "failed") else ()
-    ended = logs_again if how == "froze" and not stops else max(back, default=last if how == "unreachable" else None)
+    ended = (
+        logs_again
+        if how == "froze" and not stops and silent
+        else max(back, default=last if how == "unreachable" else None)
+    )
     lost = behind_lost_session(timeline, broker, down[0].at, ended or last)
     return Downtime(
         broker=broker,
@@ -380,8 +407,10 @@ def _last_errors(timeline: Timeline, broker: int, begin: int, end: int) -> list[
     return [e for e in reversed(own) if _next_line(timeline, broker, time_of(e) + windows.ROUND_TRIP_MS, end) is None]
 
 
-def _how(down: Sequence[Event], *, restarted: bool, logs_again: bool) -> How:
-    phases = {event.phase for event in down if isinstance(event, ev.BrokerStopped)}
+def _how(run: Sequence[_Sighting], *, restarted: bool, logs_again: bool) -> How:
+    down = [sighting.event for sighting in run if not sighting.is_back]
+    phases: set[str] = {event.phase for event in down if isinstance(event, ev.BrokerStopped)}
+    phases |= {event.change for event in down if isinstance(event, ev.RegistrationReplayed)}
     if "failed" in phases:
         return "failed"
     if "stopping" in phases:
@@ -392,13 +421,19 @@ def _how(down: Sequence[Event], *, restarted: bool, logs_again: bool) -> How:
         return "froze"
     if logs_again and any(event.speaker.role == "broker" for event in down):
         return "froze"
+    # A process that starts registers a new incarnation before it is unfenced.
+    if isinstance(run[-1].event, ev.RegistrationReplayed) and run[-1].event.change == "unfenced":
+        return "froze"
     return "lost" if phases else "unreachable"
 
 
 def _restarted(broker: int, run: Sequence[_Sighting]) -> bool:
     # The controller also grants a broker that stood still its request to be unfenced.
-    back = (s.event for s in run if isinstance(s.event, ev.BrokerStarted))
-    return any(event.phase == "starting" or event.speaker.broker == broker for event in back)
+    back = [sighting.event for sighting in run if sighting.is_back]
+    if any(isinstance(event, ev.RegistrationReplayed) and event.change == "new incarnation" for event in back):
+        return True
+    starts = (event for event in back if isinstance(event, ev.BrokerStarted))
+    return any(event.phase == "starting" or event.speaker.broker == broker for event in starts)
 
 
 def _next_line(timeline: Timeline, broker: int, begin: int, end: int | None = None) -> int | None:

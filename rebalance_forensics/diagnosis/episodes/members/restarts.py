@@ -107,6 +107,15 @@ def former_may_still_run(timeline: Timeline, group: Sequence[Return]) -> bool:
     return not (timeline.has_coordinator_log and heard_on) and not any(_has_former_process(timeline, r) for r in group)
 
 
+def loads_before(timeline: Timeline, group: Sequence[Return]) -> tuple[Event, ...]:
+    """The loads of the group by another coordinator before these returns, where no log shows a new process in one."""
+    if any(_has_former_process(timeline, r) for r in group):
+        return ()
+    loads = timeline.of(ev.GroupLoaded)
+    near = [loads.between(r.at - windows.ONE_REBALANCE_MS, r.at)[-1:] for r in group]
+    return tuple(dict.fromkeys(load for of_return in near for load in of_return)) if all(near) else ()
+
+
 def _has_former_process(timeline: Timeline, returned: Return) -> bool:
     """True if its log has an earlier process: lines with its name, not those of others that write to the same file."""
     start = timeline.starts.of(returned.participant).last(returned.at)
