@@ -365,6 +365,8 @@ def test_incidents_of_several_groups_are_listed_before_the_first_as_many_as_aske
     assert len(table.splitlines()) == 5
     assert table.splitlines()[-1] == "  and 28 more; --top 30 shows them all"
     assert rest.startswith("CRITICAL  payments-eu-009")
+    of_one = replace(many_groups(30), groups=many_groups(30).groups[:1])
+    assert terminal.render(of_one).startswith("30 incidents, 3 critical and 27 warnings, in 30 groups:")
     assert not terminal.render(crash_report()).startswith("1 incident")
 
 

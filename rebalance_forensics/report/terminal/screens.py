@@ -135,7 +135,9 @@ def _overview(report: Report, found: Sequence[Headline], most: int) -> Iterator[
     troubled = {(incident.cluster, name) for incident in found for name in incident.group_names}
     if len(found) == 1 or len(troubled) == 1:
         return
-    where = f"{wording.thousands(len(troubled))} of {wording.count(len(report.groups), 'group')}"
+    # Asked about one group, the report still shows whatever disturbed it together with others.
+    of_all = f"{wording.thousands(len(troubled))} of {wording.count(len(report.groups), 'group')}"
+    where = of_all if len(troubled) <= len(report.groups) else wording.count(len(troubled), "group")
     yield text_block(f"{wording.count(len(found), 'incident')}, {_tally(found)}, in {where}:", "bold")
     rows = [
         (
