@@ -151,7 +151,7 @@ def _take_turns(found: Iterable[tuple[int, int]], apart: int) -> bool:
             jvms.append([])
         jvms[-1].append(at)
         last = number
-    return any(min(one) <= max(other) and min(other) <= max(one) for one, other in combinations(jvms, 2))
+    return any(min(jvm) <= max(other) and min(other) <= max(jvm) for jvm, other in combinations(jvms, 2))
 
 
 def _are_copies(timeline: Timeline, log: CoveredLog, other: CoveredLog) -> bool:

@@ -243,8 +243,8 @@ def _leaver_in_words(timeline: Timeline, rebalance: Rebalance) -> str:
         return _left_in_words(opened.members[0], opened.client_reason)
     lost = timeline.events_from(participant, ev.CoordinatorLost)
     if any(map(ended_its_session, lost.between(rebalance.started_at - HEARTBEAT_MS, rebalance.started_at))):
-        unheard = "left the group after a session without an answer to its heartbeat; these lines do not show why"
-        return f"{participant.name} {unheard} there was none, "
+        unanswered = "left the group after a session without an answer to its heartbeat"
+        return f"{participant.name} {unanswered}; these lines do not show why there was none, "
     return _left_in_words(participant.name, opened.client_reason)
 
 
