@@ -55,6 +55,8 @@ Traceback (most recent call last):
 ValueError: cannot parse record"""
 _KIP_848 = re.compile("(?i)ConsumerGroupHeartbeat|consumer group (?:initial )?heartbeat|UnreleasedInstanceID")
 """The samples are of the classic protocol; a client logs these of KIP-848 alone."""
+_MOVED = re.compile(r"changing coordinator \d+ -> \d+")
+"""Names the coordinator that a client found as well as the one that it lost: Java logs two lines."""
 _ENUMERATED = ("error", "why", "api", "resource", "change", "after")
 """Fields whose value is what the words are about: a wording with another value says something else."""
 
@@ -134,6 +136,8 @@ def _words_of(client: Dialect) -> Iterator[Words]:
         sources = sources_of(client, line)
         stated = facts_of(str(line.pattern.event), line.fields) if sources else frozenset()
         if not stated or (client.name != "Java, KIP-848" and _KIP_848.search(line.sample.message)):
+            continue
+        if _MOVED.search(line.sample.message):
             continue
         peeled = peel(clean(line.sample.message))
         for n, stage in enumerate(peeled.stages):

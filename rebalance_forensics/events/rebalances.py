@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 from rebalance_forensics.events.base import Assignment, Event
 
@@ -203,6 +204,11 @@ class JoinFailed(Event, frozen=True, kw_only=True):
 
 class SyncFailed(Event, frozen=True, kw_only=True):
     """SyncGroup failed. `error` is an Errors name where known."""
+
+    errors_unread: ClassVar[Mapping[str, str]] = {
+        "UNKNOWN_SERVER_ERROR": "The coordinator's own log says what failed, as an assignment too large to be stored "
+        "(GroupMetadataManager.storeGroup).",
+    }
 
     error: str | None = None
     detail: str | None = None

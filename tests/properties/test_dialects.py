@@ -209,7 +209,9 @@ _NO_GENERATION = "it prints no generation (consumerGroup.js, join; consumer_grou
 _A_PROCESS = "it prints a process of Erlang for a member, and no member id (brod_group_coordinator.erl, log)"
 _NO_BROKER = "it names no broker that it lost (consumer_group_session.go, heartbeatLoop; brod_group_coordinator.erl)"
 _BOTH: tuple[View, ...] = ("everything", "clients")
+_STICKY = "it balances by cooperative-sticky, which may give one member all of a topic that others read as well"
 UNREAD: dict[tuple[str, str, View], str] = {
+    **{("shared-group-id", "franz-go", view): _STICKY for view in _BOTH},
     **{(sample, "KafkaJS", "clients"): _NO_GENERATION for sample in ("subscription-change", "topic-metadata-change")},
     **{(("startup", client, "clients")): _NO_GENERATION for client in ("KafkaJS", "ruby-kafka")},
     **{
