@@ -216,17 +216,29 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong the way every other refusal is said."""
-        raise InputError(f"{message.rstrip('.')}; see {self.prog} --help.")
+        raise InputError(f"{message.rstrip('.')}{' See' if message.endswith('?') else '; see'} {self.prog} --help.")
 
 
 def parse(arguments: Sequence[str]) -> Invocation:
     """All settings, checked."""
-    given = vars(_parser().parse_args(arguments))
+    parser = _parser()
+    known, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        parser.error(_unknown(unknown))
+    given = vars(known)
     config = given.pop("config")
     settings = from_file(Path(config)) if config else Settings({})
     typed = {name.replace("_", "-"): value for name, value in given.items() if value not in (None, [], False)}
     places = {name: place for name, place in settings.places.items() if name not in typed}
     return _invocation(Settings({**settings.values, **typed}, places))
+
+
+def _unknown(arguments: Sequence[str]) -> str:
+    first = arguments[0]
+    if not first.startswith("-"):
+        return f"name the logs with --input: --input {first}"
+    near = get_close_matches(first.partition("=")[0], [f"--{name}" for name in BY_NAME], 1, 0.7)
+    return f"there is no option {first}" + (f"; did you mean {near[0]}?" if near else "")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -62,9 +62,20 @@ def test_what_cannot_work_is_refused(job: Job, tmp_path: Path, changed: dict[str
     assert not list(tmp_path.rglob("*.parquet"))
 
 
-def test_an_option_that_is_missing_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--output", "tables"]) == REFUSED
-    assert "--input is missing" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--output", "tables"], "--input is missing"),
+        (["logs", "--output", "tables"], "name the logs with --input: --input logs;"),
+        (["--inptu", "logs"], "there is no option --inptu; did you mean --input? See"),
+        (["--turbo"], "there is no option --turbo; see"),
+    ],
+)
+def test_the_option_that_is_missing_or_meant_is_named(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    assert main(arguments) == REFUSED
+    assert sentence in capsys.readouterr().err
 
 
 def test_logs_without_a_kafka_line_are_refused(job: Job, logs: Path, tmp_path: Path) -> None:
