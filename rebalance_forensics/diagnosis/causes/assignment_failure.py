@@ -42,7 +42,9 @@ STILL_WAITS = (
     "or could not deliver the assignment."
 )
 UNREADY = clue(
-    "topics-unready", DECISIVE + WEAK, "the coordinator told the members that topics are missing or do not fit"
+    "topics-unready",
+    DECISIVE + WEAK,
+    "the coordinator reported topics to the members as missing or incorrectly partitioned",
 )
 _PROTOCOL_ERRORS = (
     "RebalanceInProgressException", "MemberIdRequiredException", "UnknownMemberIdException", "NotCoordinatorException",

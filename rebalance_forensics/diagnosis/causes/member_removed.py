@@ -33,7 +33,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         narrative = f"An administrator removed {who}{again}."
         if not is_logged:
             narrative = (
-                f"{who} were told at the same heartbeat that they are not in the group, though none had lost its "
+                f"{who} learned within one heartbeat interval that they are not in the group, though none had lost its "
                 "coordinator: an administrator may have removed them."
             )
         find = Advice(

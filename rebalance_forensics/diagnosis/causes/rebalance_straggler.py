@@ -55,7 +55,11 @@ REMOVED = clue(
     STRONG,
     "the coordinator removed it because it did not take part in the rebalance before the timeout",
 )
-HEARD = clue("heard-and-did-not-join", STRONG, "it was told of the rebalance again and again and did not join")
+HEARD = clue(
+    "heard-and-did-not-join",
+    STRONG,
+    "its heartbeats showed again and again that the group was rebalancing, and it did not rejoin",
+)
 WAITED_ALONE = clue("only-newcomer-heard", -WEAK, "only a newcomer's log shows how long it waited to be let in")
 _THREAD_DUMPS = "Take thread dumps of {} during a rebalance: what keeps it from calling poll()?"
 # A member without a coordinator cannot join, however often it polls.

@@ -121,8 +121,8 @@ def about_missing_source_topics(timeline: Timeline, missing: Sequence[SourceTopi
         participants=(leader,) if leader is not None else (),
         clues={SOURCE_TOPICS_NAMED if topics else TOPICS_MISSED_AT_THE_END: Present(tuple(missing))},
         narrative=(
-            f"{culprits[0].name if culprits else 'The leader'} found source topics missing ({which}) and told "
-            "every instance in its assignment; their threads stop."
+            f"{culprits[0].name if culprits else 'The leader'} found source topics missing ({which}) and reported "
+            "it to every instance in the assignment; their threads stop."
         ),
         advice=(create,),
     )

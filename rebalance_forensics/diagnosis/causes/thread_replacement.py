@@ -29,7 +29,9 @@ HANDLER_REPLACED = clue(
     "handler-replaced-thread", DECISIVE + WEAK, "the uncaught exception handler of the instance answered REPLACE_THREAD"
 )
 SUCCESSOR_ADDED = clue(
-    "successor-added-at-once", DECISIVE, "a thread was told to stop and its successor was added at once, not by hand"
+    "successor-added-at-once",
+    DECISIVE,
+    "a thread was informed to shut down and its successor was added at once, not by hand",
 )
 THREADS_SWAPPED = clue(
     "threads-swapped", STRONG, "threads of the instance left while others of the same process joined in their place"

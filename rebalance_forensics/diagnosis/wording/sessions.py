@@ -32,7 +32,7 @@ def session_in_words(timeline: Timeline, participant: Participant | None = None)
 
 
 def session_setting(timeline: Timeline) -> str:
-    """Where an operator sets it: since KIP-848 members are told it by the brokers, and their own setting is refused."""
+    """Where an operator sets it: since KIP-848 brokers send it to members, and Java clients refuse their own."""
     if not timeouts.is_set_by_clients(timeline.protocol):
         return f"the group's {timeline.protocol}.session.timeout.ms (kafka-configs.sh --entity-type groups)"
     return consumer_setting(timeline, timeouts.SESSION)
