@@ -73,14 +73,14 @@ def test_an_output_that_cannot_be_written_is_a_gap_of_the_others(
 def test_a_report_that_cannot_be_printed_is_left_in_the_files(
     called: Called, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(analyze, "_rendered", broken)
+    monkeypatch.setattr(analyze, "_as_text", broken)
     code, shown, said = called("analyze", "--json", "r.json")
     assert (code, shown) == (PARTIAL, "")
     assert said.startswith("rebalance-forensics: the report could not be printed: LookupError: no such case (")
     assert json.loads((tmp_path / "r.json").read_text())["groups"]
 
 
-@pytest.mark.parametrize(("place", "name"), [(analyze, "_rendered"), (output_files, "write_outputs"), (analyze, "run")])
+@pytest.mark.parametrize(("place", "name"), [(analyze, "_as_text"), (output_files, "write_outputs"), (analyze, "run")])
 def test_a_defect_that_leaves_no_report_ends_with_70_and_one_sentence(
     called: Called, monkeypatch: pytest.MonkeyPatch, place: object, name: str
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ class Expected:
     brokers: tuple[str, ...] | None
     clients: tuple[str, ...] | None
     """Causes that are right where only this side's logs are given; None where that cannot be had apart."""
-    other_clients: tuple[Mapping[str, Any], ...]
+    other_clients: tuple[Mapping[str, Any], ...] = field(hash=False)
     """`clients` whose logs never show what decides, the `view` in which they are `sure_of` other causes, and why."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from rebalance_forensics import events as ev
@@ -27,6 +28,7 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import broker_name
+from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import was_expelled
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
@@ -181,17 +183,17 @@ def others_unanswered(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """A coordinator that stands still evicts the first members whose timers fire as it goes on, though they ran."""
     if "session-expired" not in absence.whys:
         return ()
+    near = timeline.of(ev.NodeDisconnected).between(absence.at - ROUND_TRIP_MS, absence.at + ROUND_TRIP_MS)
+    if not near:
+        return ()
     terms = [term.broker for term in timeline.coordinators if term.started_at is None or term.started_at <= absence.at]
-    for member in timeline.membership.members:
-        if member is absence.participant or not terms:
-            continue
-        lost = timeline.events_from(member, ev.NodeDisconnected).between(
-            absence.at - ROUND_TRIP_MS, absence.at + ROUND_TRIP_MS
-        )
-        of_it = [e for e in lost if (broker := broker_of(e)) is not None and broker_name(broker) == terms[-1]]
-        if _kept_sending(of_it):
-            return of_it[:2]
-    return ()
+    of_it: dict[Participant | None, list[Event]] = defaultdict(list)
+    for event in near:
+        assert isinstance(event, ev.NodeDisconnected)
+        if terms and (broker := broker_of(event)) is not None and broker_name(broker) == terms[-1]:
+            of_it[timeline.participants.of_speaker(event)].append(event)
+    others = (lost for who, lost in of_it.items() if who is not absence.participant and _kept_sending(lost))
+    return next(others, [])[:2]
 
 
 @of_every("its heartbeats were answered until shortly before the group lost it, so it was running")

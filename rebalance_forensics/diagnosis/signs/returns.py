@@ -24,6 +24,7 @@ from rebalance_forensics.diagnosis.signs.heartbeats import anew
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.time_index import TimeIndex
 
@@ -81,11 +82,10 @@ def _evicted_from_a_rebalance(timeline: Timeline, absence: Absence) -> tuple[Eve
         timeline.coverage.brokers, absence.at - timeouts.session_timeout_ms(timeline), absence.at
     ):
         return ()
-    began = timeline.own.of_type(ev.RebalanceStarted).last(absence.at + windows.ROUND_TRIP_MS)
-    after = [r for r in timeline.rebalances if r.stabilized_at is not None and r.stabilized_at >= absence.at]
-    if not after or began is not None:
+    began = timeline.of(ev.RebalanceStarted).first(0)
+    if began is not None and time_of(began) <= absence.at + windows.ROUND_TRIP_MS:
         return ()
-    return evicted
+    return evicted if timeline.of(ev.GenerationStabilized).first(absence.at) is not None else ()
 
 
 @of_first("it came back, and the logs do not show whether as the same process")
