@@ -32,3 +32,15 @@ def test_a_process_that_makes_a_consumer_for_every_job_flaps_though_each_has_ano
         closes(story, job, f"01:{10 + number}:20.000", ["c-1", "c-2"])
     assert story.causes() == ["scaling-flap"]
     assert "came and left again 3 times while the other members stayed" in story.the_incident().summary
+
+
+@pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
+def test_a_group_that_is_shut_down_whole_every_night_is_no_flap_though_one_member_joins_late(seen: Side) -> None:
+    story = Story(seen=seen)
+    for hour in (1, 3, 5):
+        comes(story, "c-1", f"0{hour}:00:00.000", ["c-1"])
+        comes(story, "c-2", f"0{hour}:00:03.000", ["c-1", "c-2"])
+        comes(story, "c-3", f"0{hour}:10:00.000", ["c-1", "c-2", "c-3"])
+        for second, stay in enumerate((["c-2", "c-3"], ["c-3"], [])):
+            closes(story, f"c-{second + 1}", f"0{hour}:20:0{second}.000", stay)
+    assert "scaling-flap" not in story.causes()

@@ -8,7 +8,11 @@ from collections.abc import Iterator, Sequence
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events, only_threads_closed
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import VOLUNTARY, closings
-from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals, states_full_membership
+from rebalance_forensics.diagnosis.episodes.members.departures import (
+    initial_arrivals,
+    shutdowns,
+    states_full_membership,
+)
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restart_walks, restarts, same_process
 from rebalance_forensics.diagnosis.model import Advice
@@ -39,7 +43,10 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         began, ended = walk.restarts[0].absence.at, max(r.up_at for r in walk.restarts)
         full = states_full_membership(timeline, began, ended, len(walk.participants))
         deployed |= {r.absence for r in walk.restarts if full or not timeline.has_coordinator_log}
-    for absence in (a for a in closings(timeline) if not same_process(timeline, a) and a not in deployed):
+    # Where all leave nobody stays: a batch job that is started each night is no sign of one either.
+    shut_down = {(a.participant, a.at) for together in shutdowns(timeline) for a in together}
+    stopped = (a for a in closings(timeline) if a not in deployed and (a.participant, a.at) not in shut_down)
+    for absence in (a for a in stopped if not same_process(timeline, a)):
         # An autoscaler stops its members cleanly; one that fails and is started again crashes in a loop.
         if not exception_before(timeline, absence) and (absence.stop is None or not only_threads_closed(absence.stop)):
             cycles[absence.participant].append(absence)
