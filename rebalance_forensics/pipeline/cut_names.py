@@ -95,7 +95,6 @@ def _named_a_group(event: Event) -> bool:
     return (
         event.speaker.role == "broker"
         or event.speaker.client_id is not None
-        or f"[{LEFT_OUT}] " in event.text  # in place of the prefix that named both
         or _group_of_heartbeat_thread(event) is not None
     )
 
@@ -107,10 +106,7 @@ def _group_of_heartbeat_thread(event: Event) -> str | None:
 
 
 def _with_its_client(events: Sequence[Event], event: Event) -> Event:
-    # What a heartbeat thread says of a client that was cut off: it is who leaves the group at that moment. Only dynamic
-    # members send that they leave (KIP-345): the id that they print begins with their client's.
-    if event.speaker.client_id is None and isinstance(event, ev.LeaveSent) and event.member:
-        return replace(event, speaker=replace(event.speaker, client_id=name_in_member_id(event.member)))
+    # What a heartbeat thread says of a client that was cut off: it is who leaves the group at that moment.
     if event.speaker.client_id is not None or _group_of_heartbeat_thread(event) is None or event.at is None:
         return event
     near = [e for e in events if isinstance(e, ev.MemberLeft) and e.group == event.group and _soon_after(event, e)]

@@ -263,15 +263,3 @@ def test_a_heading_with_a_log_line_is_a_row_and_bars_inside_an_object_separate_n
     written = json.dumps({"@timestamp": "2026-11-20T10:15:30Z", "thread": "heartbeat | payments", "message": message})
     table = f"| Nov 20, 2026 @ 10:15:30.860 | log: {written} |\n| --- | --- |\n"
     assert [record.message for record in read(table, tmp_path)] == [message]
-
-
-@pytest.mark.parametrize("copied_from", ["678 WARN", "ator: [Consumer", "[Consumer", "Id=payments] Member"])
-def test_a_first_line_of_which_the_front_was_not_copied_is_a_record_from_its_message_on(
-    copied_from: str, tmp_path: Path
-) -> None:
-    header = "2026-11-20 10:15:30,678 WARN c.c.AbstractCoordinator: [Consumer clientId=payments-2, groupId=payments] "
-    first = f"{header}Member payments-2-b7 sending LeaveGroup request due to consumer poll timeout has expired."
-    rest = first[first.index(copied_from) :]
-    records = read(f"{rest}\n{header.replace('30,678', '31,000')}(Re-)joining group\n", tmp_path)
-    assert [record.message.partition("] ")[2][:7] for record in records] == ["Member ", "(Re-)jo"]
-    assert [record.at is None for record in records] == [True, False]

@@ -12,17 +12,7 @@ from rebalance_forensics.sources.lines.blocks import whole_lines
 from rebalance_forensics.sources.lines.cut_lines import cut_column, is_cut
 from rebalance_forensics.sources.lines.line_ends import line_feeds
 from rebalance_forensics.sources.lines.text import text_of
-from rebalance_forensics.sources.pastes import (
-    characters,
-    cut_fronts,
-    cut_objects,
-    dates,
-    examples,
-    marks,
-    markup,
-    tables,
-    wraps,
-)
+from rebalance_forensics.sources.pastes import characters, cut_objects, dates, examples, marks, markup, tables, wraps
 from rebalance_forensics.sources.pastes.joined_records import parted
 from rebalance_forensics.sources.pastes.piece import (
     Piece,
@@ -75,7 +65,7 @@ def restored(page: Sequence[Piece]) -> list[Placed]:
     pieces = marks.stripped([piece.reading(cut_objects.opened(piece.text)) for piece in pieces])
     pieces = cut_objects.in_one_line(pieces)
     found = tables.split([piece.reading(dates.in_english(piece.text)) for piece in pieces])
-    pieces = cut_fronts.joined([each for each in found if isinstance(each, Piece)])
+    pieces = [each for each in found if isinstance(each, Piece)]
     timed = any(has_time(each.text) for each in pieces)
     done: list[Placed] = [each for each in found if not isinstance(each, Piece)]
     after_blank, in_settings, after_record, before = True, False, False, ""

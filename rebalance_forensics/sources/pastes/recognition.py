@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from rebalance_forensics.records import LEFT_OUT
-from rebalance_forensics.sources.pastes import characters, cut_fronts, examples, joined_records, marks, tables, wraps
+from rebalance_forensics.sources.pastes import characters, examples, joined_records, marks, tables, wraps
 from rebalance_forensics.sources.pastes.piece import Piece, has_time, is_exception, lacks_message, looks_like_record
 
 LARGEST = 32 << 20
@@ -46,12 +46,6 @@ def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
         or _has_names_above(lines, set(headers))
         or _has_lost(lines, set(headers))
     )
-
-
-def has_cut_front(head: str, headers: Sequence[str]) -> bool:
-    """True for the short log whose first line lacks its front: people copy from the middle of a line on."""
-    lines = [line.rstrip() for line in head.split("\n")[:_LOOKED_AT]]
-    return len(lines) < _LOOKED_AT and cut_fronts.is_cut(lines, headers)
 
 
 def _is_cut(lines: Sequence[str]) -> bool:

@@ -98,11 +98,6 @@ def sample_of(file: InputFile) -> Sample:
         sample.document, sample.cut_at = documents.PASTE, None
         first = _parsed([line for _, _, line in documents.rows(iter((sample.head,)), documents.PASTE)], _HEAD_RECORDS)
         sample.elsewhere = []
-    elif sample.document is None and file.size < _HEAD:
-        # The next file of a rolled log may begin so as well: it is no paste, and as its own lines show it.
-        headers = [line.raw for line in first if line.begins]
-        cut = recognition.has_cut_front(sample.head.decode("utf-8", "replace"), headers)
-        sample.document = documents.PASTE if cut else None
     sample.lines, sample.head_lines = first, len(first)
     for part in sample.elsewhere:
         late = _parsed(list(_lines(part, whole=False))[1:], _LATE_RECORDS, chain, layout)

@@ -322,14 +322,13 @@ def is_newest_first(events: Sequence[Event]) -> bool:
 def with_times(events: Sequence[Event], others: Sequence[Event] = ()) -> list[Event]:
     """The events as written; a line without a time takes that of the line before it in its log, `others` included.
 
-    Those with which a log begins take that of its first line with one, if both are of one client or name one member,
-    as an id is given once, or if the last of them stands right above it in a log of the same group and kind.
+    Those with which a log begins take that of its first line with one, if both name one member: an id is given once.
     """
     written = [*as_written([*events, *others])]
     lent = set(map(id, others))
     if None not in [event.at for event in written]:
         return [event for event in written if id(event) not in lent] if lent else written
-    last = _firsts_of_the_same_clients(written)
+    last = _firsts_about_the_same_members(written)
     filled = []
     for event in written:
         place = place_of(event)
@@ -340,34 +339,20 @@ def with_times(events: Sequence[Event], others: Sequence[Event] = ()) -> list[Ev
     return filled
 
 
-def _firsts_of_the_same_clients(written: Sequence[Event]) -> dict[Place, EpochMs]:
-    """The first time in each log that begins with lines without one, some of whose clients log the dated lines, too."""
+def _firsts_about_the_same_members(written: Sequence[Event]) -> dict[Place, EpochMs]:
+    """The first time in each log that begins with lines without one, some about a member that dated lines name."""
     firsts: dict[Place, EpochMs] = {}
     begun: dict[Place, set[str]] = defaultdict(set)
-    above: dict[Place, Event] = {}
     shared = set()
     for event in written:
         place = place_of(event)
         if event.at is not None:
-            adjoins = place not in firsts and place in above and _stands_right_above(above[place], event)
             firsts.setdefault(place, event.at)
-            if place in begun and (adjoins or not begun[place].isdisjoint(_named_in(event))):
+            if place in begun and not begun[place].isdisjoint(member_ids_in(event)):
                 shared.add(place)
         elif place not in firsts:
-            begun[place].update(_named_in(event))
-            above[place] = event
+            begun[place].update(member_ids_in(event))
     return {place: at for place, at in firsts.items() if place in shared}
-
-
-def _stands_right_above(event: Event, other: Event) -> bool:
-    is_next = event.origin.line + 1 == other.origin.line
-    return is_next and (event.speaker.role, event.group) == (other.speaker.role, other.group)
-
-
-def _named_in(event: Event) -> set[str]:
-    """The members that a line names, and the client of a group that wrote it."""
-    client = event.speaker.client_id if event.group is not None else None
-    return {*member_ids_in(event), *([f"{event.group} {client}"] if client else [])}
 
 
 def in_order(events: Sequence[Event]) -> list[Event]:
