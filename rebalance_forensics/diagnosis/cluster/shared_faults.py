@@ -259,10 +259,11 @@ def _merged(run: Sequence[BrokerOutage]) -> BrokerOutage:
 
 
 def _touches(outage: BrokerOutage, parts: Sequence[Part]) -> bool:
-    begin, end = min(part.begin for part in parts), max(part.end for part in parts)
-    return outage.started_at <= end + REQUEST_TIMEOUT_MS and (
-        outage.ended_at is None or outage.ended_at >= begin - REQUEST_TIMEOUT_MS
-    )
+    """True if the broker went down, or came back, about when these began or lasted."""
+    # What moves, moves then: a broker that has been down for an hour is out of the ISR and coordinates nothing.
+    begin, end = min(part.begin for part in parts), max(part.end for part in parts) + REQUEST_TIMEOUT_MS
+    back_at = outage.ended_at if outage.ended_at is not None else outage.started_at
+    return begin - ONE_REBALANCE_MS <= outage.started_at <= end or begin - REQUEST_TIMEOUT_MS <= back_at <= end
 
 
 def _by_brokers(

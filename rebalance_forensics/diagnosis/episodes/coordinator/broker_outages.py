@@ -93,9 +93,10 @@ def behind_a_living_coordinator(timeline: Timeline, broker: int | str | None, be
 
     Every commit and every assignment is a write to `__consumer_offsets` that each in-sync replica must have (acks=all):
     while a replica is down and still counted as in sync, the coordinator answers COORDINATOR_NOT_AVAILABLE once the
-    write times out (offsets.commit.timeout.ms, 5 s), and its members look for another one in vain.
+    write times out (offsets.commit.timeout.ms, 5 s), and its members look for another one in vain. A broker that has
+    been down for longer than replica.lag.time.max.ms (30 s) is counted so no more.
     """
-    near = outages_between(timeline, begin, end)
+    near = [o for o in outages_between(timeline, begin, end) if o.started_at >= begin - windows.ONE_REBALANCE_MS]
     if broker is None or any(outage.broker == broker for outage in near):
         return []
     return sorted(near, key=lambda outage: abs(outage.started_at - begin))
@@ -188,19 +189,22 @@ def _logged_changes(timeline: Timeline) -> Iterator[_Sighting]:
 def _replayed_changes(timeline: Timeline) -> Iterator[_Sighting]:
     """Brokers fenced, unfenced or stopping by the standby controllers' lines as well.
 
-    What a controller applies as it loads the metadata log happened before.
+    What a controller applies as it loads the metadata log, or catches up with it, happened before: it sees brokers for
+    the first time then, or has one go and come back within a moment.
     """
-    first_seen: dict[tuple[str, int], int] = {}
-    for event in timeline.of(ev.RegistrationReplayed):
-        assert isinstance(event, ev.RegistrationReplayed)
-        key = event.speaker.file, event.broker
-        if event.at is None:
-            continue
-        if event.change == "first seen":
-            first_seen[key] = event.at
-        elif event.at - first_seen.get(key, 0) > windows.PROCESS_START_MS:
-            is_back = event.change in ("unfenced", "new incarnation")
-            yield _Sighting(event.at, event.broker, is_back, event)
+    replayed = [e for e in timeline.of(ev.RegistrationReplayed) if isinstance(e, ev.RegistrationReplayed) and e.at]
+    for of_one in grouped(replayed, lambda e: (e.speaker.file, e.broker)).values():
+        loading_until = 0
+        for run in runs(of_one, time_of, windows.TICK_MS):
+            changes = {event.change for event in run}
+            if "first seen" in changes:
+                loading_until = time_of(run[-1]) + windows.PROCESS_START_MS + windows.AT_ONCE_MS
+            is_history = bool(changes & _BACK) and bool(changes - _BACK)
+            if not is_history and time_of(run[0]) > loading_until:
+                yield from (_Sighting(time_of(e), e.broker, e.change in _BACK, e) for e in run)
+
+
+_BACK = {"unfenced", "new incarnation"}
 
 
 def _stops_of_processes(timeline: Timeline) -> Iterator[_Sighting]:

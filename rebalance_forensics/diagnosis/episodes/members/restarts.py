@@ -112,7 +112,7 @@ def loads_before(timeline: Timeline, group: Sequence[Return]) -> tuple[Event, ..
     if any(_has_former_process(timeline, r) for r in group):
         return ()
     loads = timeline.of(ev.GroupLoaded)
-    near = [loads.between(r.at - windows.ONE_REBALANCE_MS, r.at)[-1:] for r in group]
+    near = [loads.between(r.at - windows.AT_ONCE_MS, r.at)[-1:] for r in group]
     return tuple(dict.fromkeys(load for of_return in near for load in of_return)) if all(near) else ()
 
 
