@@ -175,7 +175,9 @@ def _explained(stall: Stall, logged: Iterable[BrokerOutage], terms: Terms) -> St
     name = stall.outage.broker
     for outage in logged:
         end = outage.started_at + AT_ONCE_MS if outage.ended_at is None else outage.ended_at
-        if outage.broker != name and outage.started_at - unseen_ms(outage.how) <= stall.at <= end + TICK_MS:
+        # One that has been out for long is out of the ISR, and no write waits for it.
+        is_new = stall.at - ONE_REBALANCE_MS <= outage.started_at <= stall.at + unseen_ms(outage.how)
+        if outage.broker != name and is_new and stall.at <= end + TICK_MS:
             return replace(stall, outage=outage)
     began = (term.started_at for of_group in terms.values() for term in of_group if term.broker == name)
     took_over = any(begin is not None and stall.at - TICK_MS <= begin <= stall.at + AT_ONCE_MS for begin in began)
