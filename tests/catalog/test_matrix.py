@@ -53,18 +53,18 @@ def test_no_client_is_called_silent_about_what_a_pattern_reads() -> None:
     assert contradicted == []
 
 
-def _unsaid(era: Dialect, facts: Sequence[Fact]) -> Iterator[tuple[str, Release]]:
+def _uncovered(era: Dialect, facts: Sequence[Fact]) -> Iterator[tuple[str, Release]]:
     """The facts that neither a wording nor a silence covers, with the release that has neither."""
     assert era.since is not None
     assert era.until is not None
     released = [r for r in MINORS if _release(era.since) <= r <= _release(era.until)]
     own = [line for line in lines() if sources_of(era, line)]
     for fact in facts:
-        said = [line.entry.releases or (MINORS[0], MINORS[-1]) for line in own if states(fact, line)]
+        logged_in = [line.entry.releases or (MINORS[0], MINORS[-1]) for line in own if states(fact, line)]
         silences = matrix()[fact.name, era.name].silences
         for release in released:
             unlogged = any(silence.covers(release) for silence in silences)
-            if not unlogged and not any(first[:2] <= release <= last[:2] for first, last in said):
+            if not unlogged and not any(first[:2] <= release <= last[:2] for first, last in logged_in):
                 yield fact.name, release
 
 
@@ -72,7 +72,7 @@ def _unsaid(era: Dialect, facts: Sequence[Fact]) -> Iterator[tuple[str, Release]
 def test_no_release_of_kafka_falls_between_two_wordings_of_a_fact(era: Dialect) -> None:
     """A release between two that are known reads as the nearest: each has words for the fact, or is proven silent."""
     facts = KNOWN.facts if era in KNOWN.clients else KNOWN.facts_of_brokers
-    assert [*_unsaid(era, facts)] == []
+    assert [*_uncovered(era, facts)] == []
 
 
 @given(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rebalance_forensics.diagnosis.behind import Link, advice_on
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
+    Downtime,
     behind_lost_session,
     coordinator_silences,
     log_of_broker,
@@ -141,7 +142,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
 
 def _behind(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[Link, ...]:
     """What kept the brokers from coordinating, by the logs of their JVMs and hosts and by the sessions they lost."""
-    outages = (o for move in chain for o in outages_between(timeline, move.at, move.at) if o.broker == move.broker)
+    outages = (outage for move in chain for outage in _outages_of(timeline, move))
     if links := next((outage.behind for outage in outages if outage.behind), ()):
         return links
     numbered = ((move.broker, move) for move in chain if isinstance(move.broker, int))
@@ -156,8 +157,12 @@ def _logs_of_brokers(timeline: Timeline, chain: list[CoordinatorMove]) -> Iterat
             continue
         if (need := log_of_broker(timeline, move.broker, move.at)) is not None:
             yield need
-        outages = (o for o in outages_between(timeline, move.at, move.at) if o.broker == move.broker)
-        yield from filter(None, (log_of_its_end(timeline, outage) for outage in outages))
+        yield from filter(None, (log_of_its_end(timeline, outage) for outage in _outages_of(timeline, move)))
+
+
+def _outages_of(timeline: Timeline, move: CoordinatorMove) -> Iterator[Downtime]:
+    """The outages of the broker that stopped coordinating then."""
+    return (outage for outage in outages_between(timeline, move.at, move.at) if outage.broker == move.broker)
 
 
 def _move_in_words(

@@ -30,11 +30,11 @@ FORMER_STOPPED = clue(
 FORMER_UNHEARD = clue(
     "former-process-unheard", -STRONG - WEAK, "no log shows whether the process before it had stopped"
 )
-# A coordinator that stood still gives its members up as it goes on, before it learns that another broker replaced it.
+# A coordinator that stood still removes its members when it resumes, before it learns that another broker took over.
 COORDINATOR_MOVED = clue(
     "coordinator-moved-before",
     -STRONG - WEAK,
-    "its coordinator had moved shortly before: a member that the former coordinator gave up comes back the same way",
+    "its coordinator had moved shortly before: a member that the former coordinator removed rejoins in the same way",
 )
 
 

@@ -130,10 +130,11 @@ def _of_brokers(
     logged = list(dict.fromkeys(chain.from_iterable(history.outages for history in histories)))
     logged += _out_of_reach(histories)
     reaching = {(m.broker, history.group, m.member) for history in histories for m in history.unreached}
+    silent = TimeIndex((part for part in parts if part.cause in FALLEN_SILENT), attrgetter("begin"))
     stalls = [
         stall
         for stall in coordinator_stalls(histories, logged, terms, host_index)
-        if not _lost_with_their_hosts(stall, parts, terms, host_index)
+        if not _lost_with_their_hosts(stall, silent, terms, host_index)
     ]
     outages = _outages([*logged, *(stall.outage for stall in stalls)])
     stalls_of = lists_by_key((group, stall) for stall in stalls for group in stall.groups)
@@ -201,23 +202,21 @@ def _stalled(part: Part, stalls: StallsOf) -> str | None:
     return next((stall.outage.broker for stall in near), None)
 
 
-def _lost_with_their_hosts(stall: Stall, parts: Sequence[Part], terms: Terms, host_index: HostIndex) -> bool:
-    """True where members of other coordinators fell silent as well, on these hosts alone: the hosts were cut off."""
-    if not parts:
+def _lost_with_their_hosts(stall: Stall, silent: TimeIndex[Part], terms: Terms, host_index: HostIndex) -> bool:
+    """True where groups of other coordinators lost members as well, all on these hosts: the hosts were cut off."""
+    near = silent.between(stall.at - SESSION_MS, stall.at + SESSION_MS)
+    if not near:
         return False
-    of_groups = [host_index.hosts.get((parts[0].headline.cluster, group), {}) for group in stall.groups]
-    hosts = {host_index.hosts.get((parts[0].headline.cluster, group), {}).get(member) for group, member in stall.lost}
-    if None in hosts or hosts.issuperset(host for of_group in of_groups for host in of_group.values()):
+    places = {group: host_index.hosts.get((near[0].headline.cluster, group), {}) for group in stall.groups}
+    hosts = {places[group].get(member) for group, member in stall.lost}
+    if None in hosts or hosts.issuperset(host for of_group in places.values() for host in of_group.values()):
         return False
-    elsewhere = [
-        part
-        for part in parts
-        if part.cause in FALLEN_SILENT and abs(part.begin - stall.at) <= SESSION_MS
-        # A group whose coordinator no line names may be of this one.
-        if (brokers := _brokers_in(terms, part.group)) and stall.outage.broker not in brokers
-    ]
-    on_them = [hosts.issuperset(of_part) for part in elsewhere if (of_part := hosts_of_part(host_index, part))]
-    return len({part.group for part in elsewhere}) > 2 and len(on_them) == len(elsewhere) and all(on_them)
+    # A group whose coordinator no line names may be of this one.
+    coordinators = ((part, _brokers_in(terms, part.group)) for part in near)
+    elsewhere = [part for part, brokers in coordinators if brokers and stall.outage.broker not in brokers]
+    hosts_of_parts = [hosts_of_part(host_index, part) for part in elsewhere]
+    on_them = all(of_part and hosts.issuperset(of_part) for of_part in hosts_of_parts)
+    return len({part.group for part in elsewhere}) > 2 and on_them
 
 
 def _is_planned(part: Part) -> bool:

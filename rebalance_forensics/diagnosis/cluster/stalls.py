@@ -67,12 +67,13 @@ def _stalls(histories: Sequence[GroupOutline], host_index: HostIndex) -> list[St
     clock ran on. It loses members of every process then; a burst of members of one alone points to that process.
     """
     pairs = [(loss, history.group) for history in histories for loss in history.losses]
-    places = _places(histories, host_index)
+    outlines = {history.group: history for history in histories}
     found = []
     for broker, losses in sorted(grouped(pairs, lambda pair: pair[0].broker).items()):
         elsewhere = TimeIndex((loss.at for loss, _ in pairs if loss.broker != broker), int)
         together = runs(losses, lambda loss: loss[0].at, 2 * TICK_MS)
-        bursts = [burst for burst in together if not (_of_one_process(burst) or _on_few_hosts(places, burst))]
+        several = (burst for burst in together if len(burst) > 1 and not _of_one_process(burst))
+        bursts = [burst for burst in several if not _on_few_hosts(outlines, host_index, burst)]
         sure = [burst for burst in bursts if len(burst) > 2 and _ended_by_one_timer(burst, elsewhere)]
         # Where a broker is known to have stood still, the members that one group loses at once were lost like that, and
         # about that time also two members of two groups.
@@ -121,37 +122,43 @@ def _of_one_process(burst: Iterable[tuple[Loss, str]]) -> bool:
     return None not in numbers and len(set(numbers)) == len(numbers)
 
 
-def _on_few_hosts(places: Sequence[Places], burst: Sequence[tuple[Loss, str]]) -> bool:
+def _on_few_hosts(outlines: Mapping[str, GroupOutline], hosts: HostIndex, burst: Sequence[tuple[Loss, str]]) -> bool:
     """True if every group lost the same few of its members: their hosts were cut off, or stood still.
 
-    A coordinator loses members wherever they run. By chance a group loses just those that others lost as often as they
-    are among all of its combinations of so many.
+    A coordinator loses members wherever they run. How likely a group is to lose just the members that others lost, by
+    chance, follows from the number of ways to choose so many of all of its members.
     """
-    known = (p for p in places if all(loss.member in p.get(group, {}) for loss, group in burst))
-    if (place_of := next(known, None)) is None:
+    groups = {group for _, group in burst}
+    places_of_all = (_hosts_of(outlines, hosts, groups), _numbers_of(outlines, groups))
+    known = (places for places in places_of_all if all(loss.member in places[group] for loss, group in burst))
+    if (places := next(known, None)) is None:
         return False
     lost: dict[str, set[str]] = defaultdict(set)
     for loss, group in burst:
-        lost[group].add(place_of[group][loss.member])
+        lost[group].add(places[group][loss.member])
     hit, chance = set[str](), 1.0
     for group in sorted(lost, key=lambda group: -len(lost[group])):
-        of_group, number = set(place_of[group].values()), len(lost[group])
+        of_group, number = set(places[group].values()), len(lost[group])
         if lost[group] <= hit:
             chance *= comb(len(hit & of_group), number) / comb(len(of_group), number)
         hit |= lost[group]
     return chance < CHANCE
 
 
-def _places(histories: Iterable[GroupOutline], host_index: HostIndex) -> tuple[Places, Places]:
-    """Where members run; then the numbers in which their names end, which are those of one host in many fleets."""
-    by_host = {history.group: host_index.hosts.get((history.cluster, history.group), {}) for history in histories}
-    by_number = {
-        history.group: {
-            each.name: number for each in history.identities if (number := _number(each.instance_id or each.client_id))
+def _hosts_of(outlines: Mapping[str, GroupOutline], hosts: HostIndex, groups: Iterable[str]) -> Places:
+    return {group: hosts.hosts.get((outlines[group].cluster, group), {}) for group in groups}
+
+
+def _numbers_of(outlines: Mapping[str, GroupOutline], groups: Iterable[str]) -> Places:
+    """The number at the end of each member's name: in many fleets the members on one host have the same."""
+    return {
+        group: {
+            each.name: number
+            for each in outlines[group].identities
+            if (number := _number(each.instance_id or each.client_id))
         }
-        for history in histories
+        for group in groups
     }
-    return by_host, by_number
 
 
 def _number(name: str | None) -> str:

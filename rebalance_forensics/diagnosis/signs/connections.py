@@ -178,9 +178,9 @@ def _others_log(timeline: Timeline, subject: Subject) -> bool:
     return any(member.has_log for member in timeline.membership.members if member not in participants)
 
 
-@of_every("its coordinator left requests of another member, which kept sending, unanswered until it evicted this one")
+@of_every("until it evicted this member, its coordinator left the requests of another running member unanswered")
 def others_unanswered(timeline: Timeline, absence: Absence) -> Sequence[Event]:
-    """A coordinator that stands still evicts the first members whose timers fire as it goes on, though they ran."""
+    """A coordinator that resumes after it stood still evicts members that ran, if their session timers fire first."""
     if "session-expired" not in absence.whys:
         return ()
     near = timeline.of(ev.NodeDisconnected).between(absence.at - ROUND_TRIP_MS, absence.at + ROUND_TRIP_MS)

@@ -53,7 +53,7 @@ def not_back_yet(_: Timeline, absence: Absence) -> bool:
     return not absence.is_over
 
 
-@of_first("some newcomer may be its return: these logs do not name all who join")
+@of_first("a newcomer may be this member under another id: these logs do not name all members that join")
 def may_be_back_unnamed(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """Some newcomer may be the return."""
     return _may_be_back(timeline, absence)
@@ -72,7 +72,7 @@ def _may_be_back(timeline: Timeline, absence: Absence) -> Sequence[Event]:
 
 
 def _evicted_from_a_rebalance(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """The eviction from a rebalance whose beginning the coordinator's log does not reach back to.
+    """The eviction, if it came in a rebalance that began before the coordinator's log does.
 
     A member that lost its id joins anew, which begins a rebalance, and its former id expires meanwhile. Only an
     eviction from a stable group begins one (GroupCoordinator.removeMemberAndUpdateGroup).

@@ -189,8 +189,8 @@ def _logged_changes(timeline: Timeline) -> Iterator[_Sighting]:
 def _replayed_changes(timeline: Timeline) -> Iterator[_Sighting]:
     """Brokers fenced, unfenced or stopping by the standby controllers' lines as well.
 
-    What a controller applies as it loads the metadata log, or catches up with it, happened before: it sees brokers for
-    the first time then, or has one go and come back within a moment.
+    What a controller applies as it loads the metadata log, or catches up with it, happened before: it sees every
+    broker for the first time then, or fences and unfences one within a moment.
     """
     replayed = [e for e in timeline.of(ev.RegistrationReplayed) if isinstance(e, ev.RegistrationReplayed) and e.at]
     for of_one in grouped(replayed, lambda e: (e.speaker.file, e.broker)).values():
