@@ -69,7 +69,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     yield from (about_slowness(timeline, late) for late in slow)
     if not thrown and not slow and (undelivered := never_assigned(timeline)) is not None:
         yield about_undelivered(timeline, *undelivered)
-    for unready in missing_topics.never_ready_topics(timeline):
+    for unready in (topics for topics in missing_topics.unready_topics(timeline) if not topics.deleted):
         wrong = "are missing" if unready.missing else "do not fit its topology"
         # A KIP-1071 group without the topics that its topology needs gets no task from its coordinator.
         remedy = "Create the topics" if unready.missing else "Give the topics the partitions that the topology expects"

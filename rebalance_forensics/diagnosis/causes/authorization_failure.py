@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge
 
@@ -27,7 +26,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import TimeIndex, grouped
+from rebalance_forensics.timeline.time_index import TimeIndex, lists_by_key
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.unnamed_groups import in_words
 from rebalance_forensics.timeline.windows import (
@@ -76,14 +75,10 @@ CAUSE = Cause(
 
 def failed_logins(timeline: Timeline) -> dict[Participant, list[Event]]:
     """Lines of failed authentication by client."""
-    found: dict[Participant, list[Event]] = defaultdict(list)
     exceptions = timeline.of(ev.ExceptionLogged)
     thrown = (e for e in exceptions if (e.exception or "").rpartition(".")[2] in _AUTHENTICATION_ERRORS)
-    for event in merge(timeline.disconnected("authentication failed"), thrown, key=time_of):
-        participant = timeline.participants.of_speaker(event)
-        if participant is not None:
-            found[participant].append(event)
-    return found
+    failed = merge(timeline.disconnected("authentication failed"), thrown, key=time_of)
+    return lists_by_key((who, e) for e in failed if (who := timeline.participants.of_speaker(e)) is not None)
 
 
 def _by_name(lines: Mapping[Participant, list[Event]]) -> list[tuple[Participant, list[Event]]]:
@@ -194,7 +189,8 @@ def denied_topics(timeline: Timeline) -> Iterator[Hypothesis]:
     # the principal and the topic, not the group: what connects them is that all members leave right after denials, and
     # that there are no denials while they are away.
     client_times = [time_of(e) for events in denied(timeline).values() for e in events]
-    for denials in _by_rights(timeline):
+    # Denials of one principal and one topic belong together: another application is denied separately.
+    for denials in timeline.of(ev.TopicReadDenied).by(lambda e: (e.principal, e.topic)).values():
         left = [
             d
             for d in timeline.departures
@@ -277,8 +273,7 @@ def refused_by_brokers(timeline: Timeline) -> Iterator[Hypothesis]:
 def _refusals_by_address(timeline: Timeline) -> dict[str, TimeIndex[ev.LoginRefused]]:
     # On a controller's listener it was a broker.
     of_clients = (e for e in timeline.of(ev.LoginRefused) if e.speaker.broker is not None and e.at is not None)
-    by_address = grouped(of_clients, lambda e: (e.address or "").rpartition("/")[2])
-    return {address: TimeIndex(events, time_of, ordered=True) for address, events in by_address.items()}
+    return TimeIndex(of_clients, time_of, ordered=True).by(lambda e: (e.address or "").rpartition("/")[2])
 
 
 def _begins(refusals: TimeIndex[ev.LoginRefused], begin: int) -> bool:
@@ -316,14 +311,6 @@ def _about_refused_logins(
     clues = {row: Present(shown)}
     at = time_of(lines[0])
     return _about_departures(timeline, departures, shown, at, clues=clues, narrative=narrative, advice=advice)
-
-
-def _by_rights(timeline: Timeline) -> list[TimeIndex[ev.TopicReadDenied]]:
-    # Denials of one principal and one topic belong together: another application is denied separately.
-    found: dict[tuple[str | None, str | None], list[ev.TopicReadDenied]] = defaultdict(list)
-    for event in timeline.of(ev.TopicReadDenied):
-        found[event.principal, event.topic].append(event)
-    return [TimeIndex(events, time_of, ordered=True) for events in found.values()]
 
 
 def _all_left(timeline: Timeline, run: Sequence[Departure]) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events, only_threads_closed
@@ -24,6 +25,7 @@ from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, is_counted_client_id
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.windows import ANOTHER_LIFE_MS, PROCESS_START_MS
 
 CYCLED = clue("left-and-came-back-repeatedly", WEAK, "the same members left and came back while the others stayed")
@@ -35,7 +37,6 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that shut down cleanly at least twice and came back, while others stayed throughout."""
     if not timeline.departures:
         return
-    cycles: dict[Participant, list[Absence]] = defaultdict(list)
     # A deployment restarts all members: its restarts are no sign of an autoscaler. Members without a log count as well:
     # where the coordinator has one, its count decides.
     deployed: set[Absence] = set()
@@ -46,10 +47,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     # Where all leave nobody stays: a batch job that is started each night is no sign of one either.
     shut_down = {(a.participant, a.at) for together in shutdowns(timeline) for a in together}
     stopped = (a for a in closings(timeline) if a not in deployed and (a.participant, a.at) not in shut_down)
-    for absence in (a for a in stopped if not same_process(timeline, a)):
-        # An autoscaler stops its members cleanly; one that fails and is started again crashes in a loop.
-        if not exception_before(timeline, absence) and (absence.stop is None or not only_threads_closed(absence.stop)):
-            cycles[absence.participant].append(absence)
+    # An autoscaler stops its members cleanly; one that fails and is started again crashes in a loop.
+    clean = (a for a in stopped if not same_process(timeline, a) and not exception_before(timeline, a))
+    cycles = grouped((a for a in clean if a.stop is None or not only_threads_closed(a.stop)), attrgetter("participant"))
     initial = initial_arrivals(timeline)
     added = Counter(a.participant for a in timeline.arrivals if a.id not in initial)
     flapping = {a: None for a, absences in cycles.items() if len(absences) >= _CYCLES and added[a] >= _CYCLES}

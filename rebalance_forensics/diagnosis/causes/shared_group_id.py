@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.profile import assignors_in
-from rebalance_forensics.timeline.time_index import linked
+from rebalance_forensics.timeline.time_index import linked, lists_by_key
 from rebalance_forensics.timeline.windows import ONE_STEP_MS
 
 _BETWEEN_WORDS = re.compile(r"[-_.#:/@]")
@@ -104,15 +104,12 @@ def _replace(timeline: Timeline, newcomers: Sequence[Participant], home: Sequenc
     return stay and all(d is not None and since <= d.at <= since + ONE_STEP_MS for d in departures)
 
 
-def _subscriptions(timeline: Timeline) -> tuple[dict[Participant, frozenset[str]], dict[Participant, list[Event]]]:
-    topics: dict[Participant, set[str]] = defaultdict(set)
-    lines: dict[Participant, list[Event]] = defaultdict(list)
-    for event in timeline.of(ev.Subscribed):
-        participant = timeline.participants.of_speaker(event)
-        if participant is not None and event.topics and not event.by_hand:
-            topics[participant] |= set(event.topics)
-            lines[participant].append(event)
-    return {a: frozenset(t) for a, t in topics.items()}, lines
+def _subscriptions(
+    timeline: Timeline,
+) -> tuple[dict[Participant, frozenset[str]], dict[Participant, list[ev.Subscribed]]]:
+    named = (e for e in timeline.of(ev.Subscribed) if e.topics and not e.by_hand)
+    lines = lists_by_key((who, e) for e in named if (who := timeline.participants.of_speaker(e)) is not None)
+    return {who: frozenset(topic for e in own for topic in e.topics) for who, own in lines.items()}, lines
 
 
 def _has_own_topics(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -50,7 +49,7 @@ from rebalance_forensics.timeline import clients, timeouts, windows
 from rebalance_forensics.timeline.facts import Arrival, Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
-from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.time_index import lists_by_key
 
 # Poll timeouts soon after one another beyond which a group does little else.
 MANY = 3
@@ -436,9 +435,7 @@ def _like_poll_timeouts(timeline: Timeline, group: list[Absence]) -> bool:
 
 def missed_between(timeline: Timeline, group: Sequence[Absence]) -> list[Fact]:
     """Other facts of a member between two of its poll timeouts: missed rebalances, and its returns."""
-    left: dict[Participant, list[int]] = defaultdict(list)
-    for absence in group:
-        left[absence.participant] += [d.at for d in absence.departures]
+    left = lists_by_key((absence.participant, d.at) for absence in group for d in absence.departures)
     found: list[Fact] = []
     for participant, times in left.items():
         begin, end = min(times), max(times) + windows.ROUND_TRIP_MS

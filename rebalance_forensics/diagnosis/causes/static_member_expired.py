@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
@@ -98,9 +98,5 @@ def named_as_static(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
 
 
 def _by_instance(timeline: Timeline) -> Mapping[str, TimeIndex[Event]]:
-    found: dict[str, list[Event]] = defaultdict(list)
-    for event in timeline.own:
-        instance = getattr(event, "instance_id", None)
-        if instance and event.at is not None:
-            found[instance].append(event)
-    return {instance: TimeIndex(lines, time_of) for instance, lines in found.items()}
+    lines = (e for e in timeline.own if getattr(e, "instance_id", None) and e.at is not None)
+    return TimeIndex(lines, time_of).by(attrgetter("instance_id"))

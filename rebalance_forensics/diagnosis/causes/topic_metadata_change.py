@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
 from rebalance_forensics import events as ev
@@ -15,7 +16,7 @@ from rebalance_forensics.diagnosis.episodes.topics.missing_topics import (
     REFUSING,
     WAITING,
     VanishedTopics,
-    deleted_source_topics,
+    unready_topics,
     vanished_topics,
 )
 from rebalance_forensics.diagnosis.model import Advice, Severity
@@ -29,7 +30,7 @@ from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.time_index import TimeIndex
+from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 
 CHANGE_LOGGED = clue("changed-metadata-logged", DECISIVE + WEAK, "a changed topic was logged as the reason to rejoin")
 ALL_NEW = clue("new-partitions", DECISIVE, "the rebalance assigned partitions that no member had before")
@@ -52,7 +53,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         if not any(topics.covers(change.topics, min(began), max(began)) for topics in vanished):
             yield about_topic_change(timeline, change)
     # The coordinator of a KIP-1071 group takes all tasks away when a source topic is deleted.
-    for unready in deleted_source_topics(timeline):
+    for unready in (topics for topics in unready_topics(timeline) if topics.deleted):
         begin, end = time_of(unready.reports[0]), time_of(unready.reports[-1])
         names, lines = listed(unready.topics), distinct_events(unready.reports)
         restore = Advice(
@@ -135,10 +136,8 @@ def about_vanished_topics(timeline: Timeline, vanished: VanishedTopics) -> Hypot
     ]
     who = f"{vanished.members} members" if vanished.members > 1 else "one member"
     noticed = [e for r in asked if r.why == "metadata-changed" for e in r.events[:1]]
-    refused: dict[str | None, list[Event]] = {}
-    for event in vanished.refused:
-        refused.setdefault(event.partition, []).append(event)
-    first_and_last = (event for events in refused.values() for event in (events[0], events[-1]))
+    by_partition = grouped(vanished.refused, attrgetter("partition")).values()
+    first_and_last = (event for refused in by_partition for event in (refused[0], refused[-1]))
     lines = distinct_events([*vanished.deleted[:2], *first_and_last, *noticed])
     unsaid = CHANGE_LOGGED if noticed else COMMITS_REFUSED if vanished.is_certain else COMMIT_REFUSED
     # An application of Streams cannot do without a source topic; a consumer reads on what is left to it.
@@ -279,10 +278,7 @@ def _grown_by(timeline: Timeline, group: Sequence[Request]) -> list[subscription
 
 
 def _growths_by_rebalance(timeline: Timeline) -> dict[str, list[subscriptions.NewPartitions]]:
-    found: dict[str, list[subscriptions.NewPartitions]] = {}
-    for growth in subscriptions.new_partitions(timeline):
-        found.setdefault(growth.rebalance.id, []).append(growth)
-    return found
+    return grouped(subscriptions.new_partitions(timeline), lambda growth: growth.rebalance.id)
 
 
 def _grown(timeline: Timeline, requests: list[Request]) -> Iterator[TopicChange]:

@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.cluster.shared_faults import Part, hosts_of_p
 from rebalance_forensics.diagnosis.model import Relation
 from rebalance_forensics.diagnosis.wording.durations import seconds, some
 from rebalance_forensics.records import SECOND_MS
+from rebalance_forensics.timeline.time_index import lists_by_key
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 MOST_IDS = 20
@@ -26,11 +27,11 @@ Relations = Mapping[str, tuple[Relation, ...]]
 
 def relations_among(parts: Iterable[Part], host_index: HostIndex) -> Relations:
     """How the incidents that each group keeps for itself are related to those of others."""
-    by_host: dict[tuple[str, str], list[Part]] = defaultdict(list)
-    for part in parts:
-        if part.headline.severity != "info" and any(c.cause in HOSTS_FAULT for c in part.headline.root_causes):
-            for host in hosts_of_part(host_index, part):
-                by_host[part.headline.cluster, host].append(part)
+    faults = (part for part in parts if part.headline.severity != "info")
+    of_hosts = (part for part in faults if any(c.cause in HOSTS_FAULT for c in part.headline.root_causes))
+    by_host = lists_by_key(
+        ((part.headline.cluster, host), part) for part in of_hosts for host in hosts_of_part(host_index, part)
+    )
     relations: dict[str, list[Relation]] = defaultdict(list)
     for (_, host), on_host in sorted(by_host.items()):
         for run in of_several_groups(on_host, ONE_REBALANCE_MS):

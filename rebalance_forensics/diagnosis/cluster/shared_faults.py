@@ -452,11 +452,8 @@ def _of_hosts(_: Sequence[GroupOutline], parts: Sequence[Part], *, host_index: H
     by_time = TimeIndex(enumerate(silent), lambda place_and_part: place_and_part[1].begin)
     found = [_of_silence(host_index, [*run, *_again(host_index, run, by_time)]) for run in _at_once(silent)]
     taken = {id(part) for fault in found for part in fault.parts}
-    by_host: dict[str, list[Part]] = defaultdict(list)
-    for part in silent:
-        hosts = hosts_of_part(host_index, part)
-        if id(part) not in taken and len(hosts) == 1:
-            by_host[hosts[0]].append(part)
+    placed = ((hosts_of_part(host_index, part), part) for part in silent if id(part) not in taken)
+    by_host = lists_by_key((hosts[0], part) for hosts, part in placed if len(hosts) == 1)
     for host, on_host in sorted(by_host.items()):
         for run in of_several_groups(on_host, ONE_REBALANCE_MS):
             affected = {part.group for part in run}
@@ -574,11 +571,8 @@ def _members_blamed(parts: Iterable[Part], group: str) -> tuple[str, ...]:
 
 
 def _of_topics(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[SharedFault]:
-    by_topic: dict[str, list[Part]] = defaultdict(list)
-    for part in parts:
-        if part.cause == "topic-metadata-change":
-            for topic in dict.fromkeys(part.culprits("topic")):
-                by_topic[topic].append(part)
+    changes = (part for part in parts if part.cause == "topic-metadata-change")
+    by_topic = lists_by_key((topic, part) for part in changes for topic in dict.fromkeys(part.culprits("topic")))
     together: dict[tuple[int, ...], tuple[list[Part], list[str]]] = {}
     for topic, changed in sorted(by_topic.items()):
         for run in of_several_groups(changed, METADATA_AGE_MS):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
@@ -35,11 +34,11 @@ from rebalance_forensics.events.connect import WorkerAssigned
 from rebalance_forensics.records import natural
 from rebalance_forensics.timeline.event_index import by_time_then_origin
 from rebalance_forensics.timeline.evidence import evidence_of
-from rebalance_forensics.timeline.facts import Fact, Rebalance, fact_at
+from rebalance_forensics.timeline.facts import Rebalance, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Behind, UnreadSpan
 from rebalance_forensics.timeline.ownership.member_time import MemberSpan
+from rebalance_forensics.timeline.time_index import lists_by_key
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_SCALING_MS, REQUEST_TIMEOUT_MS
 
 LONGEST_CHAIN = 40
@@ -226,9 +225,10 @@ def _keeps_coming_back(timeline: Timeline, draft: Draft) -> bool:
     # minute in a group of its own interrupts nobody.
     if draft.cause in ("startup", "shutdown") or timeline.measured(draft.last_at - draft.started_at) is None:
         return False
-    visits: dict[tuple[type[Fact], Participant | None], list[int]] = defaultdict(list)
-    for fact in (fact for weighed in draft.findings for fact in weighed.hypothesis.explains):
-        visits[type(fact), None if isinstance(fact, Rebalance) else fact.participant].append(fact_at(fact))
+    facts = (fact for weighed in draft.findings for fact in weighed.hypothesis.explains)
+    visits = lists_by_key(
+        ((type(fact), None if isinstance(fact, Rebalance) else fact.participant), fact_at(fact)) for fact in facts
+    )
     return any(max(v) - min(v) >= ONE_SCALING_MS and _occasions(v) > ONE_PLAN for v in visits.values())
 
 

@@ -18,6 +18,7 @@ from msgspec import Struct, convert, field
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition, offsets_partition
+from rebalance_forensics.diagnosis.episodes.topics.subscriptions import read_topics
 from rebalance_forensics.diagnosis.model import KnownBug
 from rebalance_forensics.diagnosis.seen import Place, coordinator_place, own_place, seen
 from rebalance_forensics.diagnosis.sign import Absent
@@ -265,12 +266,6 @@ def _said(event: Event) -> Iterable[object]:
     return (event.text, *(getattr(event, name, None) for name in ("reason", "detail", "cause", "exception")))
 
 
-def _subscribed(timeline: Timeline) -> frozenset[str]:
-    topics = {topic for event in timeline.of(ev.Subscribed).since(1) for topic in event.topics}
-    owned = timeline.of(ev.PartitionsAssigned, ev.AssignmentNotified).since(1)
-    return frozenset(topics | {partition.rpartition("-")[0] for event in owned for partition in _partitions(event)})
-
-
 def _offsets_partition(timeline: Timeline) -> tuple[int]:
     known = known_partition(timeline)
     return (offsets_partition(timeline.group) if known is None else known,)
@@ -278,7 +273,7 @@ def _offsets_partition(timeline: Timeline) -> tuple[int]:
 
 _STANDS_FOR: Mapping[Value, Callable[[Timeline], Iterable[Value]]] = {
     "$group": lambda timeline: (timeline.group,),
-    "$subscribed": lambda timeline: timeline.cached(_subscribed),
+    "$subscribed": read_topics,
     "$offsets_partition": _offsets_partition,
 }
 

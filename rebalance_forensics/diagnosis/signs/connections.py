@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 
 from rebalance_forensics import events as ev
@@ -28,8 +27,8 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import broker_name
-from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import was_expelled
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 # Requests that a coordinator answers at once, and the one that any broker answers so while a member looks for it.
@@ -187,11 +186,10 @@ def others_unanswered(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     if not near:
         return ()
     terms = [term.broker for term in timeline.coordinators if term.started_at is None or term.started_at <= absence.at]
-    of_it: dict[Participant | None, list[Event]] = defaultdict(list)
-    for event in near:
-        assert isinstance(event, ev.NodeDisconnected)
-        if terms and (broker := broker_of(event)) is not None and broker_name(broker) == terms[-1]:
-            of_it[timeline.participants.of_speaker(event)].append(event)
+    of_it = grouped(
+        (e for e in near if terms and (broker := broker_of(e)) is not None and broker_name(broker) == terms[-1]),
+        timeline.participants.of_speaker,
+    )
     others = (lost for who, lost in of_it.items() if who is not absence.participant and _kept_sending(lost))
     return next(others, [])[:2]
 

@@ -214,10 +214,8 @@ def old_id_used_again(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """The member used its former id again, which a new process does not know."""
     if absence.start is not None:
         return ()
-    former_ids = {d.member for d in absence.departures if d.member}
-    # A client makes its KIP-848 member id when it starts and keeps it for as long as the process lives.
-    back = [a for a in absence.arrivals if a.member in former_ids and is_bare_member_id(a.member)]
-    return (*events_with_former_id(timeline, absence), *(e for a in back for e in a.events[:1]))
+    back = (e for a in absence.returned_with_its_id for e in a.events[:1])
+    return (*events_with_former_id(timeline, absence), *back)
 
 
 def events_with_former_id(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
@@ -245,10 +243,9 @@ def anew(timeline: Timeline, absence: Absence) -> Answer:
     if refused := _heartbeats_refused(timeline, absence):
         return Absent(lines=refused)
     back = [a for a in absence.arrivals if is_bare_member_id(a.member or "")]
-    former_ids = {d.member for d in absence.departures if is_bare_member_id(d.member or "")} if back else None
-    if former_ids:
+    if back and any(is_bare_member_id(d.member or "") for d in absence.departures):
         lines = tuple(e for a in back for e in a.events[:1])
-        return Absent(lines=lines) if any(a.member in former_ids for a in back) else Present(lines)
+        return Absent(lines=lines) if absence.returned_with_its_id else Present(lines)
     return Unobservable((own_log(timeline, absence),))
 
 

@@ -21,6 +21,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import EXPELLED, ended_its_session, is_late_commit
+from rebalance_forensics.timeline.time_index import lists_by_key
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
@@ -78,16 +79,12 @@ def _is_trouble(event: Event) -> bool:
     return not isinstance(event, ev.JoinFailed) or event.error == "COORDINATOR_NOT_AVAILABLE"
 
 
-def _brokers_out_of_reach(lost: Sequence[Event], failed: Sequence[Event]) -> dict[int, list[Event]]:
+def _brokers_out_of_reach(lost: Sequence[Event], failed: Sequence[Event]) -> dict[int, list[ev.NodeDisconnected]]:
     """Failed connections to coordinators that the same client gave up, by broker."""
     given_up = {e.coordinator for e in lost if isinstance(e, ev.CoordinatorLost) and e.coordinator is not None}
-    found: dict[int, list[Event]] = {}
-    for event in failed:
-        if isinstance(event, ev.NodeDisconnected) and event.node is not None:
-            broker = ev.LAST_COORDINATOR_NODE - event.node
-            if broker in given_up:
-                found.setdefault(broker, []).append(event)
-    return found
+    nodes = ((e.node, e) for e in failed if isinstance(e, ev.NodeDisconnected))
+    by_broker = lists_by_key((ev.LAST_COORDINATOR_NODE - node, e) for node, e in nodes if node is not None)
+    return {broker: events for broker, events in by_broker.items() if broker in given_up}
 
 
 def _is_fatal(event: Event) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import attrgetter
 from typing import Literal
 
@@ -37,7 +37,7 @@ from rebalance_forensics.timeline.identity.log_names import application_words
 from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.identity.participants import Participant, home_of
 from rebalance_forensics.timeline.model import BrokerOutage, Unreached
-from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped
+from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped, lists_by_key, sets_by_key
 from rebalance_forensics.timeline.timeouts import shown_poll_ms
 
 _OF_A_BROKER = frozenset({"broker", "cluster", "confluent", "kafka", "kafkaserver", "server"})
@@ -264,14 +264,10 @@ def _broker_at(timeline: Timeline, event: Event) -> int | None:
 
 @answered_once
 def _brokers_by_home(timeline: Timeline) -> Mapping[str, set[int]]:
-    found: dict[str, set[int]] = defaultdict(set)
-    for lines in (timeline.own, timeline.ungrouped):
-        for broker, written in lines.by_broker.items():
-            if broker is not None:
-                # A broker's log may have been gathered from several files, all of its host.
-                for event in (written[0], written[-1]):
-                    found[home_of(event)].add(broker)
-    return found
+    logs = chain(timeline.own.by_broker.items(), timeline.ungrouped.by_broker.items())
+    # A broker's log may have been gathered from several files, all of its host.
+    ends = ((broker, event) for broker, log in logs if broker is not None for event in (log[0], log[-1]))
+    return sets_by_key((home_of(event), broker) for broker, event in ends)
 
 
 def _missed_by_clients(timeline: Timeline) -> Iterator[_Sighting]:
@@ -502,11 +498,8 @@ def _unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreac
     limit = shown_poll_ms(timeline, departure.events) or 0
     polled = departure.at - limit
     failed = timeline.of(ev.NodeDisconnected).between(polled - limit, departure.at) if limit else ()
-    by_broker: dict[int, list[ev.NodeDisconnected]] = defaultdict(list)
-    for event in failed:
-        broker = broker_of(event)
-        if broker is not None and departure.participant in _of_its_process(timeline, event):
-            by_broker[broker].append(event)
+    own = (e for e in failed if departure.participant in _of_its_process(timeline, e))
+    by_broker = lists_by_key((broker, e) for e in own if (broker := broker_of(e)) is not None)
     return [
         UnreachableBroker(broker, tuple(run))
         for broker, events in sorted(by_broker.items())

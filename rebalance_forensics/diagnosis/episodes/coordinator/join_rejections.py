@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial
 
@@ -20,7 +19,7 @@ from rebalance_forensics.timeline.answers import error_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import grouped
+from rebalance_forensics.timeline.time_index import grouped, lists_by_key
 from rebalance_forensics.timeline.timeouts import number_of
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, ROUND_TRIP_MS
 
@@ -38,19 +37,15 @@ REJECTED = clue("rejected", DECISIVE + WEAK, "the coordinator rejected it with t
 @answered_once
 def denied(timeline: Timeline) -> dict[Participant, list[Event]]:
     """Clients that were denied the group or its topics, and the lines that log it."""
-    by_participant: dict[Participant, list[Event]] = defaultdict(list)
-    for event in timeline.of(*DENYING):
-        if not _is_denial(event, timeline.group):
-            continue
-        speaker = timeline.participants.of_speaker(event)
-        participants_there = (
-            [a for a in timeline.participants.at_place(event) if a.has_log]
-            if isinstance(event, ev.ExceptionLogged)
-            else []
-        )
-        for participant in [speaker] if speaker is not None else participants_there:
-            by_participant[participant].append(event)
-    return dict(by_participant)
+    denials = (e for e in timeline.of(*DENYING) if _is_denial(e, timeline.group))
+    return lists_by_key((participant, e) for e in denials for participant in _denied_participants(timeline, e))
+
+
+def _denied_participants(timeline: Timeline, denial: Event) -> list[Participant]:
+    speaker = timeline.participants.of_speaker(denial)
+    if speaker is not None or not isinstance(denial, ev.ExceptionLogged):
+        return [] if speaker is None else [speaker]
+    return [a for a in timeline.participants.at_place(denial) if a.has_log]
 
 
 def _is_denial(event: Event, group: str) -> bool:

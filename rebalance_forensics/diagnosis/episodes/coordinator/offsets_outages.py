@@ -200,27 +200,19 @@ def _is_refused(timeline: Timeline, event: Event) -> bool:
 
 def _shrunk(timeline: Timeline, begin: int, end: int) -> list[ev.IsrChanged]:
     """ISR shrinks of the offsets topic, of any age, that had not expanded again before the outage."""
-    standing: dict[str, list[ev.IsrChanged]] = {}
-    for event in timeline.of(ev.IsrChanged).between(0, end):
-        if not _of_offsets(event.partition):
-            continue
-        if event.direction == "shrunk":
-            standing.setdefault(event.partition, []).append(event)
-        elif time_of(event) < begin:
-            standing.pop(event.partition, None)
-    return sorted((e for lines in standing.values() for e in lines), key=time_of)
+    changed = [e for e in timeline.of(ev.IsrChanged).between(0, end) if _of_offsets(e.partition)]
+    expanded = ((n, e) for n, e in enumerate(changed) if e.direction == "expanded" and time_of(e) < begin)
+    restored = {e.partition: n for n, e in expanded}
+    return [e for n, e in enumerate(changed) if e.direction == "shrunk" and n > restored.get(e.partition, -1)]
 
 
 def _stopped_brokers(timeline: Timeline, begin: int, end: int) -> list[ev.BrokerStopped]:
     """The stops of brokers that had not started again when the outage began."""
-    down: dict[int | None, list[ev.BrokerStopped]] = {}
-    for event in stops_and_starts(timeline).between(0, end):
-        number = affected_broker(event)
-        if isinstance(event, ev.BrokerStopped):
-            down.setdefault(number, []).append(event)
-        elif time_of(event) < begin:
-            down.pop(number, None)
-    return sorted((e for lines in down.values() for e in lines), key=time_of)
+    changed = stops_and_starts(timeline).between(0, end)
+    starts = ((n, e) for n, e in enumerate(changed) if isinstance(e, ev.BrokerStarted) and time_of(e) < begin)
+    started = {affected_broker(e): n for n, e in starts}
+    stops = ((n, e) for n, e in enumerate(changed) if isinstance(e, ev.BrokerStopped))
+    return [e for n, e in stops if n > started.get(affected_broker(e), -1)]
 
 
 def _missing(

@@ -17,7 +17,7 @@ from rebalance_forensics.records import natural
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Start, Stop, Transition, fact_at
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
-from rebalance_forensics.timeline.identity.names import name_in_member_id, streams_thread
+from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant, own_member_id
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import quiet_ms, session_timeout_ms, together_ms
@@ -76,6 +76,12 @@ class Absence:
     def is_over(self) -> bool:
         """True if it joined again, or its next process started."""
         return self.back_at is not None or self.start is not None
+
+    @property
+    def returned_with_its_id(self) -> list[Arrival]:
+        """Its returns under a KIP-848 member id that it had: a client makes that when it starts and keeps it."""
+        kept = {d.member for d in self.departures if is_bare_member_id(d.member or "")}
+        return [a for a in self.arrivals if a.member in kept]
 
     @property
     def vanished(self) -> bool:
@@ -304,7 +310,7 @@ def formed_at(timeline: Timeline) -> int | None:
     return min(times) if formed or not timeline.membership.number_at(timeline.first - 1) else timeline.first - 1
 
 
-def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = HEARTBEAT_MS) -> tuple[Rebalance, ...]:
+def touched(timeline: Timeline, facts: Iterable[Fact]) -> tuple[Rebalance, ...]:
     """The rebalances that these facts fall into or trigger."""
     known = timeline.rebalances
     if not known:
@@ -312,20 +318,19 @@ def touched(timeline: Timeline, facts: Iterable[Fact], slack_ms: int = HEARTBEAT
     places: set[int] = set()
     for fact in facts:
         # A member that is refused hundreds of times a second has as many hypotheses about the same moves.
-        question = partial(_places_touched, timeline, fact, slack_ms)
-        places.update(timeline.cached_as((_places_touched, fact, slack_ms), question))
+        places.update(timeline.cached_as((_places_touched, fact), partial(_places_touched, timeline, fact)))
     return tuple([known[place] for place in sorted(places)])
 
 
-def _places_touched(timeline: Timeline, fact: Fact, slack_ms: int) -> Sequence[int]:
+def _places_touched(timeline: Timeline, fact: Fact) -> Sequence[int]:
     known, at = timeline.rebalances, fact_at(fact)
-    places = known.places_touching(at - TICK_MS, at + slack_ms)
+    places = known.places_touching(at - TICK_MS, at + HEARTBEAT_MS)
     if isinstance(fact, Departure):
         places += _place_listed(timeline, fact)
         # A static member whose poll timeout expired is evicted, and its group rebalances, only a session later.
         for event in fact.events:
             if type(event) is ev.RebalanceStarted:
-                places += known.places_touching(time_of(event) - TICK_MS, time_of(event) + slack_ms)
+                places += known.places_touching(time_of(event) - TICK_MS, time_of(event) + HEARTBEAT_MS)
     return places
 
 

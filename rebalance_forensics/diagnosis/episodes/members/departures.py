@@ -21,7 +21,6 @@ from rebalance_forensics.timeline.clients import leaders_log_assignments
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
-from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.time_index import TimeIndex
@@ -289,11 +288,8 @@ def with_members(timeline: Timeline) -> TimeIndex[int]:
 
 def _absent_at_end(timeline: Timeline, absence: Absence) -> bool:
     """True if it did not come back before all had left."""
-    if any(
-        is_bare_member_id(a.member or "") and a.member in {d.member for d in absence.departures}
-        for a in absence.arrivals
-    ):
-        return False  # a KIP-848 client keeps its member id for as long as its process lives
+    if absence.returned_with_its_id:
+        return False
     if absence.back_at is None:
         return not _asks_again(timeline, absence)
     if _later(timeline, absence):

@@ -18,7 +18,7 @@ from rebalance_forensics.timeline.identity.log_names import may_have_written
 from rebalance_forensics.timeline.identity.names import is_counted_client_id, streams_thread
 from rebalance_forensics.timeline.identity.own_process import BACKGROUND
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import TimeIndex, grouped
+from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, PROCESS_START_MS
 
 # A consumer rethrows an exception of its rebalance listener from poll() (ConsumerCoordinator, since 2.4).
@@ -180,9 +180,10 @@ def _kind_of(error: ev.ExceptionLogged) -> tuple[str, str | None, str | None, st
     return speaker.file, speaker.component, error.exception, re.sub(r"\d+", "0", error.text.partition("\n")[0])
 
 
-def _exceptions_by_kind(timeline: Timeline) -> dict[tuple[str, str | None, str | None, str], TimeIndex[Event]]:
-    kinds = grouped(timeline.of(ev.ExceptionLogged), _kind_of)
-    return {kind: TimeIndex(events, time_of, ordered=True) for kind, events in kinds.items()}
+def _exceptions_by_kind(
+    timeline: Timeline,
+) -> dict[tuple[str, str | None, str | None, str], TimeIndex[ev.ExceptionLogged]]:
+    return timeline.of(ev.ExceptionLogged).by(_kind_of)
 
 
 def loop_threads(timeline: Timeline, participant: Participant) -> set[str]:

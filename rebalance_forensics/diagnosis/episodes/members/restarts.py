@@ -417,10 +417,9 @@ class Restart:
 
 def same_process(timeline: Timeline, absence: Absence) -> bool:
     """True if the member came back from the same process."""
-    # A client makes its KIP-848 member id when it starts and keeps it. A Java consumer prints its configuration when it
-    # is created (AbstractConfig), so a log that continues without one belongs to the same process.
-    left = {d.member for d in absence.departures if is_bare_member_id(d.member or "")}
-    return any(a.member in left for a in absence.arrivals) or _is_made_once(timeline, absence)
+    # A Java consumer prints its configuration when it is created (AbstractConfig), so a log that continues without one
+    # belongs to the same process.
+    return bool(absence.returned_with_its_id) or _is_made_once(timeline, absence)
 
 
 def has_left_by(timeline: Timeline, newcomer: Arrival, at: int) -> bool:

@@ -105,8 +105,8 @@ class UnreadyTopics(Struct, frozen=True):
     reports: list[ev.StreamsStatusReported]
     topics: tuple[str, ...]
     missing: bool
-    read_before: bool
-    """True if the group had tasks before: the topics were deleted."""
+    deleted: bool
+    """True if they are missing and the group had tasks before: it read them until they were deleted."""
 
     @property
     def begin(self) -> int:
@@ -119,18 +119,6 @@ class UnreadyTopics(Struct, frozen=True):
         return time_of(self.reports[-1])
 
 
-def never_ready_topics(timeline: Timeline) -> list[UnreadyTopics]:
-    """Waits for topics that the application had not read before, or that do not fit its topology."""
-    # KIP-1071: the coordinator checks the topology, and from 4.1 on reports the problem to each member in its heartbeat
-    # response (StreamsGroupHeartbeatResponse.Status). In the classic protocol the leader finds out by itself.
-    return [u for u in unready_topics(timeline) if not (u.missing and u.read_before)]
-
-
-def deleted_source_topics(timeline: Timeline) -> list[UnreadyTopics]:
-    """Waits for topics that the application read until they were deleted."""
-    return [u for u in unready_topics(timeline) if u.missing and u.read_before]
-
-
 def rebalances_without_topics(timeline: Timeline, unready: UnreadyTopics) -> tuple[Fact, ...]:
     """The rebalances while topics are missing or do not fit, and the members' moves at the end."""
     rebalances = timeline.rebalances.between(unready.begin - setting_ms(timeline, OFFSETS_WRITE), unready.end)
@@ -140,6 +128,8 @@ def rebalances_without_topics(timeline: Timeline, unready: UnreadyTopics) -> tup
 @listed_once
 def unready_topics(timeline: Timeline) -> Iterator[UnreadyTopics]:
     """Every long wait for topics that did not end in an application error."""
+    # KIP-1071: the coordinator checks the topology, and from 4.1 on reports the problem to each member in its heartbeat
+    # response (StreamsGroupHeartbeatResponse.Status). In the classic protocol the leader finds out by itself.
     reports = [
         e for e in timeline.of(ev.StreamsStatusReported) if e.speaker.role != "broker" and _topics(e.detail or "")
     ]
@@ -152,7 +142,7 @@ def unready_topics(timeline: Timeline) -> Iterator[UnreadyTopics]:
             topics = sorted({topic for e in run for topic in _topics(e.detail or "")})
             # A task needs all source topics of its subtopology.
             had_tasks = any(e.active for e in timeline.of(ev.TasksAssigned).between(0, begin - 1))
-            yield UnreadyTopics(run, tuple(topics), missing, had_tasks)
+            yield UnreadyTopics(run, tuple(topics), missing, deleted=missing and had_tasks)
 
 
 def _topics(detail: str) -> list[str]:

@@ -16,7 +16,7 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once, listed_once
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import TimeIndex
+from rebalance_forensics.timeline.time_index import TimeIndex, lists_by_key, sets_by_key
 from rebalance_forensics.timeline.timeouts import number_of
 from rebalance_forensics.timeline.windows import (
     HEARTBEAT_MS,
@@ -125,11 +125,9 @@ def _complete(timeline: Timeline, before: Rebalance, begin: int) -> bool | None:
 
 def _without_gaps(timeline: Timeline, until: int) -> bool:
     # Partitions that no member with a log has belong to members without one.
-    numbers: dict[str, set[int]] = defaultdict(set)
-    for event in timeline.of(ev.AssignmentNotified, ev.PartitionsAssigned, ev.AssignmentUpdated).between(0, until - 1):
-        for _, partitions in _given(timeline, event):
-            for partition in partitions:
-                numbers[_topic(partition)].add(_number(partition))
+    lines = timeline.of(ev.AssignmentNotified, ev.PartitionsAssigned, ev.AssignmentUpdated).between(0, until - 1)
+    partitions = (p for e in lines for _, given in _given(timeline, e) for p in given)
+    numbers = sets_by_key((_topic(p), _number(p)) for p in partitions)
     return all(set(range(max(found) + 1)) == found for found in numbers.values())
 
 
@@ -240,12 +238,14 @@ def _asked(timeline: Timeline) -> frozenset[str]:
 
 
 def read_by_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
-    """The changed topics that some member subscribed to or was ever assigned."""
-    known = timeline.cached(_read)
+    """The changed topics among those that members read."""
+    known = read_topics(timeline)
     return [e for e in changed if isinstance(e, ev.TopicChanged) and e.topic in known]
 
 
-def _read(timeline: Timeline) -> frozenset[str]:
+@answered_once
+def read_topics(timeline: Timeline) -> frozenset[str]:
+    """The topics that some member subscribed to or was ever assigned."""
     return timeline.cached(_asked) | set(assigned_topics(timeline).partitions)
 
 
@@ -327,19 +327,13 @@ class AssignedTopics(Struct, frozen=True):
 @answered_once
 def assigned_topics(timeline: Timeline) -> AssignedTopics:
     """Assigned topics, from every assignment that a member or the leader logged."""
-    topics: dict[Participant, set[str]] = defaultdict(set)
-    lines: dict[Participant, list[Event]] = defaultdict(list)
-    partitions: dict[str, set[str]] = defaultdict(set)
-    for event in timeline.of(*_ASSIGNING):
-        for participant, given in _given(timeline, event):
-            if participant is None or not given:
-                continue
-            lines[participant].append(event)
-            for partition in given:
-                topic = _topic(partition)
-                topics[participant].add(topic)
-                partitions[topic].add(partition)
-    return AssignedTopics({a: frozenset(t) for a, t in topics.items()}, lines, partitions)
+    shares = [(who, given, e) for e in timeline.of(*_ASSIGNING) for who, given in _given(timeline, e) if who and given]
+    topics = sets_by_key((who, _topic(partition)) for who, given, _ in shares for partition in given)
+    return AssignedTopics(
+        topics={who: frozenset(read) for who, read in topics.items()},
+        lines=lists_by_key((who, event) for who, _, event in shares),
+        partitions=sets_by_key((_topic(partition), partition) for _, given, _ in shares for partition in given),
+    )
 
 
 def _given(timeline: Timeline, event: Event) -> list[tuple[Participant | None, tuple[str, ...]]]:
