@@ -398,6 +398,15 @@ def test_names_in_a_narrow_table_break_behind_their_hyphens() -> None:
     assert lines == [["cause", "group"], ["coordinator-", "search-indexer-"], ["failover", "production-eu"]]
 
 
+def test_rows_whose_names_find_no_room_beside_each_other_are_blocks() -> None:
+    table = columns(("cause", "group"), [("coordinator-failover", "search_indexer_production_eu")])
+    assert printed([table], width=42, color=False).splitlines()[0].split() == ["cause", "group"]
+    assert printed([table], width=41, color=False).splitlines() == [
+        "coordinator-failover",
+        "  group  search_indexer_production_eu",
+    ]
+
+
 def test_who_follows_logs_sees_the_state_of_the_groups_and_the_latest_incident_in_a_line() -> None:
     assert (
         terminal.at_this_moment(crash_report())

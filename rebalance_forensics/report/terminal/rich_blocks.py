@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import repeat
 
 from msgspec import Struct
 from rich.cells import cell_len
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
@@ -89,14 +89,34 @@ def side_by_side(left: Text, right: Text) -> Table:
     return grid
 
 
-def columns(titles: Iterable[str], rows: Iterable[Iterable[str]], *, numbers: frozenset[int] = frozenset()) -> Table:
-    """Set rows under titles, without rules; `numbers` are right-aligned."""
+def columns(
+    titles: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: frozenset[int] = frozenset()
+) -> RenderableType:
+    """Set rows under titles, without rules; `numbers` are right-aligned. Each row is a block where names do not fit."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for index, title in enumerate(titles):
         table.add_column(title, overflow="fold", justify="right" if index in numbers else "left")
     for row in rows:
         table.add_row(*(_Cell(text_block(cell)) for cell in row))
-    return table
+    return _Columns(table, Group(*_as_blocks(titles, rows)))
+
+
+def _as_blocks(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[RenderableType]:
+    for first, *others in rows:
+        yield text_block(first)
+        yield indented(labelled(zip(titles[1:], others, strict=True)))
+
+
+class _Columns(Struct, frozen=True):
+    """A table, and its rows as blocks for a terminal in which it would break its longest names."""
+
+    table: Table
+    blocks: Group
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        """The table where each piece of its names has room."""
+        needed = Measurement.get(console, options.update(width=LONGEST_TEXT), self.table).minimum
+        yield self.table if needed <= options.max_width else self.blocks
 
 
 _BETWEEN_PIECES = re.compile(r"(?<=\w-)(?=\w)|(?<=\s)(?=\S)")
