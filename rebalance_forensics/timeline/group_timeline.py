@@ -182,6 +182,22 @@ class Timeline:
             return joined((own, *as_type("Sequence[TimeIndex[E]]", shared)), time_of)
         return joined((own, *(lines.of_type(*kinds) for lines in shared)), time_of)
 
+    def closed_by(self, participant: Participant, at: int, *, until: int | None = None) -> Stop | None:
+        """The last stop of its process by `at`; None where it had started again by `until`, which is `at` by default.
+
+        A Streams instance or a static member that closes sends no LeaveGroup: it is a member until its session expires.
+        """
+        stop = self.stops.of(participant).last(at)
+        starts = self.starts.of(participant)
+        return None if stop is None or starts.any_between(stop.at + 1, at if until is None else until) else stop
+
+    def coordinator_found(
+        self, participant: Participant | None, begin: int, end: int | None = None
+    ) -> ev.CoordinatorFound | None:
+        """The first line in a span by which a member's own log shows that it found its coordinator."""
+        found = self.events_from(participant, ev.CoordinatorFound).first(begin)
+        return None if found is None or (end is not None and time_of(found) > end) else found
+
     def shows_any(self, kinds: Iterable[type[Event | Fact]]) -> bool:
         """True where it has an event or fact of one of these types."""
         return not self._kinds.isdisjoint(kinds)

@@ -500,6 +500,9 @@ def test_a_standby_controller_shows_which_broker_was_fenced(replayed: dict[str, 
     (one,), _ = incidents_of(*waiting, story.case())
     assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-1" if went else "broker-2"]
     assert f"broker-1 {went}" in one.summary if went else "broker-2 stood still" in one.summary
+    # A controller also fences a broker at the end of a controlled shutdown.
+    fenced = "The controller fenced it." in one.root_causes[0].narrative
+    assert fenced == (went in ("stood still", "went down"))
 
 
 def coordinated_by(group: str, broker: int, *, moves_to: int | None = None, goes_back: bool = False) -> GroupCase:

@@ -26,7 +26,6 @@ from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import
     effects_of_moves,
     is_planned_handover,
     shutdown_fault,
-    was_fenced,
     whole_cluster_stopped,
     without_coordinator_ms,
 )
@@ -110,14 +109,16 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     planned = len(named) > 1 and not any(timeline.pauses.any_between(m.at, m.at + ONE_REBALANCE_MS) for m in chain)
     shown = next(row for row in EVIDENCE if any(m.shown_by is row for m in chain))
     planned |= shown is REFUSED_A_STARTER or is_planned_handover(chain, facts) or whole_cluster_stopped(timeline, chain)
-    fenced, fault, loaded = was_fenced(chain), shutdown_fault(chain), _loaded_by(chain)
+    outages = [outage for move in chain for outage in _outages_of(timeline, move)]
+    fenced = any(o.is_fenced for o in outages) and all(o.how != "shut-down" for o in outages)
+    fault, loaded = shutdown_fault(chain), _loaded_by(chain)
     # A controller fences a broker long after it went silent: only members show since when they could not reach it.
     timed = not fenced or any(e.speaker.role != "broker" for m in chain for e in m.events)
     lost = (e for move in chain for e in move.events if isinstance(e, CoordinatorLost))
     unanswered = any(map(ended_its_session, lost))
     session_ms = shown_session_ms(timeline) or 0 if unanswered else 0
     without_ms = max(without_coordinator_ms(chain), session_ms) if timed else None
-    behind = _behind(timeline, chain)
+    behind = _behind(timeline, chain, outages)
     moved = _move_in_words(chain, brokers, shown, unharmed="" if facts else " without a rebalance")
     return Hypothesis(
         because=tuple(e for m in sorted(chain, key=lambda m: m.shown_by is not LOADED) for e in m.events),
@@ -140,9 +141,8 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     )
 
 
-def _behind(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[Link, ...]:
+def _behind(timeline: Timeline, chain: list[CoordinatorMove], outages: Sequence[Downtime]) -> tuple[Link, ...]:
     """What kept the brokers from coordinating, by the logs of their JVMs and hosts and by the sessions they lost."""
-    outages = (outage for move in chain for outage in _outages_of(timeline, move))
     if links := next((outage.behind for outage in outages if outage.behind), ()):
         return links
     numbered = ((move.broker, move) for move in chain if isinstance(move.broker, int))

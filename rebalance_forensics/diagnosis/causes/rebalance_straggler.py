@@ -158,15 +158,13 @@ def coordinator_out_of_reach(timeline: Timeline, subject: Subject) -> Answer:
 
 def _coordinator_trouble(timeline: Timeline, participant: Participant, begin: int, end: int) -> list[Event]:
     """Its lines about the coordinator, if they fill half of the barrier or more, or answer its JoinGroup."""
-    attempts = timeline.events_from(
-        participant, ev.CoordinatorLost, ev.CoordinatorFound, ev.JoinFailed, ev.SyncFailed
-    ).between(begin, end)
+    attempts = timeline.events_from(participant, ev.CoordinatorLost, ev.JoinFailed, ev.SyncFailed).between(begin, end)
     asked = [e for e in attempts if isinstance(e, ev.JoinFailed | ev.SyncFailed)]
     refused: list[Event] = [e for e in asked if e.error in _UNREACHABLE]
     lost = [e for e in attempts if isinstance(e, ev.CoordinatorLost)]
     if lost:
-        found = [time_of(e) for e in attempts if isinstance(e, ev.CoordinatorFound) and time_of(e) > time_of(lost[-1])]
-        if 2 * ((found[0] if found else end) - time_of(lost[0])) >= end - begin:
+        found = timeline.coordinator_found(participant, time_of(lost[-1]) + 1, end)
+        if 2 * ((time_of(found) if found else end) - time_of(lost[0])) >= end - begin:
             return sorted([*refused, *lost], key=time_of)
     return refused
 

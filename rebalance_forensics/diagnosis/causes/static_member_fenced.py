@@ -215,10 +215,9 @@ def _was_closing(timeline: Timeline, event: Event) -> bool:
     participant = timeline.participants.of_speaker(event) or timeline.participants.of_member(member)
     if participant is None or _is_refusal(event):
         return False
-    at, stop = time_of(event), timeline.stops.of(participant).last(time_of(event) - 1)
-    if stop is None or at - stop.at > windows.REQUEST_TIMEOUT_MS:
-        return False
-    return not timeline.starts.of(participant).any_between(stop.at + 1, at)
+    at = time_of(event)
+    stop = timeline.closed_by(participant, at - 1, until=at)
+    return stop is not None and at - stop.at <= windows.REQUEST_TIMEOUT_MS
 
 
 def _was_evicted(timeline: Timeline, event: Event) -> bool:

@@ -65,8 +65,11 @@ def failed_requests(absence: Absence) -> list[Event]:
 def _slow_to_find(timeline: Timeline, absence: Absence, until: int) -> bool:
     """It looked for its coordinator longer than a process that wakes up, and less long than one that is cut off."""
     lost = timeline.events_from(absence.participant, ev.CoordinatorLost).between(absence.at - 2 * ROUND_TRIP_MS, until)
-    found = timeline.events_from(absence.participant, ev.CoordinatorFound)
-    return any(not found.any_between(time_of(e), time_of(e) + ROUND_TRIP_MS) for e in lost)
+    return any(_looks_longer_than(timeline, absence, e, ROUND_TRIP_MS) for e in lost)
+
+
+def _looks_longer_than(timeline: Timeline, absence: Absence, lost: Event, ms: int) -> bool:
+    return timeline.coordinator_found(absence.participant, time_of(lost), time_of(lost) + ms) is None
 
 
 def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
@@ -94,8 +97,7 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     expired = any(isinstance(e, ev.MemberFailed) for e in absence.departure_lines)
     since = begin if expired else joined if joined is not None else absence.at
     lost = timeline.events_from(absence.participant, ev.CoordinatorLost).between(since, until - HEARTBEAT_MS - 1)
-    again = timeline.events_from(absence.participant, ev.CoordinatorFound)
-    return [e for e in lost if not again.any_between(time_of(e), time_of(e) + HEARTBEAT_MS)]
+    return [e for e in lost if _looks_longer_than(timeline, absence, e, HEARTBEAT_MS)]
 
 
 def _kept_its_coordinator(timeline: Timeline, absence: Absence, lost: Sequence[Event]) -> bool:
@@ -117,7 +119,7 @@ def _retried_connection(timeline: Timeline, absence: Absence, lost: Sequence[Eve
     attempts = [time_of(e) for e in lost if isinstance(e, ev.NodeDisconnected) and e.cause in NOT_CONNECTED]
     if not attempts or attempts[-1] - attempts[0] < ROUND_TRIP_MS:
         return False
-    return not timeline.events_from(absence.participant, ev.CoordinatorFound).any_between(attempts[0], attempts[-1])
+    return timeline.coordinator_found(absence.participant, attempts[0], attempts[-1]) is None
 
 
 def _kept_sending(lost: Sequence[Event]) -> bool:
@@ -165,9 +167,10 @@ def _reached_the_others(timeline: Timeline, subject: Subject, trouble: Sequence[
     if not gave_up or len(_lost_brokers(trouble)) != 1:
         return False
     evicted = max(absence.at for absence in subject.absences)
-    answers = [timeline.events_from(absence.participant, ev.CoordinatorFound) for absence in subject.absences]
     return all(
-        at < evicted and any(own.any_between(at, min(at + ROUND_TRIP_MS, evicted)) for own in answers) for at in gave_up
+        at < evicted
+        and any(timeline.coordinator_found(p, at, min(at + ROUND_TRIP_MS, evicted)) for p in subject.participants)
+        for at in gave_up
     )
 
 

@@ -59,6 +59,7 @@ class Downtime(Struct, frozen=True, kw_only=True):
     lines: tuple[Event, ...]
     behind: tuple[Link, ...] = ()
     is_fenced: bool = False
+    """True where a controller fenced it, other than at the end of a controlled shutdown."""
 
     def outlined(self) -> BrokerOutage:
         """As the group's outline has it."""
@@ -369,7 +370,7 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
         behind=()
         if how == "shut-down"
         else behind_end(kills, None) or ended_by or (*lost, *behind_pause(longest_first(stops))),
-        is_fenced=any(isinstance(s.event, ev.BrokerStopped) and s.event.phase == "fenced" for s in down),
+        is_fenced="fenced" in _changes(run) and how != "shut-down",
     )
 
 
@@ -409,8 +410,7 @@ def _last_errors(timeline: Timeline, broker: int, begin: int, end: int) -> list[
 
 def _how(run: Sequence[_Sighting], *, restarted: bool, logs_again: bool) -> How:
     down = [sighting.event for sighting in run if not sighting.is_back]
-    phases: set[str] = {event.phase for event in down if isinstance(event, ev.BrokerStopped)}
-    phases |= {event.change for event in down if isinstance(event, ev.RegistrationReplayed)}
+    phases = _changes(run)
     if "failed" in phases:
         return "failed"
     if "stopping" in phases:
@@ -425,6 +425,13 @@ def _how(run: Sequence[_Sighting], *, restarted: bool, logs_again: bool) -> How:
     if isinstance(run[-1].event, ev.RegistrationReplayed) and run[-1].event.change == "unfenced":
         return "froze"
     return "lost" if phases else "unreachable"
+
+
+def _changes(run: Sequence[_Sighting]) -> set[str]:
+    """What a broker did as it went out, or a controller with it, by its own lines and those of every controller."""
+    down = [sighting.event for sighting in run if not sighting.is_back]
+    replayed = (event.change for event in down if isinstance(event, ev.RegistrationReplayed))
+    return {*(event.phase for event in down if isinstance(event, ev.BrokerStopped)), *replayed}
 
 
 def _restarted(broker: int, run: Sequence[_Sighting]) -> bool:

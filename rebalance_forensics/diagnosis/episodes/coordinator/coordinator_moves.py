@@ -129,12 +129,6 @@ def is_planned_handover(chain: list[CoordinatorMove], facts: Sequence[Fact]) -> 
     return stopping and not facts and all(move.shown_by in (UNLOADED, SHUT_DOWN) for move in chain)
 
 
-def was_fenced(chain: list[CoordinatorMove]) -> bool:
-    """True if the controller fenced a broker of the chain and none was shut down."""
-    phases = {e.phase for move in chain for e in move.events if isinstance(e, ev.BrokerStopped)}
-    return "fenced" in phases and "stopping" not in phases
-
-
 def shutdown_fault(chain: list[CoordinatorMove]) -> str | None:
     """The fault for which a broker of the chain shut itself down, if it logged one."""
     stops = (e for move in chain for e in move.events if isinstance(e, ev.BrokerStopped))
@@ -237,9 +231,9 @@ def _commit_not_written(timeline: Timeline, lost: Event) -> bool:
     if who is None or not isinstance(lost, ev.CoordinatorLost) or lost.coordinator is None:
         return False
     commits = timeline.events_from(who, ev.OffsetCommitFailed).between(at - windows.ROUND_TRIP_MS, at)
-    found = timeline.events_from(who, ev.CoordinatorFound).between(at, at + windows.ROUND_TRIP_MS)
+    found = timeline.coordinator_found(who, at, at + windows.ROUND_TRIP_MS)
     refused = any(e.error in _WRITE_ERRORS for e in commits)
-    return refused and {e.coordinator for e in found} == {lost.coordinator}
+    return refused and found is not None and found.coordinator == lost.coordinator
 
 
 def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
@@ -332,7 +326,7 @@ def _lost_by_most(timeline: Timeline, run: list[Event]) -> CoordinatorMove | Non
 def _found_again(timeline: Timeline, run: Sequence[Event]) -> int:
     """When the first of these members found a coordinator again: no coordinator could hear from it before."""
     last = {timeline.participants.of_speaker(e): time_of(e) for e in run}
-    finds = (timeline.events_from(who, ev.CoordinatorFound).first(at) for who, at in last.items() if who is not None)
+    finds = (timeline.coordinator_found(who, at) for who, at in last.items() if who is not None)
     return max(time_of(run[-1]), min((time_of(e) for e in finds if e is not None), default=0))
 
 
@@ -403,9 +397,9 @@ def _is_given_up_at_once(timeline: Timeline, event: Event) -> bool:
     who, at = timeline.participants.of_speaker(event), time_of(event)
     if who is None or _has_own_reason(timeline, event):
         return False
-    found = timeline.events_from(who, ev.CoordinatorFound).between(at - windows.ROUND_TRIP_MS, at)
+    found = timeline.coordinator_found(who, at - windows.ROUND_TRIP_MS, at)
     broken = timeline.events_from(who, ev.NodeDisconnected).any_between(at - windows.ROUND_TRIP_MS, at)
-    return not broken and any(e.coordinator == event.coordinator for e in found)
+    return not broken and found is not None and found.coordinator == event.coordinator
 
 
 def _found_before(timeline: Timeline, refused: Event) -> int | None:
@@ -451,12 +445,13 @@ def _lost_as_it_stopped(timeline: Timeline, settled: int) -> Iterator[Coordinato
 
 def _next_found(timeline: Timeline, lost: ev.CoordinatorLost) -> int | None:
     """The coordinator that the member found next, within the time of a move; otherwise the one it lost."""
-    at = time_of(lost)
-    finds = timeline.events_from(timeline.participants.of_speaker(lost), ev.CoordinatorFound)
+    at, who = time_of(lost), timeline.participants.of_speaker(lost)
     # librdkafka gives up the former coordinator once it has been told of the next one (rd_kafka_cgrp_coord_update).
-    near = [*finds.between(at - windows.ROUND_TRIP_MS, at), *finds.between(at, at + windows.ONE_REBALANCE_MS)]
-    others = (e.coordinator for e in near if time_of(e) >= at or e.coordinator != lost.coordinator)
-    return next(others, lost.coordinator)
+    before = timeline.coordinator_found(who, at - windows.ROUND_TRIP_MS, at - 1)
+    if before is not None and before.coordinator != lost.coordinator:
+        return before.coordinator
+    found = timeline.coordinator_found(who, at, at + windows.ONE_REBALANCE_MS)
+    return lost.coordinator if found is None else found.coordinator
 
 
 def _is_between(event: Event) -> bool:
@@ -580,14 +575,9 @@ def _has_members(timeline: Timeline, at: int) -> bool:
     lost = timeline.departures.between(at - windows.ONE_REBALANCE_MS, at + windows.ROUND_TRIP_MS)
     last = {d.participant: d for d in lost}
     members += [d.participant for d in last.values() if _is_by_own_count(d)]
-    return timeline.membership.is_unknown_at(at) or not all(_is_closed(timeline, member, at) for member in members)
-
-
-def _is_closed(timeline: Timeline, member: Participant, at: int) -> bool:
-    # A Streams instance or a static member that closed stays a member until its session expires.
-    stop = timeline.stops.of(member).last(at + windows.ROUND_TRIP_MS)
-    start = timeline.starts.of(member).last(at)
-    return stop is not None and stop.at > (start.at if start is not None else 0)
+    return timeline.membership.is_unknown_at(at) or not all(
+        timeline.closed_by(member, at + windows.ROUND_TRIP_MS, until=at) for member in members
+    )
 
 
 def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[Fact, ...]:
@@ -664,7 +654,7 @@ def _waits(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> I
         if broker_of(event) == move.broker and departure.at >= time_of(event) - _age(event):
             yield _age(event)
     for lost in timeline.events_from(member, ev.CoordinatorLost).between(move.at, departure.at):
-        found = timeline.events_from(member, ev.CoordinatorFound).first(time_of(lost))
+        found = timeline.coordinator_found(member, time_of(lost))
         if lost.coordinator in (None, move.broker) and (
             found is None or time_of(found) >= departure.at - windows.ROUND_TRIP_MS
         ):

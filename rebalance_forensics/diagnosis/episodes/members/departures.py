@@ -353,7 +353,8 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
     others = (member for member in chain(latest, timeline.membership.members) if member not in departed)
     after = last + windows.ROUND_TRIP_MS
     return bool(departed) and not any(
-        timeline.membership.is_in(other, after) and not _stopped_for_good(timeline, other, last) for other in others
+        timeline.membership.is_in(other, after) and timeline.closed_by(other, last, until=timeline.last) is None
+        for other in others
     )
 
 
@@ -362,12 +363,6 @@ def _another_rejoins(timeline: Timeline, departed: Collection[Participant], last
     joining = timeline.of(ev.JoinStarted).between(last - windows.ROUND_TRIP_MS, last + windows.NEXT_HEARTBEAT_MS)
     speakers = {timeline.participants.of_speaker(e) for e in joining} - {None, *departed}
     return any(p is not None and timeline.departures.of(p).first(last) is None for p in speakers)
-
-
-def _stopped_for_good(timeline: Timeline, participant: Participant, last: int) -> bool:
-    # A static member that closed stays a member until its session expires, which may be after the logs end.
-    stop = timeline.stops.of(participant).last(last)
-    return stop is not None and timeline.starts.of(participant).first(stop.at + 1) is None
 
 
 # The first group epoch of the newer protocols from 4.3 on; before, it is 1.
