@@ -36,7 +36,7 @@ class Expected:
     clients: tuple[str, ...] | None
     """Causes that are right where only this side's logs are given; None where that cannot be had apart."""
     other_clients: tuple[Mapping[str, Any], ...] = field(hash=False)
-    """`clients` whose logs never show what decides, the `view` in which they are `sure_of` other causes, and why."""
+    """`clients` (or all) whose logs never show what decides, the `view` (or both), and of which they are `sure_of`."""
 
 
 @dataclass(frozen=True, kw_only=True)
