@@ -117,7 +117,7 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
             alive = _heartbeats_refused(timeline, absence)
         end = None
     if alive and not isinstance(alive[0], ev.Subscribed):
-        return Present(alive)
+        return Unobservable((own_log(timeline, absence),)) if _lacks_its_loss(timeline, absence) else Present(alive)
     # An application subscribes as it starts; a client that logs nothing else of its start shows only that.
     if alive or end is None:
         return Unobservable((own_log(timeline, absence),))
@@ -132,6 +132,29 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
     return Absent(
         looked(timeline.coverage.of(participant), absence.at - timeouts.session_timeout_ms(timeline), absence.at)
     )
+
+
+# What a Java member logs of a membership that is over, in whichever way it learns of it (AbstractCoordinator,
+# ConsumerCoordinator, ConsumerMembershipManager). A process that starts has none to lose.
+_OF_A_LOSS = (
+    ev.HeartbeatFailed, ev.GroupHeartbeatFailed, ev.GenerationReset, ev.CoordinatorLost, ev.NodeDisconnected,
+    ev.OwnershipGivenUp, ev.PartitionsLost, ev.PartitionsRevoked, ev.OffsetCommitFailed, ev.JoinFailed, ev.SyncFailed,
+    ev.PollTimeoutExpired, ev.LeaveSent, ev.MemberTransitioned, ev.TasksRevoked, ev.TasksLost,
+)  # fmt: skip
+
+
+def _lacks_its_loss(timeline: Timeline, absence: Absence) -> bool:
+    """True where a Java member is back and its log has no line of the loss: lines are missing, maybe of a start."""
+    participant = absence.participant
+    # Before 2.1 a member that leaves at its poll timeout and joins again logs only the join.
+    java = clients.is_java_member(timeline, participant) and clients.logs_leave_group(timeline, participant)
+    if absence.back_at is None or not java:
+        return False
+    lines = timeline.events_from(participant, *_OF_A_LOSS)
+    begin = min(absence.at, absence.back_at) - timeouts.session_timeout_ms(timeline)
+    if lines.any_between(begin, max(absence.at, absence.back_at) + windows.ROUND_TRIP_MS):
+        return False
+    return not events_with_former_id(timeline, absence)
 
 
 def _started_in_its_file(timeline: Timeline, absence: Absence) -> bool:
