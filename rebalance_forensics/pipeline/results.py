@@ -52,26 +52,38 @@ class CasesInFile:
         self._outages: dict[BrokerOutage, BrokerOutage] = {}
         """Each once: every group lists those of all brokers, with their lines."""
         self._parts = _EncodedParts()
-        self._first = array("q")
-        """Of each case the number of its history; those of its incidents follow."""
+        self._histories = array("q")
+        """Of each case the number of its history; those of its incidents come before."""
+        self._incidents: list[Headline] = []
+        """Those of the next case."""
 
-    def add(self, payload: str) -> None:
-        """Take in what a row holds of a case."""
+    def add_incident(self, payload: bytes) -> None:
+        """Take in one incident of the next case."""
+        self._parts.add(payload)
+        self._incidents.append(object_of(Headline, payload))
+
+    def forget_incidents(self) -> None:
+        """There is no case of the incidents that came since the last one."""
+        self._incidents.clear()
+
+    def add(self, payload: bytes) -> None:
+        """Take in the rest of a case."""
         case = object_of(_EncodedCase, payload)
-        self._first.append(self._parts.add(case.history))
-        for incident in case.incidents:
-            self._parts.add(incident)
+        self._histories.append(self._parts.add(case.history))
         outline = case.outline()
         outages = tuple([self._outages.setdefault(outage, outage) for outage in outline.history.outages])
-        self.outlines.append(replace(outline, history=replace(outline.history, outages=outages)))
+        history = replace(outline.history, outages=outages)
+        self.outlines.append(replace(outline, history=history, incidents=tuple(self._incidents)))
+        self._incidents.clear()
 
     def history(self, case: int) -> GroupHistory:
         """The history of a case."""
-        return object_of(GroupHistory, self._parts[self._first[case]])
+        return object_of(GroupHistory, self._parts[self._histories[case]])
 
     def incident(self, case: int, number: int) -> Incident:
         """One incident of a case."""
-        return object_of(Incident, self._parts[self._first[case] + 1 + number])
+        first = self._histories[case] - len(self.outlines[case].incidents)
+        return object_of(Incident, self._parts[first + number])
 
 
 Cases = CasesInMemory | CasesInFile
@@ -113,7 +125,7 @@ class _EncodedParts:
         finalize(self, self._file.close)
         self._begins = array("q", [0])
 
-    def add(self, part: Raw) -> int:
+    def add(self, part: bytes | Raw) -> int:
         """Take a part in; the number it is asked for by."""
         packed = pa.compress(part, codec=_CODEC, asbytes=True)
         self._file.seek(self._begins[-1])
@@ -153,11 +165,14 @@ def results_of(batches: Iterable[pa.RecordBatch], *, first_shard: int) -> Result
             table = pa.Table.from_batches([batch])
             payloads = batch.column("payload")
             for place, kind in enumerate(batch.column("kind").to_pylist()):
-                if kind == Kind.CASE:
-                    cases.add(payloads[place].as_py())
+                if kind == Kind.INCIDENT:
+                    cases.add_incident(payloads[place].as_buffer())
+                elif kind == Kind.CASE:
+                    cases.add(payloads[place].as_buffer())
                 elif kind == Kind.COUNTS:
                     stats.append(object_of(SplitStats, payloads[place].as_py()))
                 elif kind == Kind.FAILURE:
+                    cases.forget_incidents()
                     failures.append(object_of(Failure, payloads[place].as_py()))
             shared = pc.and_(is_one_of("kind", [Kind.SHARED], table), is_one_of("shard", [first_shard], table))
             events.append(table.filter(pc.or_(is_one_of("kind", [Kind.EVENT], table), shared)))

@@ -55,9 +55,11 @@ class Kind(IntEnum):
     """An event without a group, which every group of the shard may need."""
     EVENT = 4
     """An event of one group."""
-    CASE = 5
-    """A finished group: a GroupCase in `payload`."""
-    FAILURE = 6
+    INCIDENT = 5
+    """One Incident in `payload`, of the next CASE."""
+    CASE = 6
+    """A finished group: a GroupCase in `payload`, whose incidents came before it, a row each."""
+    FAILURE = 7
     """A group that could not be investigated: a Failure in `payload`."""
 
 

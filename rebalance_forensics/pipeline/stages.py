@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
 from rebalance_forensics import defects
 from rebalance_forensics.diagnosis.case import GroupCase, investigate, investigate_unnamed
@@ -104,7 +105,7 @@ def in_order(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def investigate_rows(batches: Iterable[pa.RecordBatch], wanted: Wanted = WHOLE_CASES) -> Iterator[pa.RecordBatch]:
-    """Second stage as rows: one case for each group of the shard; counts (and, if wanted, events) pass through."""
+    """Second stage as rows: the case of each group of the shard; counts (and, if wanted, events) pass through."""
     # Groups come one after another, so only one group's events and the shared ones are held at a time.
     with collecting_rarely():
         yield from _in_batches(_results(chain.from_iterable(map(rows_of, batches)), wanted))
@@ -182,7 +183,7 @@ def _results(rows: Iterable[Row], wanted: Wanted) -> Iterator[Row]:
     for found in investigated(parts(), unnamed=lambda: has_counts, lanes=wanted.lanes):
         yield from passed
         passed.clear()
-        yield _row_of_result(found)
+        yield from _rows_of_result(found)
     yield from passed
 
 
@@ -191,14 +192,18 @@ def _split_lines(row: Row) -> SplitLines:
     return SplitLines(start.path, start.byte_offset, start.line)
 
 
-def _row_of_result(found: GroupCase | Failure) -> Row:
+def _rows_of_result(found: GroupCase | Failure) -> Iterator[Row]:
     if isinstance(found, GroupCase):
-        history = found.history
+        row = Row(shard=0, kind=Kind.CASE, cluster=found.history.cluster, group=found.history.group)
         try:
-            return Row(shard=0, kind=Kind.CASE, cluster=history.cluster, group=history.group, payload=payload_of(found))
+            # The incidents of one hot group are gigabytes: no row holds more than one.
+            for incident in found.incidents:
+                yield row._replace(kind=Kind.INCIDENT, payload=payload_of(incident))
+            yield row._replace(payload=payload_of(replace(found, incidents=())))
         except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
-            found = Failure(cluster=history.cluster, group=history.group, error=defects.describe(error))
-    return Row(shard=0, kind=Kind.FAILURE, cluster=found.cluster, group=found.group, payload=payload_of(found))
+            found = Failure(cluster=found.history.cluster, group=found.history.group, error=defects.describe(error))
+    if isinstance(found, Failure):
+        yield Row(shard=0, kind=Kind.FAILURE, cluster=found.cluster, group=found.group, payload=payload_of(found))
 
 
 def _in_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:

@@ -13,6 +13,8 @@ from msgspec.json import format as format_json
 
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 Document: TypeAlias = dict[str, Json]
+Fields: TypeAlias = "Iterator[tuple[str, Json | Struct | Iterator[Sequence[Json | Struct]]]]"
+"""A document a field at a time, long lists in slices: the history of a busy group takes some hundred MB too."""
 
 _ENCODER = Encoder()
 _DELETE = "\x7f"
@@ -25,7 +27,7 @@ def written(document: Mapping[str, Json | Iterator[Json]]) -> str:
     return "".join(pieces(document))
 
 
-def pieces(document: Mapping[str, Json | Struct | Iterator[Json | Struct]]) -> Iterator[str]:
+def pieces(document: Mapping[str, Json | Struct | Iterator[Json | Struct | Fields]]) -> Iterator[str]:
     """Pretty JSON in chunks: the report of a busy cluster takes some hundred MB, and so does each copy."""
     yield "{\n"
     for place, (name, value) in enumerate(document.items()):
@@ -44,16 +46,35 @@ def json_line(document: Json) -> str:
     return json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
-def _elements(values: Iterable[Json | Struct]) -> Iterator[str]:
+def _elements(values: Iterable[Json | Struct | Fields]) -> Iterator[str]:
     begun = False
     for value in values:
         yield ",\n" if begun else "[\n"
-        yield _line(value)
+        if isinstance(value, Iterator):
+            yield from _fields(value)
+        else:
+            yield _line(value)
         begun = True
     yield "\n]" if begun else "[]"
 
 
-def _line(value: Json | Struct) -> str:
+def _fields(fields: Fields) -> Iterator[str]:
+    # The same line as that of the whole document.
+    before = "{"
+    for name, value in fields:
+        yield f"{before}{_line(name)}: "
+        before = ", "
+        if isinstance(value, Iterator):
+            yield "["
+            for place, some in enumerate(value):
+                yield f"{', ' if place else ''}{_line(some)[1:-1]}"
+            yield "]"
+        else:
+            yield _line(value)
+    yield "}"
+
+
+def _line(value: Json | Struct | Sequence[Json | Struct]) -> str:
     # ASCII keeps C1 controls and bidirectional marks of log lines out of a terminal that shows `--json -`.
     # Indenting would be done in Python instead of C, and take a report of a thousand incidents ten times as long.
     try:

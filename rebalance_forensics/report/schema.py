@@ -6,12 +6,13 @@ annotations of the model, so that a field is declared once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from inspect import cleandoc
 from types import UnionType
 from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Struct, convert, defstruct, field
+from msgspec.structs import fields
 
 from rebalance_forensics.records import Time
 
@@ -44,6 +45,18 @@ class View:
         """A value as the output shows it; `kind` is what `type_of` gives for its type, where it is no Struct."""
         kind = self.struct_of(type(value)) if kind is None else kind
         return convert(value, kind, from_attributes=True, dec_hook=self._write)
+
+    def fields(self, value: Struct, slice_of: int) -> Iterator[tuple[str, Value | Iterator[Value]]]:
+        """The fields of a Struct as the output shows them, each made when it is asked for; longer lists in slices."""
+        for shown in fields(self.struct_of(type(value))):
+            whole = getattr(value, shown.name)
+            if isinstance(whole, tuple) and len(whole) > slice_of:
+                yield (
+                    shown.encode_name,
+                    (self(whole[begin : begin + slice_of], shown.type) for begin in range(0, len(whole), slice_of)),
+                )
+            else:
+                yield shown.encode_name, self(whole, shown.type)
 
     def _write(self, leaf: type, value: object) -> object:
         return self._writers[leaf](value)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Headline
@@ -59,7 +60,13 @@ def test_a_case_comes_back_from_the_file_in_which_it_waits_and_its_headlines_are
     def comes_back(told: list[GroupCase]) -> None:
         cases = CasesInFile()
         for case in told * 2:
-            cases.add(payload_of(case))
+            incidents = [payload_of(incident).encode() for incident in case.incidents]
+            for incident in incidents[:1]:  # of a case that breaks off
+                cases.add_incident(incident)
+            cases.forget_incidents()
+            for incident in incidents:
+                cases.add_incident(incident)
+            cases.add(payload_of(replace(case, incidents=())).encode())
         outages = [outage for outline in cases.outlines for outage in outline.history.outages]
         assert len(set(map(id, outages))) == len(set(outages)), "each is held once"
         for place, (case, outline) in enumerate(zip(told * 2, cases.outlines, strict=True)):

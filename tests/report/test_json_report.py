@@ -7,6 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from rebalance_forensics.records import EpochMs
+from rebalance_forensics.report import json_report
 from rebalance_forensics.report.json_report import schema_text, to_json
 from rebalance_forensics.report.model import Report
 from tests.report.building import crash_report, empty_report, healthy_report
@@ -98,6 +99,13 @@ def test_a_time_beyond_the_calendar_is_unknown() -> None:
 def test_the_same_report_gives_the_same_ascii_bytes() -> None:
     assert to_json(hostile_report()) == to_json(hostile_report())
     assert to_json(hostile_report()).isascii()
+
+
+def test_a_long_history_is_written_a_slice_at_a_time_as_a_short_one_is_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    reports = [crash_report(), healthy_report(), hostile_report()]
+    at_once = [to_json(report) for report in reports]
+    monkeypatch.setattr(json_report, "AT_ONCE", 1)
+    assert [to_json(report) for report in reports] == at_once
 
 
 def test_a_crash_as_json() -> None:
