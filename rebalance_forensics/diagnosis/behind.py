@@ -10,7 +10,7 @@ from msgspec import Struct
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.reference.glossary import glossary
-from rebalance_forensics.diagnosis.wording.durations import seconds
+from rebalance_forensics.diagnosis.wording.durations import capitalized, seconds
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.event_index import time_of
@@ -36,12 +36,20 @@ _ID = re.compile(r"[0-9a-f]{12,64}")
 
 
 class Link(Struct, frozen=True, gc=False):
-    """One thing behind a cause, nearest first: what kind, why as a sentence, and the lines that show it."""
+    """One thing behind a cause, nearest first: what kind, why as a clause, and the lines that show it."""
 
     what: str
-    why: str
+    clause: str
+    """`its JVM crashed with SIGSEGV`: as it stands within a sentence, without a full stop."""
     confidence: float
     lines: Sequence[Event]
+    begins_with_name: bool = False
+    """True where a name begins the clause, which is written the same at the begin of a sentence."""
+
+    @property
+    def why(self) -> str:
+        """The clause as a sentence of its own."""
+        return f"{self.clause if self.begins_with_name else capitalized(self.clause)}."
 
 
 def outlined(links: Iterable[Link]) -> tuple[Behind, ...]:
@@ -107,18 +115,18 @@ def behind_pause(stops: Sequence[ev.ThreadsStopped]) -> tuple[Link, ...]:
     if not stops:
         return ()
     if (unended := next((e for e in stops if e.stopped_ms == 0), None)) is not None:
-        why = f"Its JVM began a collection ({unended.operation}), and its GC log shows no end of it."
+        why = f"its JVM began a collection ({unended.operation}), and its GC log shows no end of it"
         return (Link(unended.what, why, 0.9, (unended,)),)
     longest = stops[0]
     stood = sum(e.stopped_ms for e in stops if e.what == longest.what)
     times = f", {len(stops)} stops in a row" if stood > longest.stopped_ms else ""
     if longest.what == "stall":
-        why = f"No thread of it ran for {seconds(longest.stopped_ms)}, as HikariCP in its process found."
+        why = f"no thread of it ran for {seconds(longest.stopped_ms)}, as HikariCP in its process found"
         return (Link("stall", why, 0.75, stops[:4]),)
-    why = f"Its JVM stopped all threads for {seconds(stood)}{operation_of(longest)}{times}."
+    why = f"its JVM stopped all threads for {seconds(stood)}{operation_of(longest)}{times}"
     links = [Link(longest.what, why, 0.97, stops[:4])]
     if (heap := heap_after(longest)) and is_full(longest):
-        links.append(Link("heap-full", f"Its heap was full: {heap} were in use after the collection.", 0.9, (longest,)))
+        links.append(Link("heap-full", f"its heap was full: {heap} were in use after the collection", 0.9, (longest,)))
     return tuple(links)
 
 
@@ -137,10 +145,10 @@ def behind_end(
         if died is None or not died.reason:
             return ()
         if died.reason.startswith("OutOfMemoryError"):
-            why = f"Its JVM ended with {died.reason}."
+            why = f"its JVM ended with {died.reason}"
             return (Link("out-of-memory", why, 0.97, (died,)), *_full_heap(died, last))
         where = f" in {died.frame}" if died.frame else ""
-        return (Link("crashed", f"Its JVM crashed with {died.reason}{where}.", 0.97, (died,)),)
+        return (Link("crashed", f"its JVM crashed with {died.reason}{where}", 0.97, (died,)),)
     by_pod = [e for e in kills if isinstance(e, ev.ContainerReported)]
     by_host = [e for e in kills if isinstance(e, ev.ProcessKilled)]
     links = behind_container(by_pod)
@@ -158,22 +166,23 @@ def behind_end(
     used = f", {_memory(kib)} resident" if kib else ""
     who = f"{first.command} (pid {first.pid}{used})" if first.pid else first.unit or "the process"
     who = who if surely else f"{who} on its host, and no line shows whose process that was"
-    logged_by = "The kernel" if first.by == "kernel" else first.by
+    by_kernel = first.by == "kernel"
+    logged_by = "the kernel" if by_kernel else first.by
     if by_memory:
-        killer = "The kernel" if first.by == "kernel" else f"{first.by} reports that the kernel"
+        killer = "the kernel" if by_kernel else f"{first.by} reports that the kernel"
         where = _limit(by_memory)
-        why = f"{killer} killed {who}{where}." if surely else f"Out of memory, the kernel killed {who}."
-        return (Link("oom-kill", why, 0.95 if surely else 0.6, (*by_host[:3], *by_pod[:1])),)
+        why = f"{killer} killed {who}{where}" if surely else f"out of memory, the kernel killed {who}"
+        lines = (*by_host[:3], *by_pod[:1])
+        return (Link("oom-kill", why, 0.95 if surely else 0.6, lines, begins_with_name=surely and not by_kernel),)
     if first.why == "exited":
-        return (Link("exited", f"{logged_by} logged that {who} ended with status {first.signal}.", 0.9, by_host[:4]),)
+        why = f"{logged_by} logged that {who} ended with status {first.signal}"
+        return (Link("exited", why, 0.9, by_host[:4], begins_with_name=not by_kernel),)
     what = "killed" if first.why == "killed" else "crashed"
     signal = f" by signal {first.signal}" if first.signal else f": {first.fault}" if first.fault else ""
     why = (
-        f"{logged_by} logged that {who} was ended{signal}."
-        if surely
-        else f"{logged_by} logged the end{signal} of {who}."
+        f"{logged_by} logged that {who} was ended{signal}" if surely else f"{logged_by} logged the end{signal} of {who}"
     )
-    return (Link(what, why, 0.9 if surely else 0.6, by_host[:4]),)
+    return (Link(what, why, 0.9 if surely else 0.6, by_host[:4], begins_with_name=not by_kernel),)
 
 
 def _limit(kills: Sequence[ev.ProcessKilled]) -> str:
@@ -199,38 +208,39 @@ def behind_container(reports: Sequence[ev.ContainerReported]) -> tuple[Link, ...
         return ()
     first = ending[0]
     lines = [e for e in ending if e.what == first.what]
-    who = f"ontainer {first.container} of {first.name}" if first.container not in (None, first.name) else ""
-    name = f"container {first.name[:12]}" if _ID.fullmatch(first.name) else first.name
-    begin, who = (f"C{who}", f"c{who}") if who else (name[0].upper() + name[1:] if name != first.name else name, name)
+    who = f"container {first.name[:12]}" if _ID.fullmatch(first.name) else first.name
+    if first.container not in (None, first.name):
+        who = f"container {first.container} of {first.name}"
     code = next((e.exit_code for e in ending if e.exit_code is not None), None)
     exited = f" (exit code {code})" if code is not None else ""
     detail = (first.detail or "").rstrip(".")
     match first.what:
         case "oom-kill":
-            what, why = "oom-kill", f"{begin} was killed at its memory limit{exited}."
+            what, why = "oom-kill", f"{who} was killed at its memory limit{exited}"
         case "evicted":
             if first.short_of:
-                low = f"Its node was low on {first.short_of}{f': {detail}' if detail else ''}."
-                evicted = Link("evicted", f"Pod {first.name} was evicted.", 0.95, lines[:2])
+                low = f"its node was low on {first.short_of}{f': {detail}' if detail else ''}"
+                evicted = Link("evicted", f"pod {first.name} was evicted", 0.95, lines[:2])
                 return (evicted, Link("node-short", low, 0.95, lines[:2]))
-            what, why = "evicted", f"Pod {first.name} was evicted{f': {detail}' if detail else ''}."
+            what, why = "evicted", f"pod {first.name} was evicted{f': {detail}' if detail else ''}"
         case "preempted":
-            what, why = "preempted", f"Pod {first.name} was preempted{f' by {detail}' if detail else ''}."
+            what, why = "preempted", f"pod {first.name} was preempted{f' by {detail}' if detail else ''}"
         case "killed-by-probe":
-            why = f"The kubelet stopped {who} to restart it: its {first.probe} probe kept failing{exited}."
+            why = f"the kubelet stopped {who} to restart it: its {first.probe} probe kept failing{exited}"
             failed = [e for e in reports if e.what == "probe-failed" and e.probe == first.probe]
             return (Link("killed-by-probe", why, 0.95, lines[:2]), *_behind_probe(failed, first.probe or "liveness"))
         case "signalled":
             what, why = (
                 "killed" if first.signal in SIGKILL else "stopped",
-                f"Signal {first.signal} was sent to {who}{exited}.",
+                f"signal {first.signal} was sent to {who}{exited}",
             )
         case "ended":
-            what, why = "exited", f"{begin} ended with exit code {code}{f' ({detail})' if detail else ''}."
-            return (Link(what, why, 0.95, lines[:2]), *_near_its_limit(reports, first))
+            what, why = "exited", f"{who} ended with exit code {code}{f' ({detail})' if detail else ''}"
         case _:
-            what, why = "stopped", f"{begin} was stopped on request{exited}."
-    return (Link(what, why, 0.95, lines[:2]),)
+            what, why = "stopped", f"{who} was stopped on request{exited}"
+    by_name = who == first.name and first.what in ("oom-kill", "ended", "stopping")
+    near = _near_its_limit(reports, first) if first.what == "ended" else ()
+    return (Link(what, why, 0.95, lines[:2], begins_with_name=by_name), *near)
 
 
 def _near_its_limit(reports: Sequence[ev.ContainerReported], end: ev.ContainerReported) -> tuple[Link, ...]:
@@ -238,7 +248,7 @@ def _near_its_limit(reports: Sequence[ev.ContainerReported], end: ev.ContainerRe
     lines = [e for e in reports if e.what == "oom-in-container" and abs(time_of(e) - time_of(end)) <= AT_ONCE_MS]
     if not lines or end.exit_code != EXIT_OF_SIGKILL:
         return ()
-    why = "The kernel killed a process of it at its memory limit about then, perhaps this one."
+    why = "the kernel killed a process of it at its memory limit about then, perhaps this one"
     return (Link("oom-kill", why, 0.6, lines[:2]),)
 
 
@@ -247,7 +257,7 @@ def _behind_probe(failed: Sequence[ev.ContainerReported], probe: str) -> tuple[L
         return ()
     times = max(len(failed), *(e.count for e in failed))
     often = f"{times} times, at last with" if times > 1 else "with"
-    why = f"Its {probe} probe failed {often}: {(failed[-1].detail or '').rstrip('.')}."
+    why = f"its {probe} probe failed {often}: {(failed[-1].detail or '').rstrip('.')}"
     return (Link("probe-failed", why, 0.9, failed[-3:]),)
 
 
@@ -263,7 +273,7 @@ def _full_heap(died: ev.ProcessDied, last: ev.ThreadsStopped | None) -> tuple[Li
     shown = died if died.size_kib else last
     if shown is None or (used := heap_after(shown)) is None:
         return ()
-    return (Link("heap-full", f"Its heap was full: {used} were in use.", 0.9, (shown,)),)
+    return (Link("heap-full", f"its heap was full: {used} were in use", 0.9, (shown,)),)
 
 
 def behind_slow_loop(stacks: Sequence[ev.ThreadStack]) -> tuple[Link, ...]:
@@ -276,10 +286,10 @@ def behind_slow_loop(stacks: Sequence[ev.ThreadStack]) -> tuple[Link, ...]:
     dumps = f"in {len(alike)} of {len(stacks)} thread dumps" if len(stacks) > 1 else "in the thread dump"
     apart = seconds(time_of(alike[-1]) - time_of(alike[0])) if len(alike) > 1 else None
     over = f", {apart} apart" if apart else ""
-    why = f"Its polling thread was in {alike[0].frames[0]} {dumps}{over}."
+    why = f"its polling thread was in {alike[0].frames[0]} {dumps}{over}"
     links = [Link("slow-call", why, 0.95 if len(alike) > 1 else 0.75, alike[:4])]
     if (waits := waiting_in(alike[0])) is not None:
-        links.append(Link("waiting", f"That call {waits}.", links[0].confidence, alike[:1]))
+        links.append(Link("waiting", f"that call {waits}", links[0].confidence, alike[:1]))
     return tuple(links)
 
 
@@ -317,8 +327,8 @@ def behind_late_poll(errors: Sequence[ev.ExceptionLogged]) -> tuple[Link, ...]:
     often = f" {len(alike)} times" if len(alike) > 1 else ""
     detail = f": {alike[-1].detail}" if alike[-1].detail else ""
     named = alike[0].speaker.thread is not None
-    who, confidence = ("Its polling thread", 0.75) if named else ("Its process, on a thread without a name,", 0.5)
-    return (Link("exception", f"{who} logged {name}{often} before it was late{detail}.", confidence, alike[-3:]),)
+    who, confidence = ("its polling thread", 0.75) if named else ("its process, on a thread without a name,", 0.5)
+    return (Link("exception", f"{who} logged {name}{often} before it was late{detail}", confidence, alike[-3:]),)
 
 
 def waiting_in(stack: ev.ThreadStack) -> str | None:
@@ -344,13 +354,13 @@ def behind_last_lines(lines: Sequence[Event]) -> tuple[Link, ...]:
             return links
         if isinstance(line, ev.BrokerStopped) and line.fault is not None:
             if line.fault == "log directories":
-                why = "It shut itself down because all of its log directories failed."
+                why = "it shut itself down because all of its log directories failed"
                 return (Link("disk-failed", why, 0.97, (line,)), *_behind_disk(lines))
-            return (Link("crashed", f"It ended itself after a {line.fault}.", 0.97, (line,)),)
+            return (Link("crashed", f"it ended itself after a {line.fault}", 0.97, (line,)),)
         # KafkaThread logs what ended one of its threads; out of memory, the JVM may run on until something kills it.
         if isinstance(line, ev.ExceptionLogged) and (line.exception or "").endswith("OutOfMemoryError"):
             error = ": ".join(filter(None, ("OutOfMemoryError", line.detail)))
-            return (Link("out-of-memory", f"Just before its last line it logged {error}.", 0.9, (line,)),)
+            return (Link("out-of-memory", f"just before its last line it logged {error}", 0.9, (line,)),)
     return ()
 
 
@@ -363,16 +373,16 @@ def lost_session(lines: Sequence[ev.BrokerSessionLost]) -> tuple[Link, ...]:
     silent_ms = max((e.silent_ms or 0 for e in lines), default=0)
     if peer == "ZooKeeper":
         heard = f"; it had heard nothing from it for {seconds(silent_ms)}" if silent_ms else ""
-        why = f"Its session with ZooKeeper expired{heard}."
+        why = f"its session with ZooKeeper expired{heard}"
     else:
         errors = sorted({e.error for e in own if e.error is not None})
         failed = f" ({', '.join(errors)})" if errors else ""
-        why = f"Its heartbeats did not get through to the controller{failed}, which fenced it."
+        why = f"its heartbeats did not get through to the controller{failed}, which fenced it"
     # What expired shows more than what was tried again.
     shown = sorted(own or overloaded, key=lambda e: e.why != "expired")[:4]
     links = [Link("session-lost", why, 0.95, shown)]
     if overloaded:
-        why = "The controller could not keep up: its queue of events was overloaded."
+        why = "the controller could not keep up: its queue of events was overloaded"
         links.append(Link("controller-overloaded", why, 0.9, overloaded[:3]))
     return tuple(links)
 
@@ -381,9 +391,9 @@ def _behind_disk(lines: Iterable[Event]) -> tuple[Link, ...]:
     """Why its directories failed: the disk was full, or the kernel made it read-only."""
     for line in lines:
         if isinstance(line, ev.ExceptionLogged) and "No space left on device" in (line.detail or line.text):
-            return (Link("disk-full", "Its disk was full: it logged No space left on device.", 0.95, (line,)),)
+            return (Link("disk-full", "its disk was full: it logged No space left on device", 0.95, (line,)),)
         if isinstance(line, ev.HostDisturbed) and line.what == "disk-failed":
-            why = f"The kernel made the file system of {line.device} read-only after an error."
+            why = f"the kernel made the file system of {line.device} read-only after an error"
             return (Link("disk-read-only", why, 0.9, (line,)),)
     return ()
 
@@ -464,13 +474,3 @@ def advice_on(links: Sequence[Link]) -> tuple[Advice, ...]:
         return (after_stop_of_threads(stop),)
     last = next((link for link in reversed(links) if link.what not in _PLANNED), None)
     return (Advice(action=glossary().links[last.what].remedy, why=last.why),) if last is not None else ()
-
-
-# Words that begin a sentence and are no names.
-_LOWERED = re.compile(r"(?:The|Its|Container|Signal|Pod|Nodes?|Autoscaler)\b")
-
-
-def as_reason(link: Link) -> str:
-    """The link as a clause within a sentence."""
-    text = link.why.rstrip(".")
-    return text[0].lower() + text[1:] if _LOWERED.match(text) else text

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.model import Gap, GapKind
+from rebalance_forensics.diagnosis.wording.durations import capitalized
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.times import utc
@@ -36,10 +37,11 @@ def conclusion(report: Report, *, so_far: bool = False) -> Conclusion:
         unknown = "no line names a consumer group or shows what a member of one did"
     if not report.incidents and len(too_little) >= len(report.groups):
         return Conclusion(title="Nothing could be judged", details=unknown, calm=False)
-    title, judged = "No fault so far" if so_far else "No fault found", _judged(report)
+    no_fault, judged = "no fault so far" if so_far else "no fault found", _judged(report)
+    title = capitalized(no_fault)
     if open_ones:
         rebalances = sum(max(1, incident.impact.rebalances) for incident in open_ones.outlines)
-        title = f"{count(rebalances, 'rebalance')} unexplained, {title[:1].lower()}{title[1:]}"
+        title = f"{count(rebalances, 'rebalance')} unexplained, {no_fault}"
     elif too_little:
         title = f"{title} in what could be judged"
     elif so_far and not any(history.generations for history in report.groups):

@@ -204,7 +204,7 @@ def _line(row: SignRow, hypotheses: tuple[Hypothesis, ...], incident: Incident) 
     weighs = dict(row.weighs)
     return SignLine(
         row=row,
-        wording=f"{row.says.rstrip('.?')}: not shown" if row.answer == "unobservable" else row.says,
+        wording=f"{row.says}: not shown" if row.answer == "unobservable" else row.says,
         marks=tuple(_mark(row, weighs.get(hypothesis.cause)) for hypothesis in hypotheses),
         where=proof_of(row, incident),
     )

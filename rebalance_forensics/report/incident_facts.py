@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -26,20 +27,29 @@ from rebalance_forensics.timeline.model import Evidence
 NAMES_SHOWN = 4
 NAMES_CHARACTERS = 130
 IDS_SHOWN = 3
-ALSO_KNOWN, MEMBERS = "Also known as", "Members"
 
 
-def facts(incident: Incident) -> Iterator[tuple[str, str]]:
-    """Label and value; labels repeat where a fact takes several lines."""
+class Fact(NamedTuple):
+    """A fact of an incident with its label, which repeats where a fact takes several lines."""
+
+    label: str
+    value: str
+    is_detail: bool = False
+    """True for what belongs to the fact before it."""
+
+
+def facts(incident: Incident) -> Iterator[Fact]:
+    """Every fact of an incident, in the order in which a reader wants them."""
     cause = incident.root_causes[0]
     members = bool(cause.culprits) and all(culprit.kind == "group" for culprit in cause.culprits)
-    yield "Culprit", "no single member" if members else culprits(cause)
+    yield Fact("Culprit", "no single member" if members else culprits(cause))
     others = list(dict.fromkeys(name for culprit in cause.culprits for name in other_names(culprit, cause)))
     if others:
-        yield MEMBERS if members else ALSO_KNOWN, some(others, _names_that_fit(others))
+        names = some(others, _names_that_fit(others))
+        yield Fact("Members" if members else "Also known as", names, is_detail=True)
     for link in cause.behind:
-        yield "Behind it", link.why
-    yield (
+        yield Fact("Behind it", link.why)
+    yield Fact(
         "Impact",
         impact(
             incident.impact,
@@ -47,16 +57,16 @@ def facts(incident: Incident) -> Iterator[tuple[str, str]]:
             outside=unread_outside(incident) + _unfetched(incident),
         ),
     )
-    yield "When", since(incident)
+    yield Fact("When", since(incident))
     if incident.occurrences > 1:
-        yield "Disturbed" if incident.groups else "Happened", how_often(incident)
+        yield Fact("Disturbed" if incident.groups else "Happened", how_often(incident))
     if incident.generations:
-        yield generations(incident)
+        yield Fact(*generations(incident))
     for wanted in deciding(incident):
-        yield decides(incident), wanted
+        yield Fact(decides(incident), wanted)
     for relation in incident.related:
         incidents = "Incident" if len(relation.ids) == 1 else "Incidents"
-        yield "Related", f"{relation.why} {incidents} {some(relation.ids, IDS_SHOWN)}."
+        yield Fact("Related", f"{relation.why} {incidents} {some(relation.ids, IDS_SHOWN)}.")
 
 
 def other_names(culprit: Culprit, cause: RootCause) -> list[str]:
@@ -103,10 +113,11 @@ def generations(incident: Incident) -> tuple[str, str]:
 
 def narrative_beyond(cause: RootCause, incident: Incident) -> str:
     """What happened, where the incident's summary, which stands above it, does not say so."""
-    if incident.summary.startswith(cause.narrative):
-        return ""
-    # How often each of several groups was disturbed is not how often it happened.
-    return cause.narrative if incident.groups else cause.whole_narrative
+    if incident.scope == "cluster":
+        # How often each of several groups was disturbed is not how often it happened.
+        return cause.narrative if cause.narrative != incident.summary else ""
+    # The summary of a group's own incident is that of its first cause.
+    return "" if cause is incident.root_causes[0] else cause.whole_narrative
 
 
 def how_often(incident: Incident) -> str:

@@ -18,7 +18,7 @@ from rebalance_forensics.report.incident_facts import (
 )
 from rebalance_forensics.report.plain_text import line_of, lines_of, prose
 from rebalance_forensics.report.times import time_of_day, utc
-from rebalance_forensics.report.wording import group_of, place, step
+from rebalance_forensics.report.wording import group_of, place
 from rebalance_forensics.timeline.evidence import abridged
 from rebalance_forensics.timeline.model import Evidence
 
@@ -51,7 +51,7 @@ def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
     yield "Group", group_of(incident)
     yield "Severity", incident.severity
     yield "Root cause", likelihoods(incident)
-    yield from facts(incident)
+    yield from ((fact.label, fact.value) for fact in facts(incident))
 
 
 def _cause(cause: RootCause) -> Iterator[str]:
@@ -61,7 +61,7 @@ def _cause(cause: RootCause) -> Iterator[str]:
         yield from ("### Timeline", "", "| time (UTC) | event | line |", "|---|---|---|")
         for moment in steps:
             line = f"`{code(place(moment.evidence))}`" if moment.evidence else ""
-            yield f"| {shown(moment.at, 'unknown')} | {safe(step(moment.what))}{moment.repeated} | {line} |"
+            yield f"| {shown(moment.at, 'unknown')} | {safe(moment.what)}{moment.repeated} | {line} |"
         yield ""
     yield from ("### Proof", "")
     for evidence in cause.evidence:

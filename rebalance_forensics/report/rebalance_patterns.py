@@ -122,7 +122,7 @@ def _often(names: Counter[str]) -> list[str]:
 def _first_of(passages: Sequence[Passage], noun: str) -> str:
     rest = len(passages) - 1
     sentence = plain(passages[0].sentence)
-    return f"{sentence} {count(rest, f'similar {noun}').capitalize()}." if rest else sentence
+    return f"{sentence} {count(rest, f'similar {noun}')}." if rest else sentence
 
 
 def _members(rounds: Sequence[Participation]) -> Iterator[str]:

@@ -26,13 +26,6 @@ GENERATED = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|^\d+(?:\.\d+){3}$")
 UNNAMED_CLUSTERS = ("", "default")
 
 
-def step(what: str) -> str:
-    """Say a step of a chain in words, also where it is only the name of an event."""
-    if re.fullmatch(r"(?:[A-Z][a-z]+)+", what):
-        return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", what).capitalize()
-    return what
-
-
 def cluster_of(subject: Headline | GroupOutline) -> str | None:
     """The cluster's name, where it was given one."""
     return None if subject.cluster in UNNAMED_CLUSTERS else subject.cluster

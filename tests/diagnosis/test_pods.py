@@ -209,7 +209,7 @@ def test_the_autoscaler_that_decided_is_the_last_link_behind_a_scale_in() -> Non
     incident, alone = scaled_in(STOPPED, SCALED, RESIZED), scaled_in()
     assert incident.root_causes[0].cause == "scale-in"
     assert behind(incident) == ["stopped", "scaled-down", "autoscaler"]
-    assert incident.summary.endswith("; autoscaler orders-hpa set 2 replicas: All metrics below target.")
+    assert incident.summary.endswith(". Autoscaler orders-hpa set 2 replicas: All metrics below target.")
     assert incident.root_causes[0].confidence >= alone.root_causes[0].confidence
 
 
@@ -317,7 +317,7 @@ def test_the_nodes_that_were_emptied_in_turn_are_behind_a_rolling_restart() -> N
         reported(story, (f"01:{minute - 1:02}:55.000", cordoned), (f"01:{minute - 1:02}:59.000", killed))
     incident = story.the_incident()
     assert (incident.root_causes[0].cause, behind(incident)) == ("rolling-restart", ["stopped", "drain"])
-    assert "; nodes node-1, node-2 and node-3 were closed for new pods, as a drain does." in incident.summary
+    assert ". Nodes node-1, node-2 and node-3 were closed for new pods, as a drain does." in incident.summary
 
 
 def test_a_stateful_set_that_restarts_its_pods_is_behind_a_rolling_restart() -> None:
@@ -329,7 +329,7 @@ def test_a_stateful_set_that_restarts_its_pods_is_behind_a_rolling_restart() -> 
             reported(story, (f"01:{minute}:0{second}.000", text))
     incident = story.the_incident()
     assert (incident.root_causes[0].cause, behind(incident)) == ("rolling-restart", ["recreated"])
-    assert incident.summary.endswith("; StatefulSet orders deleted and recreated 3 pods.")
+    assert incident.summary.endswith(". StatefulSet orders deleted and recreated 3 pods.")
 
 
 def test_sizes_that_come_back_are_behind_a_flap() -> None:

@@ -149,7 +149,8 @@ def test_the_partitions_that_a_frozen_broker_led_are_named(unpacked: Unpacked) -
     assert {group.led for group in whole.groups} == {led}
     assert f"It led {' and '.join(led)}, read by 21 groups" in whole.root_causes[0].narrative
     assert all(
-        f"; nobody could fetch {' and '.join(led)}" in text for text in (dict(facts(whole))["Impact"], to_html(report))
+        f"; nobody could fetch {' and '.join(led)}" in text
+        for text in ({fact.label: fact.value for fact in facts(whole)}["Impact"], to_html(report))
     )
 
 

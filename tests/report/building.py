@@ -264,10 +264,8 @@ def a_crash() -> Incident:
                 cause="process-crash",
                 confidence=0.97,
                 culprits=(Culprit(kind="client", name="payments-2", names=(MEMBERS[1], "payments-2", "10.0.0.2")),),
-                narrative=(
-                    "The log of payments-2 stops in mid-sentence at 10:01:26. The coordinator heard nothing more, "
-                    "removed it 45 s later and rebalanced the two others, who stood still for 3.2 s."
-                ),
+                narrative="Consumer payments-2 died without leaving; broker-1 removed it after its session timeout of "
+                "45 s.",
                 evidence=(LAST_WORDS, FAILED, PREPARING, STABILIZED),
                 evidence_total=9,
                 advice=(
@@ -320,7 +318,7 @@ def a_startup() -> Incident:
                 cause="startup",
                 confidence=0.99,
                 culprits=(Culprit(kind="group", name="payments"),),
-                narrative="All members joined an empty group.",
+                narrative="Group payments formed with three members.",
                 evidence=(a_line("broker-1/server.log", 4000, 5, "Stabilized group payments generation 7"),),
                 evidence_total=1,
             ),

@@ -26,9 +26,9 @@ EXPLANATION = Explanation(
     mechanism="A consumer that is killed sends no LeaveGroup.\nThe coordinator waits.\n\nThen it rebalances.",
     evidence="- Member … has failed\n- a log that stops",
     remedy="Find what killed it.",
-    settings=(("session.timeout.ms", "how long the coordinator waits; 45 s since 3.0"),),
+    settings=(("session.timeout.ms", "How long the coordinator waits; 45 s since 3.0."),),
     references=("KIP-735: Increase default consumer session timeout",),
-    neighbours=(("process-pause", "the process comes back and is told UNKNOWN_MEMBER_ID"),),
+    neighbours=(("process-pause", "The process comes back and is told UNKNOWN_MEMBER_ID."),),
 )
 
 

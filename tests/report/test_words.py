@@ -10,7 +10,7 @@ from rebalance_forensics.report.lanes import leader_names, period_of
 from rebalance_forensics.report.plain_text import line_of, printable, prose
 from rebalance_forensics.report.times import DAY, HOUR, MINUTE, duration, iso, utc
 from rebalance_forensics.report.urgency_order import most_urgent_first
-from rebalance_forensics.report.wording import culprit, names_besides, ranges, since, size, step, sureness, unread
+from rebalance_forensics.report.wording import culprit, names_besides, ranges, since, size, sureness, unread
 from tests.report.building import NOON, a_crash, a_startup, at, payments
 from tests.report.extremes import many_groups
 
@@ -51,11 +51,6 @@ def test_sizes_are_told_in_decimal_units(number: int, words: str) -> None:
 
 def test_many_names_are_counted_not_listed() -> None:
     assert some(["a", "b", "c", "d", "e", "f"]) == "a, b, c, d and 2 more"
-
-
-def test_a_step_that_is_an_event_is_told_in_words() -> None:
-    assert step("RebalanceStarted") == "Rebalance started"
-    assert step("generation 8 begins on Broker1") == "generation 8 begins on Broker1"
 
 
 def test_a_whole_group_is_called_that() -> None:

@@ -128,9 +128,7 @@ def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) ->
         advice=(after_failure(away, errors[0], exception),),
         behind=()
         if isinstance(errors[0], StreamsStateChanged)
-        else (
-            Link("exception", f"The application logged {exception} before it closed the consumer.", 0.9, errors[:4]),
-        ),
+        else (Link("exception", f"the application logged {exception} before it closed the consumer", 0.9, errors[:4]),),
     )
 
 

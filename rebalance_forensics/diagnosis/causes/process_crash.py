@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rebalance_forensics.diagnosis.behind import Link, advice_on, as_reason, behind_end, behind_pause, heap_after
+from rebalance_forensics.diagnosis.behind import Link, advice_on, behind_end, behind_pause, heap_after
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, is_missing
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import last_line, losses
@@ -159,9 +159,9 @@ def stopped_without_leaving(
         later = "it was restarted afterwards"
     elif absence.back_at is not None:
         later = "it joined again later" if absence.back_at >= absence.at else "it had already joined anew"
-    why = f" because {as_reason(ended_by[0])}" if ended_by else ""
+    why = f" because {ended_by[0].clause};" if ended_by else ":"
     # A pause and a lost connection read the same unless a line, a restart or a newcomer shows that the process ended.
     ended = died is not None or ended_by or newcomers or absence.start is not None
     ended = ended or (absence.back_at is not None and absence.back_at < absence.at)
     stopped = "stopped" if ended else "fell silent"
-    return f"{{who}} {stopped} without leaving the group{why}{';' if ':' in why else ':'} {how}; {later}."
+    return f"{{who}} {stopped} without leaving the group{why} {how}; {later}."

@@ -41,7 +41,7 @@ from rebalance_forensics.diagnosis.sign import (
 from rebalance_forensics.diagnosis.signs import departures, heartbeats, process_stops
 from rebalance_forensics.diagnosis.signs.process_stops import errors_of_its_loop, slow_calls
 from rebalance_forensics.diagnosis.wording.culprits import broker, culprits_of, names_of
-from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
+from rebalance_forensics.diagnosis.wording.durations import capitalized, lasting, rounded_up, seconds
 from rebalance_forensics.diagnosis.wording.sessions import consumer_setting, session_limit
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
@@ -287,17 +287,16 @@ def shorten_loops(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBro
     enough = "above the duration of the slowest loop"
     if not limit:  # what it is where nobody set it differs by client
         longer = lasting(away_ms or None, " by about {}")
-        why = f"One poll loop exceeded max.poll.interval.ms{longer}; the logs do not show its value."
+        why = f"one poll loop exceeded max.poll.interval.ms{longer}; the logs do not show its value."
     elif not away_ms:
-        why = f"One poll loop took longer than max.poll.interval.ms, which is {seconds(limit)}."
+        why = f"one poll loop took longer than max.poll.interval.ms, which is {seconds(limit)}."
     else:
         slowest = limit + away_ms
         fit = (timeouts.number_of(records) or 0) * limit // slowest
         full = f" If it was a full batch (max.poll.records is {records}), only {fit} would have finished in time."
-        why = f"One poll loop took about {seconds(slowest)}; max.poll.interval.ms is {seconds(limit)}."
+        why = f"one poll loop took about {seconds(slowest)}; max.poll.interval.ms is {seconds(limit)}."
         why, enough = f"{why}{full if fit else ''}", f"to about {rounded_up(slowest)}"
-    if slow.shown == "silent":
-        why = f"If so: {why[0].lower()}{why[1:]}"
+    why = f"If so: {why}" if slow.shown == "silent" else capitalized(why)
     longer_interval = Advice(
         action=f"Raise {consumer_setting(timeline, timeouts.POLL)} {enough} if such loops are normal.",
         why="A loop that ends within max.poll.interval.ms causes no rebalance.",

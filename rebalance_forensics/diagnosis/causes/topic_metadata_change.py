@@ -23,7 +23,7 @@ from rebalance_forensics.diagnosis.model import Advice, Severity
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import rejoins
 from rebalance_forensics.diagnosis.wording.culprits import topic_culprits
-from rebalance_forensics.diagnosis.wording.durations import lasting, listed, span
+from rebalance_forensics.diagnosis.wording.durations import capitalized, lasting, listed, span
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import natural
 from rebalance_forensics.timeline import windows
@@ -99,9 +99,9 @@ def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
     elif not which:
         words = "Subscribed topics were created, deleted or given partitions; the logs do not name them."
     else:
-        topics, were = ("Topic", "was") if count == 1 else ("Topics", "were")
-        words = f"{topics} {which} {were} {' or '.join(done) or 'created, deleted or given partitions'}."
-        words = f"A member saw that {words[0].lower()}{words[1:]}" if done else words
+        topics, were = ("topic", "was") if count == 1 else ("topics", "were")
+        clause = f"{topics} {which} {were} {' or '.join(done) or 'created, deleted or given partitions'}."
+        words = f"A member saw that {clause}" if done else capitalized(clause)
     changed = f"{count} topics" if count > 1 else "one topic" if count else "what changed"
     made = "one rebalance" if change.rebalances == 1 else f"{change.rebalances} rebalances"
     deleted = "deleted" in done

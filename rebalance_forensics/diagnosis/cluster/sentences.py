@@ -85,11 +85,6 @@ def summary_of(fault: SharedFault, groups: Sequence[DisturbedGroup]) -> str:
     return f"{_happened(fault, groups)}. {_cost(groups)}"
 
 
-def narrative_of(fault: SharedFault, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> str:
-    """What the groups show together; where that adds nothing, what happened."""
-    return " ".join(_across(fault, groups, histories)) or f"{_happened(fault, groups)}."
-
-
 def group_sentence(summaries: Sequence[str]) -> str:
     """What one group's own lines show, by the summaries of its incidents."""
     return summaries[0] if len(summaries) == 1 else f"{summaries[0]} ({len(summaries)} times)"
@@ -187,10 +182,10 @@ def _share(number: int, groups: Sequence[DisturbedGroup]) -> str:
     return every if number == len(groups) > 1 else "one" if number == 1 else str(number)
 
 
-def _across(fault: SharedFault, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> list[str]:
-    """What the groups show together and none of them alone."""
+def narrative_of(fault: SharedFault, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> str:
+    """What the groups show together and none of them alone; the summary where that is nothing."""
     if fault.kind != "broker" or not fault.culprits:
-        return []
+        return summary_of(fault, groups)
     cluster = fault.parts[0].headline.cluster
     homes = homes_of(histories)
     names = [group.group for group in groups]
@@ -222,7 +217,7 @@ def _across(fault: SharedFault, groups: Sequence[DisturbedGroup], histories: Seq
             "went on fetching other partitions; those with a replica on it gain no readable records until it drops out "
             "of the ISR (replica.lag.time.max.ms)."
         )
-    return sentences
+    return " ".join(sentences) or summary_of(fault, groups)
 
 
 def _spared(coordinated: Sequence[str], disturbed: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.diagnosis.behind import Link, advice_on, as_reason
+from rebalance_forensics.diagnosis.behind import Link, advice_on
 from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.orders_to_stop import behind_unit
 from rebalance_forensics.diagnosis.episodes.members.pods import links_behind
@@ -102,7 +102,7 @@ def with_orchestration(timeline: Timeline, cause: str, hypothesis: Hypothesis) -
         if any(isinstance(log_continues(timeline, absence), Present) for absence in hypothesis.absences):
             return hypothesis
         links = tuple(
-            replace(link, why=f"{link.why.rstrip('.')} and its consumer did not leave the group.")
+            replace(link, clause=f"{link.clause} and its consumer did not leave the group")
             if link.what == "stopped"
             else link
             for link in links
@@ -118,6 +118,6 @@ def with_orchestration(timeline: Timeline, cause: str, hypothesis: Hypothesis) -
         found,
         behind=links,
         unseen=(),
-        narrative=f"{hypothesis.narrative.rstrip('.')}; {as_reason(links[-1])}.",
+        narrative=f"{hypothesis.narrative} {links[-1].why}",
         advice=(*advice_on(links), *(_CLOSE if cause == "process-crash" else ()), *hypothesis.advice),
     )

@@ -30,7 +30,7 @@ class Topic(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Lookalikes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Two causes, and what tells them apart."""
+    """Two causes, and in a sentence what tells them apart."""
 
     causes: tuple[str, str]
     apart: str

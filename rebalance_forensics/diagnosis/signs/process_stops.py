@@ -411,7 +411,7 @@ def behind_clock(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...
     for e in timeline.of(ev.HostDisturbed).between(absence.at - AT_ONCE_MS, absence.at + ROUND_TRIP_MS):
         own, forward = absence.participant in timeline.participants.at_place(e), e.stepped_ms or 0
         if own and forward >= limit - heartbeat_interval_ms(timeline):
-            why = f"The clock of its host was set forward by {seconds(forward)}."
+            why = f"the clock of its host was set forward by {seconds(forward)}"
             return (behind.Link("clock-step", why, 0.9, (e,)),)
     return ()
 
@@ -420,8 +420,8 @@ def behind_clock(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...
 _VIRTUAL = re.compile(r"(?:veth|docker|br-|cali|cni|flannel|tun|tap|lo$|virbr|vnet|vxlan|cilium|lxc)")
 # What begins a disturbance of a host, what ends it, and how it reads.
 _OF_THE_HOST = (
-    ("suspended", "resumed", "Its host was suspended"),
-    ("link-down", "link-up", "The network link of its host was down"),
+    ("suspended", "resumed", "its host was suspended"),
+    ("link-down", "link-up", "the network link of its host was down"),
 )
 
 
@@ -449,7 +449,7 @@ def behind_host(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...]
         if first is not None and _fills_its_session(timeline, absence, [(time_of(first), until)]):
             lasted = f" for {seconds(until - time_of(first))}" if last is not None else ""
             lines = (first, last) if last is not None else (first,)
-            return (behind.Link(begins, f"{words}{lasted}.", 0.95, lines),)
+            return (behind.Link(begins, f"{words}{lasted}", 0.95, lines),)
     # Nothing in such a line ties a JVM, or another runtime, to one application of the host.
     stuck = [
         e
@@ -459,7 +459,7 @@ def behind_host(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...]
     if _fills_its_session(timeline, absence, [(time_of(e) - (e.stuck_s or 0) * SECOND_MS, time_of(e)) for e in stuck]):
         longest = max(e.stuck_s or 0 for e in stuck)
         return (
-            behind.Link("cpu-stuck", f"The kernel logged that a CPU was stuck for {longest} s in it.", 0.9, stuck[:3]),
+            behind.Link("cpu-stuck", f"the kernel logged that a CPU was stuck for {longest} s in it", 0.9, stuck[:3]),
         )
     return ()
 
@@ -473,9 +473,7 @@ def behind_probe(timeline: Timeline, absence: Absence, links: Sequence[behind.Li
     for e in reversed(broken):
         if absence.participant in timeline.participants.at_place(e):
             by = f" ({e.detail})" if e.detail else ""
-            return (
-                behind.Link("liveness-broken", f"Its application had set LivenessState to BROKEN{by}.", 0.95, (e,)),
-            )
+            return (behind.Link("liveness-broken", f"its application had set LivenessState to BROKEN{by}", 0.95, (e,)),)
     return ()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from msgspec import Struct
 from rich.console import RenderableType
 
 from rebalance_forensics.diagnosis.model import Incident
@@ -16,7 +17,18 @@ from rebalance_forensics.report.wording import culprits, group_of, ranges, share
 from rebalance_forensics.timeline.model import GroupHistory
 
 Facts = dict[str, str]
-SETTING_OR_VERSION = ("setting ", "version of ")
+
+
+class GroupFacts(Struct, frozen=True):
+    """What is compared of a group: what it did, and how it was set up."""
+
+    history: Facts
+    setup: Facts
+
+    @property
+    def every(self) -> Facts:
+        """All of it."""
+        return self.history | self.setup
 
 
 def render_compare(
@@ -41,21 +53,22 @@ def _blocks(before: Report | Incident, after: Report | Incident, names: tuple[st
     if all(len(side) == 1 for side in alone):
         # One group on each side is the same application, or what one wants to see beside it.
         (left,), (right,) = alone
-        yield from _differences(f"Group {left} and {right}", groups_before.pop(left), groups_after.pop(right), names)
+        pair = groups_before.pop(left).every, groups_after.pop(right).every
+        yield from _differences(f"Group {left} and {right}", *pair, names)
     for name in sorted(groups_before.keys() | groups_after.keys(), key=natural):
         if name in groups_before and name in groups_after:
-            yield from _differences(f"Group {name}", groups_before[name], groups_after[name], names)
+            yield from _differences(f"Group {name}", groups_before[name].every, groups_after[name].every, names)
         else:
             yield from _on_one_side(name, groups_before, groups_after, names)
 
 
 def _on_one_side(
-    name: str, before: dict[str, Facts], after: dict[str, Facts], names: tuple[str, str]
+    name: str, before: dict[str, GroupFacts], after: dict[str, GroupFacts], names: tuple[str, str]
 ) -> Iterator[RenderableType]:
     # Tell in short of a group that the other side does not have: nothing of it can differ.
     where, facts = (names[0], before[name]) if name in before else (names[1], after[name])
     yield heading(f"Group {name}, only in {where}")
-    yield labelled((label, value) for label, value in facts.items() if not label.startswith(SETTING_OR_VERSION))
+    yield labelled(facts.history.items())
 
 
 def _differences(title: str, before: Facts, after: Facts, names: tuple[str, str]) -> Iterator[RenderableType]:
@@ -130,17 +143,17 @@ def _facts(side: Report | Incident) -> Facts:
     }
 
 
-def _groups(side: Report | Incident) -> dict[str, Facts]:
+def _groups(side: Report | Incident) -> dict[str, GroupFacts]:
     if isinstance(side, Incident):
-        return {group_of(side): {f"incident {key}": value for key, value in incident_facts(side).items()}}
-    return {group_of(history): {**_incidents_of(side, history), **_group_facts(history)} for history in side.groups}
+        return {group_of(side): GroupFacts({f"incident {key}": v for key, v in incident_facts(side).items()}, {})}
+    return {group_of(h): GroupFacts(_incidents_of(side, h) | _history_of(h), _setup_of(h)) for h in side.groups}
 
 
-def _group_facts(history: GroupHistory) -> Facts:
+def _history_of(history: GroupHistory) -> Facts:
     ended = [pause.lasted_ms for pause in history.pauses if pause.ended_at is not None]
     in_all = _added_up(ended)
     last = history.generations[-1] if history.generations else None
-    facts = {
+    return {
         "protocol": history.protocol,
         "rebalance mode": history.rebalance_mode,
         "generations": thousands(len(history.generations)),
@@ -148,9 +161,11 @@ def _group_facts(history: GroupHistory) -> Facts:
         "pauses": f"{len(ended)}, {'of unknown length' if in_all is None else duration(in_all)}",
         "longest pause": _known(None if in_all is None else max(filter(None, ended), default=0), duration),
     }
-    facts.update({f"setting {key}": value for key, value in history.settings})
-    facts.update({f"version of {running.name}": running.version for running in history.versions})
-    return facts
+
+
+def _setup_of(history: GroupHistory) -> Facts:
+    settings = {f"setting {key}": value for key, value in history.settings}
+    return settings | {f"version of {running.name}": running.version for running in history.versions}
 
 
 def _incidents_of(report: Report, history: GroupHistory) -> Facts:

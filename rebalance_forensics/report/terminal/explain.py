@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 from rich.console import RenderableType
 
-from rebalance_forensics.diagnosis.wording.durations import capitalized
 from rebalance_forensics.report.terminal.rich_blocks import heading, indented, listed, printed, text_block
 
 USUALLY = {"fault": "Usually a fault.", "planned": "Usually planned.", "benign": "Usually benign."}
@@ -65,11 +64,7 @@ def _described(pairs: Iterable[tuple[str, str]]) -> Iterator[RenderableType]:
     # Put each name on a line of its own, since some are long, and what it means below it.
     for name, meaning in pairs:
         yield text_block(name, "bold")
-        yield indented(_sentence(meaning))
-
-
-def _sentence(text: str) -> str:
-    return f"{capitalized(text).rstrip('.')}."
+        yield indented(meaning)
 
 
 def _paragraphs(text: str) -> Iterator[str]:

@@ -81,8 +81,8 @@ def explained(incident: Incident) -> Iterator[RenderableType]:
 def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
     # The facts of an incident, each label once; other names of the culprit belong to the line above them.
     last = ""
-    for label, value in incident_facts.facts(incident):
-        if label in (incident_facts.ALSO_KNOWN, incident_facts.MEMBERS):
+    for label, value, is_detail in incident_facts.facts(incident):
+        if is_detail:
             yield "", f"{label.lower()} {value}"
         else:
             yield "" if label == last else label, value
@@ -151,7 +151,7 @@ def _steps(cause: RootCause) -> Iterator[tuple[str, str]]:
     clock = times.time_of_day if incident_facts.of_one_day(steps) else times.utc
     for moment in steps:
         where = f" ({wording.place(moment.evidence)})" if moment.evidence else ""
-        yield clock(moment.at), f"{wording.step(moment.what)}{moment.repeated}{where}"
+        yield clock(moment.at), f"{moment.what}{moment.repeated}{where}"
 
 
 def _proof(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:

@@ -288,10 +288,7 @@ def _folded(incidents: Sequence[Headline]) -> Iterator[tuple[str, str]]:
         first_at = f"; first at {utc(once.started_at)} UTC" if is_timed(once.started_at) else ""
         yield cause, f"{who}: {once.summary}" if alone else f"{who}{first_at}"
         if any(each.unread_partition_ms is not None or each.pause_ms for each in costs[cause]):
-            # A summary that counts the rebalances itself is not repeated.
-            worst = wording.worst_of(costs[cause], unread_outside(once))
-            parts = [cost for cost in worst if not alone or cost not in once.summary]
-            yield "", f"{capitalized('; '.join(parts))}."
+            yield "", f"{capitalized('; '.join(wording.worst_of(costs[cause], unread_outside(once))))}."
 
 
 def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:

@@ -30,7 +30,7 @@ def behind_unit(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Link, 
     lines = [of_unit[-1] for of_unit in orders]
     units, by = (" and ".join(sorted(names)) for names in ({e.unit for e in lines}, {e.by for e in lines}))
     often = f", {len(lines)} times in all" if len(lines) > 1 else ""
-    return (Link("stopped", f"{by} was told to stop {units}{often}.", 0.95, lines[:4]),)
+    return (Link("stopped", f"{by} was told to stop {units}{often}", 0.95, lines[:4], begins_with_name=True),)
 
 
 def _orders_of_unit(timeline: Timeline, absence: Absence) -> list[ev.UnitStopping]:

@@ -35,10 +35,10 @@ _SIGTERM = frozenset(("15", "SIGTERM", "TERM"))
 _AGAINST_ITS_WILL = ("oom-kill", "killed-by-probe", "evicted", "preempted")
 # What becomes of a node, as a link and in words.
 _AT_THE_NODE = {
-    "cordoned": ("drain", "was closed for new pods, as a drain does"),
-    "draining": ("drain", "was drained"),
-    **dict.fromkeys(("not-ready", "rebooted", "removed"), ("node-lost", "was lost")),
-    "out-of-memory": ("node-short", "was out of memory, and its kernel killed a process"),
+    "cordoned": ("drain", "{was} closed for new pods, as a drain does"),
+    "draining": ("drain", "{was} drained"),
+    **dict.fromkeys(("not-ready", "rebooted", "removed"), ("node-lost", "{was} lost")),
+    "out-of-memory": ("node-short", "{was} out of memory, and its kernel killed a process"),
     "limit-reached": ("oom-kill", "logged that its kernel killed a process at the memory limit of some container"),
 }
 # Which of the processes on a node the kernel killed shows its command alone.
@@ -231,13 +231,13 @@ def node_behind(timeline: Timeline, reports: Iterable[tuple[Absence, ev.Containe
     what, words = _AT_THE_NODE[first.what]
     alike = {node: event for node, event in found.items() if event.what == first.what}
     *others, last = alike
-    nodes = f"Nodes {', '.join(others)} and {last}" if others else f"Node {last}"
-    words = words.replace("was ", "were ", 1) if others else words
+    nodes = f"nodes {', '.join(others)} and {last}" if others else f"node {last}"
+    words = words.format(was="were" if others else "was")
     victim = f"{first.command} (pid {first.pid})" if first.pid else None
     why = f": {detail}" if (detail := first.detail or victim) else ""
     # Other containers of the node have limits as well.
     confidence = 0.6 if first.what == "limit-reached" else 0.9
-    return Link(what, f"{nodes} {words}{why}.", confidence, tuple(alike.values())[:4])
+    return Link(what, f"{nodes} {words}{why}", confidence, tuple(alike.values())[:4])
 
 
 def _of_its_node(timeline: Timeline, participant: Participant, report: ev.ContainerReported) -> ev.NodeReported | None:
@@ -290,7 +290,7 @@ def _not_ready(timeline: Timeline, absence: Absence) -> list[ev.ContainerReporte
 
 
 def _node_of(report: ev.ContainerReported) -> Link:
-    return Link("node-lost", f"The node of {report.name} was lost: it sent no status any more.", 0.9, (report,))
+    return Link("node-lost", f"the node of {report.name} was lost: it sent no status any more", 0.9, (report,))
 
 
 def _not_restarted(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Link, ...]:
@@ -306,7 +306,7 @@ def _not_restarted(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Lin
             if e.what == "not-pulled"
         )
         if (first := min(failed, key=time_of, default=None)) is not None:
-            return (Link("not-pulled", f"Pod {first.name} did not start: its image {first.detail}.", 0.9, (first,)),)
+            return (Link("not-pulled", f"pod {first.name} did not start: its image {first.detail}", 0.9, (first,)),)
     return ()
 
 
@@ -315,29 +315,31 @@ def _stopped(ended: Sequence[Sequence[ev.ContainerReported]]) -> tuple[Link, ...
     names = {line.name for line in lines}
     # Docker names a container, Kubernetes the pod nearby it.
     by_docker = all(line.what == "signalled" or line.container == line.name for line in lines)
-    why = f"{len(names)} containers were stopped" if by_docker else f"The containers of {len(names)} pods were stopped"
+    why = f"{len(names)} containers were stopped" if by_docker else f"the containers of {len(names)} pods were stopped"
     if len(names) == 1:
         why = f"{lines[0].name} was stopped {len(lines)} times"
-    return (Link("stopped", f"{why} on request.", 0.95, lines[:4]),)
+    return (Link("stopped", f"{why} on request", 0.95, lines[:4], begins_with_name=len(names) == 1),)
 
 
 def _in_words(scaling: Scaling) -> Link:
     """A scaling as a link of the chain."""
-    workload, sizes, times = f"{scaling.kind} {scaling.name}", scaling.sizes, len(scaling.lines)
-    match scaling.what:
+    what, workload, sizes, times = scaling.what, f"{scaling.kind} {scaling.name}", scaling.sizes, len(scaling.lines)
+    match what:
         case "rollout":
             old, new = " and ".join(scaling.old), " and ".join(scaling.new)
-            why = f"{workload} was rolled out: replica set {new} replaced {old}."
+            why = f"{workload} was rolled out: replica set {new} replaced {old}"
         case "recreated":
             pods = len({e.pod for e in scaling.lines})
-            why = f"{workload} deleted and recreated {pods} pod{'s' if pods > 1 else ''}."
+            why = f"{workload} deleted and recreated {pods} pod{'s' if pods > 1 else ''}"
         case _ if len(set(sizes)) < len(sizes):
-            why = f"{workload} was scaled {times} times, between {min(sizes)} and {max(sizes)} replicas."
-            return Link("rescaled", why, 0.95, scaling.lines[:6])
-        case what:
+            what, why = (
+                "rescaled",
+                f"{workload} was scaled {times} times, between {min(sizes)} and {max(sizes)} replicas",
+            )
+        case _:
             by = f" from {sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else f" to {sizes[0]}" if sizes else ""
-            why = f"{workload} was {what.replace('-', ' ')}{by}."
-    return Link(scaling.what, why, 0.95, scaling.lines[:6])
+            why = f"{workload} was {what.replace('-', ' ')}{by}"
+    return Link(what, why, 0.95, scaling.lines[:6], begins_with_name=True)
 
 
 def _decided(timeline: Timeline, scaling: Scaling) -> tuple[Link, ...]:
@@ -346,5 +348,5 @@ def _decided(timeline: Timeline, scaling: Scaling) -> tuple[Link, ...]:
         return ()
     last, sizes = decisions[-1], [e.after for e in decisions if e.after is not None]
     often = f"{len(sizes)} sizes in turn, at last {last.after}" if len(sizes) > 1 else f"{last.after} replicas"
-    why = f"Autoscaler {last.name} set {often}{f': {last.detail}' if last.detail else ''}."
+    why = f"autoscaler {last.name} set {often}{f': {last.detail}' if last.detail else ''}"
     return (Link("autoscaler", why, 0.9, decisions[-4:]),)
