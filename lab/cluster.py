@@ -56,6 +56,12 @@ class Cluster:
         main, log = self._commands[node - 1]
         self.brokers[node - 1] = self._processes.java(self._jars, "256m", main, log, self.release)
 
+    def alter(self, *what: str) -> None:
+        """Change what `kafka-configs.sh --alter` changes while brokers run: quotas, settings of topics and brokers."""
+        tool = ["kafka.admin.ConfigCommand", "--bootstrap-server", self.bootstrap, "--alter", *what]
+        command = ["java", "-Xmx64m", "-cp", f"{self._jars}/*", *tool]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
     def _format(self, settings: Path, scratch: Path) -> None:
         tool = ["kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", str(settings)]
         command = ["java", "-Xmx64m", "-cp", f"{self._jars}/*", *tool]

@@ -13,7 +13,7 @@ from lab.members import ASSIGNORS, Group
 
 FaultKind = Literal[
     "kill-process", "pause-process", "stall-polling-thread", "fill-heap", "fill-memory", "restart-process",
-    "start-process",
+    "start-process", "set-request-quota",
 ]  # fmt: skip
 Row = dict[str, Any]
 

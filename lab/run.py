@@ -31,6 +31,7 @@ class Run:
 
     group: Group
     members: Members
+    cluster: Cluster
     scratch: Path
     began: float = field(default_factory=time.monotonic)
     faults: list[Fault] = field(default_factory=list)
@@ -55,6 +56,14 @@ class Run:
         """Keep its polling thread busy; heartbeats are sent all the while."""
         self._note("stall-polling-thread", number, seconds)
         self.members.running[number].tell(f"stall {self.group.client_id(number)} {round(seconds * 1000)}")
+
+    def throttle(self, number: int, percentage: float, seconds: float) -> None:
+        """Set it a request quota (request_percentage) for a while; how long a broker throttles at once is a setting."""
+        self._note("set-request-quota", number, seconds)
+        client = ("--entity-type", "clients", "--entity-name", self.group.client_id(number))
+        self.cluster.alter(*client, "--add-config", f"request_percentage={percentage}")
+        time.sleep(seconds)
+        self.cluster.alter(*client, "--delete-config", "request_percentage")
 
     def call(self, number: int, seconds: float) -> None:
         """Have its polling thread wait that long for the answer of a service that does not answer."""
@@ -119,6 +128,8 @@ class Scenario:
     steps: Steps
     settings: dict[str, Any] = field(default_factory=dict)
     """How the group differs from others: fields of `Group`."""
+    brokers: dict[str, object] = field(default_factory=dict)
+    """Further settings of the brokers."""
 
 
 def record(name: str, scenario: Scenario, group: Group, broker: str, out: Path, *, brokers: int = 1) -> Path:
@@ -128,13 +139,13 @@ def record(name: str, scenario: Scenario, group: Group, broker: str, out: Path, 
     logs = out / "logs"
     with tempfile.TemporaryDirectory(prefix="rebalance-lab-") as folder, closing(Processes()) as processes:
         scratch = Path(folder)
-        cluster = Cluster(processes, broker, brokers, logs, scratch)
+        cluster = Cluster(processes, broker, brokers, logs, scratch, scenario.brokers)
         _supply(processes, cluster, group, min(brokers, 3), scratch)
         members = Members(processes, group, cluster.bootstrap, logs, scratch)
         for number in range(1, 1 + group.members):
             members.start(number)
         _wait_until_steady(group, scratch)
-        run = Run(group, members, scratch)
+        run = Run(group, members, cluster, scratch)
         expected = scenario.steps(run)
         ended = now()
         truth = truth_of(name, group, broker, brokers, run.faults, expected, ended)
