@@ -28,6 +28,7 @@ _AT_DEBUG = re.compile(r"\((?:DEBUG|TRACE)\)\Z")
 _REMEMBERED = 4096
 # Characters; what names no member is short and repeats.
 _SHORT = 64
+_MOST_LINES = 4
 LEAST_OF_A_TEXT = 2
 # So many letters of a text of Kafka's own tell that it is one, and which.
 LEAST_TO_BE_SURE = 9
@@ -92,13 +93,25 @@ def type_names(fragments: Iterable[str], errors: Mapping[str, ErrorWording]) -> 
 def _reader(programs: Sequence[Program], types: Types) -> Callable[[str], dict[str, FieldValue]]:
     index = Index((program, program) for program in programs)
 
-    def looked_up(text: str) -> dict[str, FieldValue]:
+    def known(text: str) -> tuple[Program, dict[str, FieldValue]] | None:
         likely = index.candidates(text)
         for loosely in (False, True):
             for program in likely:
                 if (fields := program.read(text, types, loosely=loosely)) is not None:
-                    return fields if program.words else {**fields, **_begun(text, program, programs)}
-        raise ValueError(text)
+                    return program, fields
+        return None
+
+    def looked_up(text: str) -> dict[str, FieldValue]:
+        found = known(text)
+        if found is None:
+            raise ValueError(text)
+        if "\n" in text and not found[0].words:
+            # A terminal broke Kafka's words, or a person wrote below them.
+            lines = [line.strip() for line in text.split("\n")][:_MOST_LINES]
+            shorter = (known(" ".join(lines[:end])) for end in range(len(lines), 0, -1))
+            found = next((each for each in shorter if each is not None and each[0].words), found)
+        program, fields = found
+        return fields if program.words else {**fields, **_begun(text, program, programs)}
 
     of_short = lru_cache(_REMEMBERED)(looked_up)
     return lambda text: of_short(text) if len(text) <= _SHORT else looked_up(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 
 from msgspec import Struct
 
@@ -22,6 +23,8 @@ _IDENTIFIER = re.compile(r"\b(?:RD_KAFKA_RESP_ERR_|ERR_)?([A-Za-z]+(?:_|[a-z][A-
 _SUFFIX = re.compile(r"(?:exception|error|code)$")
 _NO_LETTER = re.compile(r"[^a-z0-9]+")
 _QUOTES = "'\"` "
+_LINE_END = re.compile(r"\n")
+_MOST_LINES = 3  # so many lines an error's text is broken into at most
 # Characters of a text that was cut which leave no doubt which error it was.
 _LONG = 60
 
@@ -48,6 +51,7 @@ class ErrorNames(Struct, frozen=True):
         return (
             (self.by_code.get(numbered[1]) if numbered else None)
             or self.by_spelling.get(_spelling(plain))
+            or self._above_other_lines(plain)
             or self._leading(plain)
             or self._only_identifier(plain)
             or (self.beginning_with(plain) if len(plain) >= _LONG else None)
@@ -60,6 +64,11 @@ class ErrorNames(Struct, frozen=True):
         begun = _plain(text)
         names = {name for whole, name in self.by_spelling.items() if whole.startswith(begun)}
         return names.pop() if len(names) == 1 else None
+
+    def _above_other_lines(self, text: str) -> str | None:
+        """The error in the first lines, as it was printed or broken, where what a person wrote below follows it."""
+        ends = [found.start() for found in islice(_LINE_END.finditer(text), _MOST_LINES)]
+        return next((name for end in ends if (name := self.by_spelling.get(_spelling(text[:end])))), None)
 
     def _leading(self, text: str) -> str | None:
         """The error in front of a colon, or behind it where a class stands in front that says no more than `error`."""

@@ -53,6 +53,15 @@ class Catalog:
         is found by others, nobody knows.
         """
         spoken = clean(message)
+        if "\n" in spoken and (blank := _BLANK_LINE.search(spoken)) is not None:
+            whole, above = self._match(spoken, logger), self._match(spoken[: blank.start()].rstrip(), logger)
+            # No message of one line has an empty one in it: what follows is by whoever passed the message on.
+            if above is None or whole is None:
+                return above or whole
+            return above if whole.pattern == above.pattern or whole.weight <= above.weight else whole
+        return self._match(spoken, logger)
+
+    def _match(self, spoken: str, logger: str | None) -> Match | None:
         peeled = peel(spoken)
         stages = peeled.stages
         bare = stages[-1]
@@ -222,6 +231,7 @@ class Catalog:
 
 # So often a record is broken at the width of a terminal; what has more lines was printed so, as configurations are.
 _MOST_BREAKS = 4
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TRACE = re.compile(
     r"\n(?:[^\S\n]++at (?!(?:offset|position) )|(?:[\w$.]+\.)?[A-Z]\w*(?:Exception|Error)\b|Caused by: |Traceback "

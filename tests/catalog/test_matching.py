@@ -34,6 +34,38 @@ def test_a_line_is_known_whatever_stands_around_it(catalog: Catalog, message: st
     assert match.fields == {"members": ("c-1-77aa",), "why": "session-expired"}
 
 
+@pytest.mark.parametrize("blank", ["\n\n", "\n \n"])
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Member c-1 sending LeaveGroup request due to the consumer unsubscribed from all topics",
+        "Offset commit failed on partition orders-0 at offset 42: The coordinator is not aware of this member.",
+        "[GroupId payments] Member 1zF6aWBvQIWSGzWZk8Yy0w fenced from the group because its session expired.",
+        "Updating assignment with\n\tAssigned partitions: [a-0]\n\tCurrent owned partitions: []\n",
+    ],
+)
+def test_what_a_person_wrote_below_an_empty_line_is_no_part_of_a_message(
+    catalog: Catalog, message: str, blank: str
+) -> None:
+    assert catalog.match(f"{message}{blank}Does anybody know why? We run 3 brokers: b-1, b-2.") == catalog.match(
+        message
+    )
+
+
+@pytest.mark.parametrize("below", ["", "\nWe restarted it then.", "\n- b-1: alive"])
+@pytest.mark.parametrize("broken", [" is ", "\nis "])
+def test_kafkas_own_words_are_read_where_they_were_broken_and_above_a_persons(
+    catalog: Catalog, below: str, broken: str
+) -> None:
+    left = catalog.match(f"Member c-1 sending LeaveGroup request due to the consumer{broken}being closed{below}")
+    failed = catalog.match(
+        f"LeaveGroup request failed with error: The coordinator{broken}not aware of this member.{below}"
+    )
+    assert left is not None
+    assert failed is not None
+    assert (left.fields["why"], failed.fields["error"]) == ("closed", "UNKNOWN_MEMBER_ID")
+
+
 def test_ids_may_contain_blanks(catalog: Catalog) -> None:
     match = catalog.match("Member my app-1-77aa in group team payments has failed, removing it from the group")
     assert match is not None
