@@ -35,18 +35,31 @@ def test_an_assignor_that_throws_again_and_again_is_the_leaders_fault() -> None:
     assert found.severity == "critical"
 
 
-def test_without_the_leaders_log_a_reason_to_rebalance_is_not_taken_for_the_failure() -> None:
+def unassigned() -> Story:
+    """Four generations in a row get no assignment, by the coordinator's log alone."""
     story = comes(Story().formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
     for second in range(20, 60, 10):
         adding = story.words.adding(member_id(f"n-{second}"))
         story.broker(f"01:10:{second}.000", story.words.preparing(story.generation, adding))
         story.generation += 1
         story.broker(f"01:10:{second + 3}.000", story.words.stabilized(story.generation, 3))
+    return story
+
+
+def test_without_the_leaders_log_a_reason_to_rebalance_is_not_taken_for_the_failure() -> None:
+    story = unassigned()
     found = next(i for i in story.incidents() if i.root_causes[0].cause == "assignment-failure")
     assert found.summary == (
         "4 generations in a row got no assignment: the leader could not assign partitions, or could not deliver them."
     )
     assert found.root_causes[0].advice[0].why.startswith("No assignment arrived: 4 times")
+
+
+def test_generations_without_an_assignment_are_a_fault_that_is_over_once_a_later_one_has_it() -> None:
+    story = unassigned()
+    story.rebalanced("01:11:00.000", story.words.adding(member_id("n-60")), ["c-1", "c-2", "c-3"])
+    found = next(i for i in story.incidents() if i.root_causes[0].cause == "assignment-failure")
+    assert (found.severity, found.ongoing) == ("critical", False)
 
 
 def test_the_proof_shows_where_the_assignor_threw_and_what_came_of_it_beside_the_lines_that_repeat() -> None:

@@ -26,6 +26,11 @@ def test_a_reason_in_the_applications_own_words_is_shown() -> None:
     assert "nightly cache refresh" in story.the_incident().summary
 
 
+def test_the_members_log_alone_shows_that_no_client_words_its_reason_so() -> None:
+    story = enforced("nightly cache refresh", (4, 1), seen="clients")
+    assert (story.causes(), story.blamed()) == (["enforced-rebalance"], ["c-2"])
+
+
 def test_the_broker_alone_passes_the_reason_on() -> None:
     assert enforced("rebalance enforced by user", seen="brokers").causes() == ["enforced-rebalance"]
 

@@ -146,7 +146,7 @@ def _behind(timeline: Timeline, chain: list[CoordinatorMove], outages: Sequence[
     if links := next((outage.behind for outage in outages if outage.behind), ()):
         return links
     numbered = ((move.broker, move) for move in chain if isinstance(move.broker, int))
-    lost = (behind_lost_session(timeline, number, m.at, m.until or m.at) for number, m in numbered)
+    lost = (behind_lost_session(timeline, number, m.at, m.until) for number, m in numbered)
     return next(filter(None, lost), ())
 
 

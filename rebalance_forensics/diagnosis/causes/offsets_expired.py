@@ -24,8 +24,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     expired = [e for e in events if _names(timeline, e) or (_counts(timeline, e) and _is_empty(timeline, time_of(e)))]
     if not expired:
         return
-    since = timeline.of(GroupEmptied, GroupDied).between(0, time_of(expired[0]))
-    emptied = [e for e in since if e.group == timeline.group]
+    emptied = timeline.of(GroupEmptied, GroupDied).between(0, time_of(expired[0]))
     empty_for_ms = elapsed(emptied[0].at, expired[0].at) if emptied else None
     setting = timeline.settings.get("offsets.retention.minutes")
     if empty_for_ms is None:
@@ -74,7 +73,7 @@ def _counts(timeline: Timeline, event: OffsetsExpired) -> bool:
 def _is_empty(timeline: Timeline, at: int) -> bool:
     """True if the last member had left by then and none has joined since."""
     # A KIP-848 coordinator does not log that a group became empty; its generations show it.
-    logged = [time_of(e) for e in timeline.of(GroupEmptied, GroupDied).between(0, at - 1) if e.group == timeline.group]
+    logged = map(time_of, timeline.of(GroupEmptied, GroupDied).between(0, at - 1))
     reached = [g.started_at or g.completed_at or at for g in timeline.generations if g.outcome == "empty"]
     emptied = max([*logged, *(t for t in reached if t < at)], default=None)
     return emptied is not None and not timeline.arrivals.any_between(emptied + 1, at)

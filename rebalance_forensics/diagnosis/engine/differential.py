@@ -78,7 +78,7 @@ def ruled_out(
     """The causes that a line contradicts, or that a log at hand would have shown."""
     verdict = findings[0].cause
     asked = {w.cause for weighed in findings for w in outcome.contradicted.get(weighed, ())}
-    asked |= set(causes[verdict].lookalikes) if verdict in causes else set()
+    asked |= set(causes[verdict].lookalikes)
     found = []
     for name in sorted(asked - {verdict, *possible}):
         against = _contradiction(timeline, causes[name], name, findings[0], outcome)
@@ -228,7 +228,7 @@ def _candidates(
     """The verdict, its rivals, and what a reader would think of that no sign rules out."""
     found: dict[str, Answers] = {verdict.cause: verdict.answers}
     found |= {rival.cause: rival.weighed[0].answers for rival in rivals}
-    for name in causes[verdict.cause].lookalikes if verdict.cause in causes else ():
+    for name in causes[verdict.cause].lookalikes:
         if name in found:
             continue
         if next(contradictions(timeline, causes[name], verdict.subject), None) is None:

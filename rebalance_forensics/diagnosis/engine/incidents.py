@@ -163,7 +163,7 @@ def incident_of(
     ongoing = not_over or any(h.ongoing for h in hypotheses) or _still_going(timeline, draft, assigned)
     verdict = root_cause(timeline, draft.cause, draft.findings, confidence)
     generations = tuple(sorted({r.generation for r in rebalances if r.generation is not None}))
-    followups = {r.followup for r, t in assigned if r.followup == t} | {f for h in hypotheses for f in h.followups}
+    followups = {t for r, t in assigned if r.followup == t} | {f for h in hypotheses for f in h.followups}
     work_assigned = timeline.of(WorkerAssigned)
     if work_assigned and any(e.delay_ms for e in work_assigned.between(started, ended)):
         followups.add("connect-delayed")
@@ -192,7 +192,7 @@ def incident_of(
         would_decide=would_decide(timeline, causes, first, rivals, sure=confidence >= SURE),
         signs=sign_table(first, rivals, outcome.contradicted.get(first, ())),
         impact_if_running=if_running,
-        followups=tuple(sorted([f for f in followups if f])),
+        followups=tuple(sorted(followups)),
         generations=generations,
         impact=impact,
         what_if=alternatives(timeline, started, ended, impact, rebalances),

@@ -538,8 +538,6 @@ def _kept_from_polling(run: Sequence[ev.NodeDisconnected], polled: int, limit: i
 def waited_for(timeline: Timeline, departures: Sequence[Departure]) -> UnreachableBroker | None:
     """The one broker that the processes of all these members failed to reach since their last poll()."""
     by_departure = [{brokers.broker: brokers for brokers in unreachable_before(timeline, d)} for d in departures]
-    if not by_departure:
-        return None
     common = [broker for broker in by_departure[0] if all(broker in brokers for brokers in by_departure)]
     if len(common) != 1:
         return None

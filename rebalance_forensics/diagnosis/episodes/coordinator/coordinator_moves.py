@@ -691,8 +691,7 @@ def _expired_by_former_coordinator(timeline: Timeline, departure: Departure, mov
     if departure.stayed:
         return True
     loads = timeline.of(ev.GroupLoaded).between(move.at - windows.PROCESS_START_MS, departure.at)
-    last = next((e for e in reversed(loads) if e.group == timeline.group), None)
-    return last is not None and last.speaker.broker != move.broker
+    return bool(loads) and loads[-1].speaker.broker != move.broker
 
 
 def _expired_after_it_rejoined(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:

@@ -259,8 +259,6 @@ def _of_its_node(timeline: Timeline, participant: Participant, report: ev.Contai
 
 def links_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Sequence[Arrival] = ()) -> tuple[Link, ...]:
     """What stopped or started the pods of these members, and what made it so: at most three links."""
-    if not timeline.orchestration:
-        return ()
     of_each = [
         [r for r in reports_of(timeline, a) if is_kill(r) or is_stop(r) or r.what == "probe-failed"] for a in absences
     ]

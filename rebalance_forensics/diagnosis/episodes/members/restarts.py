@@ -218,8 +218,6 @@ def restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
     clean = [r for r in clean if not exception_before(timeline, r.absence)]
     for walk in walks(clean, lambda r: r.absence.at, lambda r: r.by):
         for steps in map(_from_its_first_step, _bounces(_without_the_killed(timeline, walk))):
-            if not steps:
-                continue
             ahead = _started_ahead(timeline, steps)
             group = [*steps, *ahead]
             before = min(r.up_at for r in ahead) - 1 if ahead else None
