@@ -490,7 +490,7 @@ def _java(entry: LogEntry) -> str:
 
 
 LAYOUTS: Mapping[str, Layout] = {
-    "Java before 1.0": _java, "Java 1.0 to 2.6": _java, "Java 2.7 to 4.3": _java,
+    "Java before 1.0": _java, "Java 1.0 to 2.6": _java, "Java 2.7 to 4.4": _java,
     "librdkafka": _librdkafka, "Sarama": _sarama, "franz-go": _franz_go, "kafka-go": _kafka_go, "KafkaJS": _kafkajs,
     "kafka-python": _python, "aiokafka": _python, "ruby-kafka": _ruby, "brod": _erlang,
 }  # fmt: skip

@@ -48,7 +48,7 @@ def test_a_page_says_what_a_line_means_by_release_and_which_faults_it_stands_in_
 ) -> None:
     text = pages["messages/consumer/poll-timeout-expired.md"]
     assert "did not call poll() for max.poll.interval.ms" in text
-    assert "| 3.0-4.3 |" in text
+    assert "| 3.0-4.4 |" in text
     assert "(../../causes/slow-processing.md) (2 incidents)" in text
     assert "Preparing to rebalance" in pages["messages/broker/member-failed.md"]
 
