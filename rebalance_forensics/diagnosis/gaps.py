@@ -76,7 +76,7 @@ def broken_off(timeline: Timeline, broken: Mapping[str, str]) -> list[Gap]:
             what=f"Whether {in_words(timeline.group)} had a case of {cause} could not be evaluated: {error}",
             started_at=_at(timeline.first),
             ended_at=_at(timeline.last),
-            consequence=f"{cause} is neither found nor ruled out; {defects.ASK}",
+            consequence=f"it is neither found nor ruled out; {defects.ASK}",
             is_defect=True,
         )
         for cause, error in broken.items()

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
 
-from rebalance_forensics.diagnosis.wording.durations import listed, sentence
+from rebalance_forensics.diagnosis.wording.durations import capitalized, listed
 from rebalance_forensics.records import Amount, Time, elapsed
 from rebalance_forensics.timeline.model import Behind, Evidence, Probability
 
@@ -102,7 +102,7 @@ class RootCause(Blame, frozen=True, kw_only=True, gc=False):
             f"It happened {self.occurrences:,} times." if self.occurrences > len(others) + 1 else "",
             f"{listed(others)} {'was' if len(others) == 1 else 'were'} affected as well." if others else "",
         ]
-        return " ".join([sentence(self.narrative), *filter(None, more)]) if any(more) else self.narrative
+        return " ".join([self.narrative, *filter(None, more)])
 
 
 class SearchedLog(Struct, frozen=True, kw_only=True, gc=False):
@@ -392,4 +392,11 @@ class Gap(Struct, frozen=True, kw_only=True, gc=False):
     ] = "missing"
 
     is_defect: bool = False
-    """True if the tool lacks a rule rather than the logs a line."""
+    """True if the tool lacks a rule rather than the logs a line: then `what` and `consequence` are clauses."""
+
+    @property
+    def sentences(self) -> tuple[str, str]:
+        """What it is and what follows from it, the latter empty where it says nothing."""
+        if not self.is_defect:
+            return self.what, self.consequence
+        return f"{capitalized(self.what)}.", f"{capitalized(self.consequence)}."

@@ -84,11 +84,6 @@ def left_out(number: int, option: str = "--verbose") -> str:
     return f"and {thousands(number)} more; {option} shows {'it' if number == 1 else 'them all'}"
 
 
-def link_after(text: str) -> str:
-    """What stands between a text, which may be a sentence, and what follows from it."""
-    return " " if text.endswith((".", "!", "?")) else ": "
-
-
 def thousands(number: int) -> str:
     """`1,204,332`."""
     return f"{number:,}"

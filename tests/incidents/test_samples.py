@@ -67,6 +67,16 @@ def test_groups_beside_it_are_left_in_peace(sample: Sample) -> None:
 
 
 @each_sample
+def test_the_report_is_written_in_whole_sentences(sample: Sample) -> None:
+    report = report_of(sample.folder)
+    causes = [cause for incident in report.incidents for cause in incident.root_causes]
+    sentences = [text for cause in causes for text in (cause.narrative, *(link.why for link in cause.behind))]
+    sentences += [incident.summary for incident in report.incidents]
+    sentences += [text for gap in report.gaps for text in gap.sentences if text]
+    assert [text for text in sentences if not text.endswith(".")] == []
+
+
+@each_sample
 def test_the_report_keeps_to_its_schema(sample: Sample) -> None:
     jsonschema.validate(json.loads(to_json(report_of(sample.folder))), SCHEMA)
 

@@ -365,10 +365,10 @@ def crash_report() -> Report:
         incidents=(a_startup(), a_crash()),
         gaps=(
             Gap(
-                what="No log of consumer payments-3",
+                what="No log of consumer payments-3.",
                 started_at=None,
                 ended_at=None,
-                consequence="its pause is known from the broker only",
+                consequence="Its pause is known from the broker only.",
             ),
         ),
     )

@@ -37,7 +37,7 @@ def test_no_fault_found_is_not_said_without_what_could_not_be_looked_at() -> Non
 
 
 def a_gap(kind: GapKind) -> Gap:
-    return Gap(what=f"group orders ({kind})", started_at=None, ended_at=None, consequence="", kind=kind)
+    return Gap(what=f"Group orders ({kind}).", started_at=None, ended_at=None, consequence="", kind=kind)
 
 
 def outputs(report: Report) -> dict[str, str]:

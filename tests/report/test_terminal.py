@@ -81,11 +81,11 @@ def test_a_verdict_about_several_is_told_once() -> None:
 
 def test_gaps_with_one_consequence_tell_it_once() -> None:
     gaps = [a_gap(f"No log of c-{n}.", "Its end is not known.") for n in range(5)]
-    alone = a_gap("No broker log", "nothing of evictions")
+    alone = a_gap("No broker log.", "Nothing of evictions.")
     text = terminal.render(replace(crash_report(), gaps=(*gaps, alone)), width=200)
     assert text.count("Its end is not known.") == 1
     assert "  - No log of c-2. 2 similar gaps not shown; --verbose shows every gap. Its end is not known.\n" in text
-    assert "  - No broker log: nothing of evictions\n" in text
+    assert "  - No broker log. Nothing of evictions.\n" in text
     assert terminal.render(replace(crash_report(), gaps=tuple(gaps)), verbosity=1).count("No log of c-") == 5
 
 
@@ -95,7 +95,7 @@ def test_what_is_missing_of_many_groups_is_read_once_and_hides_no_other_gap() ->
         replace(a_gap(f"The logs of group {group} end early.", f"Add the log of {group}-1."), group=group)
         for group in groups
     ]
-    alone = a_gap("No broker log", "nothing of evictions")
+    alone = a_gap("No broker log.", "Nothing of evictions.")
     report = replace(crash_report(), gaps=(*gaps, alone))
     text = terminal.render(report, width=200)
     assert text.count("end early.") == 1

@@ -119,8 +119,8 @@ def test_a_group_of_which_nothing_is_known_has_no_period() -> None:
 
 
 def test_how_often_and_to_whom_else_it_happened_is_told_behind_the_first_time() -> None:
-    once = replace(a_crash().root_causes[0], narrative="a died")
-    assert once.whole_narrative == "a died"
+    once = replace(a_crash().root_causes[0], narrative="a died.")
+    assert once.whole_narrative == "a died."
     assert replace(once, occurrences=2, affected=("b",)).whole_narrative == "a died. b was affected as well."
     often = replace(once, occurrences=1_204, affected=("b", "c"))
     assert often.whole_narrative == "a died. It happened 1,204 times. b and c were affected as well."

@@ -27,7 +27,6 @@ from rebalance_forensics.diagnosis.model import RANKS, Advice, ChainLink, Culpri
 from rebalance_forensics.diagnosis.reference.known_bugs import known_bugs_of
 from rebalance_forensics.diagnosis.what_if.alternatives import alternatives
 from rebalance_forensics.diagnosis.wording.culprits import about, ids_in_evidence, the_group
-from rebalance_forensics.diagnosis.wording.durations import sentence
 from rebalance_forensics.diagnosis.wording.event_text import what_happened
 from rebalance_forensics.diagnosis.wording.proof import interleaved, select_evidence
 from rebalance_forensics.events.connect import WorkerAssigned
@@ -101,7 +100,7 @@ def summary_of(findings: Sequence[Weighed]) -> str:
     if not others:
         return narrative
     who = f"{others[0]} was" if len(others) == 1 else f"{len(others)} other members were"
-    return f"{sentence(narrative)} {who} affected as well."
+    return f"{narrative} {who} affected as well."
 
 
 def _others(findings: Sequence[Weighed]) -> list[str]:

@@ -87,11 +87,6 @@ def capitalized(text: str) -> str:
     return text if "." in text.partition(" ")[0].rstrip(".") else text[:1].upper() + text[1:]
 
 
-def sentence(text: str) -> str:
-    """With a full stop, unless it ends as a sentence already."""
-    return text if text.endswith((".", "!", "?")) else f"{text}."
-
-
 def counted(number: int, noun: str) -> str:
     """`one member`, `3 members`."""
     return f"one {noun}" if number == 1 else f"{number} {noun}s"

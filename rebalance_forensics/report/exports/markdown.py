@@ -10,7 +10,7 @@ from rebalance_forensics.report.differential import LEGEND, sign_table
 from rebalance_forensics.report.incident_markdown import code, incident_markdown, safe
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.urgency_order import faults, unexplained
-from rebalance_forensics.report.wording import alternative, count, group_of, link_after, since
+from rebalance_forensics.report.wording import alternative, count, group_of, since
 
 PEOPLE = ("Authors", "Status")
 BLANKS = (
@@ -42,7 +42,7 @@ def _lines(report: Report) -> Iterator[str]:
         yield ""
     if report.gaps:
         yield from ("## What the logs do not show", "")
-        yield from (f"- {safe(gap.what)}{link_after(gap.what)}{safe(gap.consequence)}" for gap in report.gaps)
+        yield from (f"- {safe(' '.join(gap.sentences))}" for gap in report.gaps)
         yield ""
     yield f"Made by rebalance-forensics {report.tool_version} from {count(len(report.inputs), 'file')}. Times are UTC."
 

@@ -10,7 +10,7 @@ from itertools import chain
 from rich.console import RenderableType
 
 from rebalance_forensics.diagnosis.model import Gap, Headline, Impact, Incident
-from rebalance_forensics.diagnosis.wording.durations import capitalized, sentence, some
+from rebalance_forensics.diagnosis.wording.durations import capitalized, some
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.report import conclusions, differential, wording
 from rebalance_forensics.report.incident_facts import unread_outside
@@ -306,12 +306,10 @@ def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
     shown = every if verbosity > 0 else list(of_kind.values())[:GAPS_SHOWN]
     for first, *others in shown:
         most = len(first) if verbosity > 0 else ALIKE_GAPS_SHOWN
-        whats = [gap.what for gap in first[:most]]
-        last, consequence = whats[-1], first[0].consequence
-        if left_out := len(first[most:]) + sum(map(len, others)):
-            last = f"{sentence(last)} {wording.count(left_out, 'similar gap')} not shown; --verbose shows every gap."
-        last += f"{wording.link_after(last)}{consequence}" if consequence else ""
-        yield indented(listed([*map(sentence, whats[:-1]), last]))
+        *whats, last = (gap.sentences[0] for gap in first[:most])
+        left_out = len(first[most:]) + sum(map(len, others))
+        more = f"{wording.count(left_out, 'similar gap')} not shown; --verbose shows every gap." if left_out else ""
+        yield indented(listed([*whats, " ".join(filter(None, (last, more, first[0].sentences[1])))]))
     if left_out := len(gaps) - sum(map(len, chain.from_iterable(shown))):
         yield indented(wording.left_out(left_out))
 
