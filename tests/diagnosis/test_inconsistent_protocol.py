@@ -65,6 +65,16 @@ def test_a_classic_group_that_takes_in_its_first_consumer_protocol_member_says_w
     assert story.causes() == ["scale-out"]
 
 
+def test_a_classic_member_that_the_migration_policy_keeps_out_of_a_consumer_group_was_rejected() -> None:
+    story = EpochStory(release=(4, 3)).formed("c-1", "c-2")
+    kept_out = (
+        "Cannot join the consumer group payments with the classic protocol because the group migration is disabled."
+    )
+    story.broker("01:10:00.010", f"[GroupCoordinator id=2 topic=__consumer_offsets partition=13] {kept_out}")
+    assert (story.causes(), story.blamed()) == (["inconsistent-protocol"], ["payments"])
+    assert "joins with the classic protocol, the group uses the consumer one" in story.the_incident().summary
+
+
 def test_a_group_that_stays_on_the_consumer_protocol_turns_nobody_away() -> None:
     story = Story(release=(4, 1)).formed("c-1", "c-2")
     kept = "Cannot downgrade consumer group payments to classic group because its online downgrade is disabled."
