@@ -34,6 +34,7 @@ PROBING = "probing.rebalance.interval.ms"
 INITIAL_DELAY = "group.initial.rebalance.delay.ms"
 LEAST_SESSION = "group.min.session.timeout.ms"
 OFFSETS_WRITE = "offsets.commit.timeout.ms"
+OF_MEMBERS = (SESSION, POLL, HEARTBEAT)
 
 DEFAULTS: Mapping[str, int] = {
     # KIP-735: Java consumers from 3.0; group.consumer.session.timeout.ms of brokers (KIP-848)
@@ -72,10 +73,12 @@ def owner_of(timeline: Timeline, departure: Departure) -> Owner:
 class _Shown(Struct, frozen=True, kw_only=True):
     """What the lines of a group show of its timeouts."""
 
-    own: Mapping[tuple[str, str], int]
-    """(client id, setting) -> its value, as that client prints its configuration."""
-    logged: Mapping[tuple[str, str], int]
-    """(member id, setting) -> its value, as a coordinator logs it."""
+    printed: Mapping[str, Mapping[str, int]]
+    """Setting -> client id -> its value, as that client prints its configuration."""
+    logged: Mapping[str, Mapping[str, int]]
+    """Setting -> member id -> its value, as a coordinator logs it."""
+    various: frozenset[str]
+    """The settings of which lines show several values."""
     rebalance: Mapping[Participant, int]
     """max.poll.interval.ms of a member as its coordinator logs it: its rebalance timeout (KIP-62)."""
     anywhere: Mapping[str, frozenset[int]]
@@ -133,48 +136,38 @@ def configured_ms(timeline: Timeline, name: str) -> frozenset[int]:
     return printed or frozenset((DEFAULTS[name],))
 
 
-def shown_session_ms(timeline: Timeline, owner: Owner | None = None) -> int | None:
+def shown_session_ms(timeline: Timeline, participant: Participant | None = None) -> int | None:
     """session.timeout.ms of the group, or of one member, where a log shows it."""
-    shown = _shown(timeline)
-    if owner is not None and is_set_by_clients(timeline.protocol) and (owner[1], SESSION) in shown.own:
-        return shown.own[owner[1], SESSION]
-    return shown.session or None
+    everybodys = _shown(timeline).session or None
+    if participant is None or not is_set_by_clients(timeline.protocol):
+        return everybodys
+    return _of_member_ms(timeline, participant, SESSION, everybodys)
 
 
 def known_session_ms(timeline: Timeline, participant: Participant | None = None) -> int | None:
     """session.timeout.ms of the group or a member as a log shows it, else its default; None where a client decides."""
-    if participant is None:
-        return shown_session_ms(timeline) or timeline.cached(default_session_ms)
-    default = timeline.cached(default_session_ms) if is_java_member(timeline, participant) else None
-    return session_of_member_ms(timeline, participant) or default
+    java = participant is None or is_java_member(timeline, participant)
+    return shown_session_ms(timeline, participant) or (timeline.cached(default_session_ms) if java else None)
 
 
-def session_of_member_ms(timeline: Timeline, participant: Participant) -> int | None:
-    """session.timeout.ms of one member: as it printed it or the coordinator logs it, else as all others have it."""
+def _of_member_ms(timeline: Timeline, participant: Participant, name: str, everybodys: int | None) -> int | None:
+    """A timeout of one member: as it printed it or the coordinator logs it, else as all others have it."""
+
+    def answer() -> int | None:
+        shown = _shown(timeline)
+        printed, logged = shown.printed.get(name, {}), shown.logged.get(name, {})
+        for own in (
+            {printed[client] for client in participant.client_ids & printed.keys()},
+            {logged[member] for member in participant.member_ids & logged.keys()},
+        ):
+            if own:
+                return own.pop() if len(own) == 1 else None
+        # What another client printed does not hold where configurations differ or its library is another one.
+        alike = name not in shown.various and (not printed or is_java_member(timeline, participant))
+        return everybodys if alike else None
+
     # A client that is evicted again and again has a member id for each time, too many to go through for each absence.
-    return timeline.cached_as(("session of", participant), lambda: _session_of_member_ms(timeline, participant))
-
-
-def _session_of_member_ms(timeline: Timeline, participant: Participant) -> int | None:
-    # What another client printed does not hold for a member where configurations differ or its library is another one.
-    if not is_set_by_clients(timeline.protocol):
-        return shown_session_ms(timeline)
-    printed, logged, alike = timeline.cached(_shown_sessions)
-    for own in (
-        {printed[client] for client in participant.client_ids & printed.keys()},
-        {logged[member] for member in participant.member_ids & logged.keys()},
-    ):
-        if own:
-            return own.pop() if len(own) == 1 else None
-    return _shown(timeline).session if alike and (not printed or is_java_member(timeline, participant)) else None
-
-
-def _shown_sessions(timeline: Timeline) -> tuple[dict[str, int], dict[str, int], bool]:
-    """session.timeout.ms by client id, and by member id; True where all of them are alike."""
-    shown = _shown(timeline)
-    printed = {client: ms for (client, name), ms in shown.own.items() if name == SESSION}
-    logged = {member: ms for (member, name), ms in shown.logged.items() if name == SESSION}
-    return printed, logged, len({*printed.values(), *logged.values()}) <= 1
+    return timeline.cached_as((name, participant), answer)
 
 
 @answered_once
@@ -199,7 +192,7 @@ def default_session_ms(timeline: Timeline) -> int | None:
 
 
 def shown_poll_ms(
-    timeline: Timeline, lines: Iterable[Event] = (), owner: Owner | None = None, *, any_member: bool = False
+    timeline: Timeline, lines: Iterable[Event] = (), member: Participant | None = None, *, any_member: bool = False
 ) -> int | None:
     """max.poll.interval.ms: what the lines of a departure show, else what is known of that member, else of the group.
 
@@ -210,13 +203,9 @@ def shown_poll_ms(
     logged = (e.rebalance_timeout_ms for e in lines if isinstance(e, ev.MemberLeft))
     if (stated := next(filter(None, (*own, *logged)), None)) is not None:
         return stated
-    shown = _shown(timeline)
-    if owner is not None:
-        if (owner[1], POLL) in shown.own:
-            return shown.own[owner[1], POLL]
-        if owner[0] in shown.rebalance:
-            return shown.rebalance[owner[0]]
-    longest = max(shown.rebalance.values(), default=None) if any_member else None
+    if member is not None:
+        return _of_member_ms(timeline, member, POLL, shown_ms(timeline, POLL))
+    longest = max(_shown(timeline).rebalance.values(), default=None) if any_member else None
     return shown_ms(timeline, POLL) or longest
 
 
@@ -232,12 +221,12 @@ def is_implausible(exceeded_ms: int | None) -> bool:
     return exceeded_ms is not None and exceeded_ms >= HOUR_MS
 
 
-def heartbeat_interval_ms(timeline: Timeline, owner: Owner | None = None) -> int:
+def heartbeat_interval_ms(timeline: Timeline, member: Participant | None = None) -> int:
     """heartbeat.interval.ms of the group, or of one member, as a log shows it, else its default."""
-    shown = _shown(timeline)
-    if owner is not None and is_set_by_clients(timeline.protocol) and (owner[1], HEARTBEAT) in shown.own:
-        return shown.own[owner[1], HEARTBEAT]
-    return setting_ms(timeline, HEARTBEAT)
+    everybodys = setting_ms(timeline, HEARTBEAT)
+    if member is None or not is_set_by_clients(timeline.protocol):
+        return everybodys
+    return _of_member_ms(timeline, member, HEARTBEAT, everybodys) or DEFAULTS[HEARTBEAT]
 
 
 def all_have_heard_ms(timeline: Timeline) -> int:
@@ -264,24 +253,26 @@ def quiet_ms(timeline: Timeline) -> int:
 
 @answered_once
 def _shown(timeline: Timeline) -> _Shown:
-    own: dict[tuple[str, str], int] = {}
+    printed: dict[str, dict[str, int]] = defaultdict(dict)
     for dump in timeline.own.of_type(ev.SettingsReported):
         settings = dict(dump.settings)
-        for name in (SESSION, POLL, HEARTBEAT):
+        for name in OF_MEMBERS:
             if (value := number_of(settings.get(name, ""))) is not None:
-                own[settings.get("client.id", ""), name] = value
-    logged: dict[tuple[str, str], int] = {}
+                printed[name][settings.get("client.id", "")] = value
+    logged: dict[str, dict[str, int]] = defaultdict(dict)
     anywhere: dict[str, set[int]] = defaultdict(set)
     for event in timeline.of(ev.MemberDescribed, ev.MemberLoaded, ev.MemberLeft, ev.WorkerAssigned, ev.MemberFailed):
         for name, ms in _timeouts_in(event):
             if ms:
                 anywhere[name].add(ms)
-                logged[getattr(event, "member", None) or "", name] = ms
-    members = ((timeline.participants.of_member(member), ms) for (member, name), ms in logged.items() if name == POLL)
+            if ms and not (name == POLL and timeline.kind == "connect"):  # a worker's rebalance timeout is no such
+                logged[name][getattr(event, "member", None) or ""] = ms
+    members = ((timeline.participants.of_member(member), ms) for member, ms in logged[POLL].items())
     return _Shown(
-        own=own,
+        printed=printed,
         logged=logged,
-        rebalance={who: ms for who, ms in members if who is not None and timeline.kind != "connect"},
+        various=frozenset(n for n in OF_MEMBERS if len({*printed[n].values(), *logged[n].values()}) > 1),
+        rebalance={who: ms for who, ms in members if who is not None},
         anywhere={name: frozenset(values) for name, values in anywhere.items()},
         session=session_of_events(timeline.own, timeline.protocol, timeline.settings),
     )

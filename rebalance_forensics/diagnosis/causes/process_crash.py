@@ -101,7 +101,7 @@ def after_crash(
     timeline: Timeline, absence: Absence, links: Sequence[Link], died: ProcessDied | None
 ) -> tuple[Advice, ...]:
     """Find out why the process died; a shorter session gives its partitions away sooner."""
-    session = timeouts.session_of_member_ms(timeline, absence.participant)
+    session = timeouts.shown_session_ms(timeline, absence.participant)
     is_set_to = f" ({seconds(session)})" if session else ""
     return (
         *((advice_on(links) if died is None else ()) or (_look_for_its_end(absence, died),)),
@@ -146,7 +146,7 @@ def stopped_without_leaving(
     ended_by: Sequence[Link] = (),
 ) -> str:
     """A process that died; `newcomers` took its place, `ended_by` is the last of what is behind it."""
-    session = timeouts.session_of_member_ms(timeline, absence.participant)
+    session = timeouts.shown_session_ms(timeline, absence.participant)
     expired = f"its session expired{f' after {seconds(session)}' if session else ''}"
     reason = f"its process died ({died.reason})" if died is not None and died.reason else "its process died"
     # KafkaJS prints no generation: that its process starts again without having closed its consumer is all it shows.

@@ -41,7 +41,6 @@ from rebalance_forensics.timeline.timeouts import (
     POLL,
     heartbeat_interval_ms,
     known_session_ms,
-    session_of_member_ms,
     session_timeout_ms,
     setting_ms,
     shown_poll_ms,
@@ -491,7 +490,7 @@ def likely_kills_of(timeline: Timeline, absence: Absence) -> tuple[Kill, ...]:
     """The end of some `java` on its host in the moment in which its heartbeats stopped, where nothing names another."""
     if not _shows_ends(timeline) or kills_of(timeline, absence):
         return ()
-    session = session_of_member_ms(timeline, absence.participant) or known_session_ms(timeline, absence.participant)
+    session = known_session_ms(timeline, absence.participant)
     if session is None:
         return ()
     last_heartbeat = absence.at - session

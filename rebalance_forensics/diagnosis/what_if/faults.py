@@ -125,7 +125,10 @@ def _departure(timeline: Timeline, departure: Departure, ended: int) -> list[Fau
     if departure.why in _CLOSED:
         return [Went(member=name, at=at, how="closed")]
     owner = owner_of(timeline, departure)
-    loss, session = LossEstimator(timeline).departed(departure, owner, at), shown_session_ms(timeline, owner)
+    loss, session = (
+        LossEstimator(timeline).departed(departure, owner, at),
+        shown_session_ms(timeline, departure.participant),
+    )
     if departure.why == "poll-timeout" and loss.bounded and (back is None or back.start is None):
         until = back.at if back is not None else max(ended, at)
         return [StoodStill(member=name, begin=loss.at, end=until, how="stuck")]

@@ -6,7 +6,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.timeline import timeouts
-from rebalance_forensics.timeline.clients import SINK_CLIENTS, is_java_member
+from rebalance_forensics.timeline.clients import SINK_CLIENTS
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import EXPELLED
@@ -17,15 +17,9 @@ def session_in_words(timeline: Timeline, participant: Participant | None = None)
 
     A default is called one: no log shows it in use.
     """
-    shown = (
-        timeouts.shown_session_ms(timeline)
-        if participant is None
-        else timeouts.session_of_member_ms(timeline, participant)
-    )
-    if shown:
+    if shown := timeouts.shown_session_ms(timeline, participant):
         return seconds(shown)
-    java = participant is None or is_java_member(timeline, participant)
-    if default := timeline.cached(timeouts.default_session_ms) if java else None:
+    if default := timeouts.known_session_ms(timeline, participant):
         return f"not in the logs (default {seconds(default)})"
     new, old = seconds(timeouts.DEFAULTS[timeouts.SESSION]), seconds(timeouts.SESSION_BEFORE_3_0)
     return f"not in the logs (default {new}, before 3.0 {old}, in Java clients)"
@@ -66,7 +60,7 @@ def session_ceiling(timeline: Timeline) -> str:
 
 def session_limit(timeline: Timeline, participant: Participant) -> str:
     """What a silent member exceeded, `session.timeout.ms (10000 ms)`, with its value where a log shows it."""
-    shown = timeouts.session_of_member_ms(timeline, participant)
+    shown = timeouts.shown_session_ms(timeline, participant)
     if not timeouts.is_set_by_clients(timeline.protocol):
         return f"its session timeout{f' ({seconds(shown)})' if shown else ''}"
     return f"session.timeout.ms{f' ({shown} ms)' if shown else ''}"

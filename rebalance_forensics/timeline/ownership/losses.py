@@ -98,7 +98,7 @@ class LossEstimator(Struct, frozen=True):
         """The loss of a member whose heartbeats ended: at the earliest a session before it was removed."""
         # The session runs from its last heartbeat, and the next was due an interval later: half an interval after the
         # earliest time is the middle of what is possible.
-        session = shown_session_ms(self.timeline, owner)
+        session = shown_session_ms(self.timeline, owner[0])
         # A process that is cut off from the brokers goes on logging.
         last = self._last_sign(owner, missed_at) if why != "cut-off" else None
         if session is None:
@@ -107,7 +107,7 @@ class LossEstimator(Struct, frozen=True):
         expiries = (e for e in departure.events if isinstance(e, ev.MemberFailed) and e.speaker.role == "broker")
         expired_at = max(map(time_of, expiries), default=missed_at)
         earliest = max(expired_at - session, last or 0)
-        estimate = expired_at - session + heartbeat_interval_ms(self.timeline, owner) // 2
+        estimate = expired_at - session + heartbeat_interval_ms(self.timeline, owner[0]) // 2
         if why == "cut-off":
             estimate = self._unanswered_since(departure, owner) or estimate
         at = min(missed_at, max(estimate, last or 0))
@@ -128,7 +128,7 @@ class LossEstimator(Struct, frozen=True):
         Supervisors restart at once, so the likeliest time is just before the start.
         """
         start = self._start_of_process(owner, start)
-        session, last = shown_session_ms(self.timeline, owner), self._last_sign(owner, start)
+        session, last = shown_session_ms(self.timeline, owner[0]), self._last_sign(owner, start)
         earliest = last if session is None else max(start - session, last or 0)
         at = max(start - HEARTBEAT_MS, earliest or 0)
         return Loss(at=at, why="dead", certain=False, earliest=earliest, missed_at=start, bounded=session is not None)
@@ -145,7 +145,7 @@ class LossEstimator(Struct, frozen=True):
 
     def _stuck(self, departure: Departure, owner: Owner, missed_at: int) -> Loss:
         # The loss of a member whose poll timer expired: it runs from the last poll(), the last fetch of records.
-        poll = shown_poll_ms(self.timeline, owner=owner)
+        poll = shown_poll_ms(self.timeline, member=owner[0])
         if poll is None:
             return Loss(at=missed_at, why="stuck", certain=False, missed_at=missed_at, bounded=False)
         # Some releases log, then or at the next poll(), by how much the timer was exceeded.
@@ -163,17 +163,17 @@ class LossEstimator(Struct, frozen=True):
         # would have left.
         begun = self.timeline.rebalances.last(departure.at)
         since = missed_at if begun is None else min(begun.started_at, missed_at)
-        poll = shown_poll_ms(self.timeline, owner=owner)
+        poll = shown_poll_ms(self.timeline, member=owner[0])
         earliest = self._last_sign(owner, since) if poll is None else since - poll
         return Loss(at=since, why="stuck", certain=False, earliest=earliest, missed_at=missed_at)
 
     def _stuck_in_session(self, owner: Owner, missed_at: int) -> Loss:
         # The loss of a static member that stopped polling: a poll timeout and a session before it was removed.
-        poll, session = shown_poll_ms(self.timeline, owner=owner), shown_session_ms(self.timeline, owner)
+        poll, session = shown_poll_ms(self.timeline, member=owner[0]), shown_session_ms(self.timeline, owner[0])
         if poll is None or session is None:
             return Loss(at=missed_at, why="stuck", certain=False, missed_at=missed_at, bounded=False)
         earliest = missed_at - session - poll
-        at = earliest + heartbeat_interval_ms(self.timeline, owner) // 2
+        at = earliest + heartbeat_interval_ms(self.timeline, owner[0]) // 2
         return Loss(at=at, why="stuck", certain=False, earliest=earliest, missed_at=missed_at)
 
     def _turned_away(self, departure: Departure) -> bool:
