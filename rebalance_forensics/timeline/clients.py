@@ -117,14 +117,9 @@ def is_error_before_reset(event: Event) -> bool:
 
 def library_of(timeline: Timeline, participant: Participant) -> Client | None:
     """The client library whose lines a participant's log holds; None without such a log."""
-    return _libraries(timeline).get(participant)
-
-
-@answered_once
-def _libraries(timeline: Timeline) -> Mapping[Participant | None, Client]:
     # Only aiokafka has a module `group_coordinator`; the names of its others are kafka-python's, too.
-    lines = _first_lines(timeline).items()
-    return {who: max(known, key=lambda client: client.component is not None) for who, known in lines}
+    known = _first_lines(timeline).get(participant, ())
+    return max(known, key=lambda client: client.component is not None, default=None)
 
 
 @answered_once

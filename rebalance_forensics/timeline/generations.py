@@ -137,8 +137,6 @@ class Generations:
                 self._slot(n, event).not_stored = event
             case ev.StreamsParticipants():
                 self._led_by_thread(event)
-            case _ if event.speaker.role != "broker":
-                self._apply_client_line(event)
 
     def note_members(self, event: Event, live: Members[Participant]) -> None:
         """Note the member ids that are in as an event creates its generation."""

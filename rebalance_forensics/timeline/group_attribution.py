@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -105,10 +105,12 @@ def adopted(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[E
     if not of_others:
         return list(shared)
     known = {(place_name(e), e.speaker.client_id) for e in of_others}
-    handles = sets_by_key((place_name(e), _handle(e)) for e in of_others)
+    handles = sets_by_key((place_name(e), librdkafka_handle(e.speaker.thread) and e.speaker.thread) for e in of_others)
     without_siblings = (e for e in shared if not _is_of_a_sibling(handles.get(place_name(e), set()), e))
-    lines = without_answers_to_namesakes(own, without_siblings)
-    return [replace(e, group=group) if _is_of_known_client(known, e) else e for e in lines]
+    return [
+        replace(e, group=group) if isinstance(e, OF_A_MEMBER) and (place_name(e), e.speaker.client_id) in known else e
+        for e in without_answers_to_namesakes(own, without_siblings)
+    ]
 
 
 def without_answers_to_namesakes(own: Sequence[Event], lines: Iterable[Event]) -> Iterator[Event]:
@@ -131,25 +133,11 @@ def without_answers_to_namesakes(own: Sequence[Event], lines: Iterable[Event]) -
 _ACTED_UPON_BY_KAFKAJS = ("REBALANCE_IN_PROGRESS", "NOT_COORDINATOR", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID")
 
 
-def _is_of_known_client(known: Container[_Client], event: Event) -> bool:
-    return isinstance(event, OF_A_MEMBER) and (place_name(event), event.speaker.client_id) in known
-
-
-def _is_of_a_sibling(handles: Collection[str | None], event: Event) -> bool:
+def _is_of_a_sibling(handles: set[str | None], event: Event) -> bool:
     # True for a line of another consumer in the same process, whatever its client id: its librdkafka handle is none of
     # those that the group's lines at this place have.
-    handle = _handle(event)
-    return bool(handles) and handle is not None and not {handle, None}.intersection(handles)
-
-
-def handle_of(event: Event) -> re.Match[str] | None:
-    """The handle that librdkafka prints for a client within its process: `rdkafka#consumer-1`."""
-    return librdkafka_handle(event.speaker.thread)
-
-
-def _handle(event: Event) -> str | None:
-    handle = handle_of(event)
-    return handle[0] if handle is not None else None
+    thread = event.speaker.thread
+    return bool(handles) and librdkafka_handle(thread) is not None and handles.isdisjoint((thread, None))
 
 
 def names_in(event: Event) -> list[str]:

@@ -339,9 +339,9 @@ def _starting(participants: Participants, event: Event) -> Sequence[Participant]
             client = settings.get("client.id")
             named = [a for a in present if client and client in a.client_ids]
             return named or (present if len(present) == 1 and not client else _client_without_log(participants, client))
-        case ev.ClientStarted(group=str()):
-            participant = participants.of_speaker(event)
-            return [participant] if participant is not None else []
+        case ev.ClientStarted(group=str()) | ev.Subscribed():
+            # A subscription shows a start only as the first line: threads and applications subscribe again.
+            return _speaking(participants, event)
         case ev.VersionReported() | ev.StartTimeReported() | ev.WorkerStarted() | ev.ClientStarted():
             # Tasks and stream threads make clients while the process runs: a producer after fencing, those of a new
             # thread. The clients of a process that starts are made by the thread that creates the KafkaStreams object.
@@ -351,13 +351,13 @@ def _starting(participants: Participants, event: Event) -> Sequence[Participant]
             return present if len(present) == 1 and not (of_task and is_client) else []
         case ev.StreamsStateChanged(before="CREATED"):
             # Where several instances share a file, nothing else of a start names the one that starts.
-            participant = participants.of_speaker(event)
-            return [participant] if participant is not None and participant.has_one_process else []
-        case ev.Subscribed():
-            # A subscription shows a start only as the first line: threads and applications subscribe again.
-            participant = participants.of_speaker(event)
-            return [participant] if participant else []
+            return [participant for participant in _speaking(participants, event) if participant.has_one_process]
     return []
+
+
+def _speaking(participants: Participants, event: Event) -> Sequence[Participant]:
+    participant = participants.of_speaker(event)
+    return () if participant is None else (participant,)
 
 
 def _client_without_log(participants: Participants, client: str | None) -> list[Participant]:
@@ -409,8 +409,7 @@ def closed_at_last(participants: Participants, stops: Sequence[Stop], events: Se
 def _stopping(participants: Participants, event: Event) -> Sequence[Participant]:
     """The participants that stop: all clients of a process that stops, or the one client that closes."""
     if event.group is not None:
-        participant = participants.of_speaker(event)
-        return [participant] if participant is not None else []
+        return _speaking(participants, event)
     present, client = participants.at_place(event), event.speaker.client_id
     # A worker closes the clients of a task whenever it moves the task (MirrorMaker's as well); it stays in the group.
     if isinstance(event, ev.ConsumerClosed) and client is not None and participants.kind in _CLOSE_BY_NAME:

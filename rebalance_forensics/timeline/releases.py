@@ -6,13 +6,13 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Literal
 
 from msgspec import Struct, field
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import CLIENT_ROLES, Event
-from rebalance_forensics.records import Origin
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_attribution import group_in
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -169,7 +169,7 @@ def _configured_releases(timeline: Timeline, participants: Iterable[Participant]
     by_client = lists_by_key((client, who) for who in participants for client in who.client_ids)
     found: dict[Participant, set[Release]] = {}
     dumps = [e for e in timeline.of(ev.SettingsReported) if e.kind in _OF_CONSUMERS]
-    lines = sorted([*dumps, *timeline.of(ev.VersionReported)], key=_origin)
+    lines = sorted([*dumps, *timeline.of(ev.VersionReported)], key=attrgetter("origin"))
     for in_file in grouped(lines, lambda event: event.speaker.file).values():
         awaiting: list[tuple[Sequence[Participant], set[Release]]] = []
         answers = 0
@@ -184,7 +184,3 @@ def _configured_releases(timeline: Timeline, participants: Iterable[Participant]
                     releases.add(spread[1][:2])
                     found |= {who: releases for who in members if who in timeline.participants.at_place(event)}
     return found
-
-
-def _origin(event: Event) -> Origin:
-    return event.origin

@@ -21,12 +21,16 @@ from rebalance_forensics.timeline.answers import denied_resource, error_of, fail
 from rebalance_forensics.timeline.group_attribution import (
     OF_A_MEMBER,
     group_in,
-    handle_of,
     streams_client_of,
     without_answers_to_namesakes,
 )
 from rebalance_forensics.timeline.identity.log_writers import log_stem
-from rebalance_forensics.timeline.identity.names import application_of, is_default_client_id, name_in_member_id
+from rebalance_forensics.timeline.identity.names import (
+    application_of,
+    is_default_client_id,
+    librdkafka_handle,
+    name_in_member_id,
+)
 from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.identity.printed_answers import is_an_administrators
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped
@@ -147,7 +151,7 @@ def _client_of(event: Event) -> _Client | None:
     if (streams := streams_client_of(event)) is not None:
         application = application_of(streams)
         return _Client(host or "", log, streams, application) if isinstance(event, _BY_STREAMS) else None
-    handle = handle_of(event)
+    handle = librdkafka_handle(speaker.thread)
     if handle is not None and handle["kind"] == "producer":
         return None
     # Consumers without a group have a prefix with a client id, too; people cut the group off that of a member.

@@ -128,7 +128,8 @@ def read_clocks(
     by_place = grouped(events, place_of)
     files = _Files(by_place, {place: own_clock(place, spoken) for place, spoken in by_place.items()})
     for place in by_place.keys() & broker_skews.keys():
-        files.clocks[place] = _skewed(files.clocks[place], broker_skews[place])
+        clock, ms = files.clocks[place], broker_skews[place]
+        files.clocks[place] = replace(clock, skew_ms=ms, shift_ms=clock.shift_ms + ms)
     brokers = [place for place, spoken in by_place.items() if any(e.speaker.role == "broker" for e in spoken)]
     adjusted = by_place.keys() - set(brokers) - broker_skews.keys()
     logs = _logs([place for place in by_place if place in adjusted], files, clients)
@@ -277,10 +278,6 @@ def own_clock(place: Place, events: Sequence[Event]) -> FileClock:
         return _in_zone(clock, 0) if printed else clock
     first = 0 if printed else shown[0][1]
     return _in_zone(clock, first, [now for before, now in pairwise([(0, first), *shown]) if now[1] != before[1]])
-
-
-def _skewed(clock: FileClock, ms: int) -> FileClock:
-    return replace(clock, skew_ms=ms, shift_ms=clock.shift_ms + ms)
 
 
 def _set_by(known: FileClock, difference: int, step: int) -> FileClock:

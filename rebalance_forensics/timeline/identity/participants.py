@@ -10,11 +10,7 @@ from msgspec import Struct
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.identity.log_names import may_have_written
-from rebalance_forensics.timeline.identity.names import (
-    name_in_member_id,
-    process_of_streams_client,
-    streams_thread,
-)
+from rebalance_forensics.timeline.identity.names import name_in_member_id, process_of_streams_client, streams_thread
 
 ParticipantKind = Literal["client", "instance", "worker"]
 NONE: frozenset[str] = frozenset()

@@ -117,23 +117,18 @@ class MembershipReplay(MembershipRecorder):
             case ev.StaticMemberReplaced():
                 self._replaced(event)
             case ev.GroupEmptied():
-                self._emptied(event)
+                for member in list(self.live):
+                    self.depart(member, event, "left", silent="group-emptied")
+                self._empty = True
             case ev.AssignmentComputed() | ev.TargetAssignmentComputed():
                 self._assigned(event)
             case ev.MemberReconciled() if event.member not in self._departures:
                 # A member that reconciles (KIP-848) may have joined before the logs begin.
                 self.ensure_member(event.member, event)
-            case _:
-                self._apply_client_line(event)
 
     def _failed(self, event: ev.MemberFailed) -> None:
         for member in event.members:
             self.depart(member, event, event.why if event.why != "unknown" else "session-expired")
-
-    def _emptied(self, event: ev.GroupEmptied) -> None:
-        for member in list(self.live):
-            self.depart(member, event, "left", silent="group-emptied")
-        self._empty = True
 
     def _coordinator_took_in(self, event: ev.MemberIdIssued | ev.MemberJoined, member: str | None) -> None:
         if member is None:
