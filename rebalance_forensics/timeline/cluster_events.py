@@ -30,7 +30,7 @@ from rebalance_forensics.timeline.identity.names import application_of, has_uniq
 from rebalance_forensics.timeline.identity.participants import Participants, home_of, place_name
 from rebalance_forensics.timeline.orchestration import Orchestration
 from rebalance_forensics.timeline.process_logs import ProcessLog, ProcessLogs
-from rebalance_forensics.timeline.time_index import grouped, linked, lists_by_key, sets_by_key
+from rebalance_forensics.timeline.time_index import Extent, grouped, linked, lists_by_key, sets_by_key
 from rebalance_forensics.timeline.unnamed_groups import UnnamedClients, UnnamedGroup, unnamed_groups
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 from rebalance_forensics.utc_offsets import QUARTER_HOUR_MS, offset_at
@@ -318,7 +318,7 @@ class _BrokerLog:
         self.once: dict[tuple[object, ...], int] = {}
         """The times of events that happen once in the life of a cluster."""
         self.components: set[str] = set()
-        self.times: list[int] = []
+        self.extent = Extent()
 
     def add(self, event: Event) -> None:
         """Add a line of the file."""
@@ -331,7 +331,7 @@ class _BrokerLog:
             self.clusters.add(event.cluster_id)
         if event.at is None:
             return
-        self.times.append(event.at)
+        self.extent.reach(event.at)
         match event:
             case ev.TopicChanged(topic="__consumer_offsets") if _CREATED in event.text and speaker.broker is not None:
                 partition = event.text.partition(_CREATED)[2].split(" in ")[0]
@@ -351,13 +351,7 @@ class _BrokerLog:
             return True
         if not self.ids or not other.ids or self.ids.most_common(1)[0][0] != other.ids.most_common(1)[0][0]:
             return False
-        return self.overlap_ms(other.times) > 0 and not self.components.isdisjoint(other.components)
-
-    def overlap_ms(self, times: Sequence[int]) -> int:
-        """For how many ms the file was written during these times."""
-        if not self.times or not times:
-            return 0
-        return max(min(max(self.times), max(times)) - max(min(self.times), min(times)), 0)
+        return (self.extent.overlap_ms(other.extent) or 0) > 0 and not self.components.isdisjoint(other.components)
 
 
 class BrokerLogs:
@@ -370,7 +364,8 @@ class BrokerLogs:
             self._logs[place_of(event)].add(event)
         for place, of_broker in self._logs.items():
             if (read := extents.get(place)) is not None:
-                of_broker.times += [at for at in (read.first, read.last) if at is not None]
+                of_broker.extent.reach(read.first)
+                of_broker.extent.reach(read.last)
         self._rivals: dict[Place, set[Place]] = defaultdict(set)
         for log, other in combinations(self._logs, 2):
             if _home(log) != _home(other) and self._logs[log].is_of_another_cluster(self._logs[other]):
@@ -432,11 +427,17 @@ class BrokerLogs:
         )
         if not self._rivals:
             return of_others
-        times = [event.at for event in of_group if event.at is not None]
+        lasted = Extent()
+        for event in of_group:
+            lasted.reach(event.at)
         files = {place[0] for place in places}
 
         def nearness(place: Place) -> tuple[bool, int, int, int]:
-            return place in places, *_nearness(place[0], files), self._logs[place].overlap_ms(times)
+            return (
+                place in places,
+                *_nearness(place[0], files),
+                max(self._logs[place].extent.overlap_ms(lasted) or 0, 0),
+            )
 
         return of_others.union(
             place[0]

@@ -138,8 +138,9 @@ def _with_configured_names(group: str, own: Sequence[Event], shared: Sequence[Ev
     """The group's own lines, those without a client id with the only one that their process configured."""
     named = {place_name(e) for e in own if e.speaker.role != "broker" and e.speaker.client_id is not None}
     nameless = {place_name(e) for e in own if _is_java_line(e)} - named
-    names = _configured(group, nameless, shared) if nameless else {}
-    return [_with_configured_name(event, names) for event in own] if names else own
+    if not nameless or not (names := _configured(group, nameless, shared)):
+        return own
+    return [_called(event, names.get(place_name(event))) if _is_java_line(event) else event for event in own]
 
 
 def _configured(group: str, places: set[str], shared: Iterable[Event]) -> dict[str, str]:
@@ -154,8 +155,7 @@ def _is_java_line(event: Event) -> bool:
     return event.speaker.role == "consumer" and event.group is not None
 
 
-def _with_configured_name(event: Event, names: dict[str, str]) -> Event:
-    name = names.get(place_name(event)) if _is_java_line(event) else None
+def _called(event: Event, name: str | None) -> Event:
     return replace(event, speaker=replace(event.speaker, client_id=name)) if name else event
 
 
@@ -232,13 +232,12 @@ def _lacks_client_id(event: Event) -> bool:
 
 def _with_names(events: Sequence[Event], names: Mapping[Place | str, str]) -> Sequence[Event]:
     """The lines, those that print no client id with that of their own member id, else of their file or place."""
-    return [_with_name(event, names) if _lacks_client_id(event) else event for event in events]
 
+    def name_of(event: Event) -> str | None:
+        own = name_in_member_id(own_member_id(event) or "")
+        return own or names.get(place_of(event)) or names.get(place_name(event))
 
-def _with_name(event: Event, names: Mapping[Place | str, str]) -> Event:
-    own = name_in_member_id(own_member_id(event) or "")
-    name = own or names.get(place_of(event)) or names.get(place_name(event))
-    return replace(event, speaker=replace(event.speaker, client_id=name)) if name else event
+    return [_called(event, name_of(event)) if _lacks_client_id(event) else event for event in events]
 
 
 _SESSION_EVENTS = (ev.CoordinatorFound, ev.CoordinatorLost, ev.PartitionsRevoked, ev.ClientStarted, ev.ConsumerClosed)

@@ -24,10 +24,9 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import late_joins
 from rebalance_forensics.timeline.model import GroupHistory, Identity, Lane, Mark, RunningVersion, Span, SpanKind
 from rebalance_forensics.timeline.orchestration import application_names
-from rebalance_forensics.timeline.ownership.losses import LossEstimator
+from rebalance_forensics.timeline.ownership.losses import loss_of
 from rebalance_forensics.timeline.ownership.owners import ownership_of
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by_key
-from rebalance_forensics.timeline.timeouts import owner_of
 from rebalance_forensics.timeline.unnamed_groups import is_named
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, ROUND_TRIP_MS, SESSION_MS
 
@@ -324,7 +323,7 @@ def _until_departure(timeline: Timeline, departure: Departure) -> Iterator[Span]
         rebalance = next(iter(timeline.rebalances.touching(departure.at, departure.at)), None)
         kind, began = "holding-up", departure.at if rebalance is None else rebalance.started_at
     else:
-        loss = LossEstimator(timeline).departed(departure, owner_of(timeline, departure), departure.at)
+        loss = loss_of(timeline, departure)
         kind = loss.why if loss.why in ("stuck", "dead", "frozen", "cut-off") else None
         kind, began = kind or ("silent" if departure.why in _SILENT and loss.why == "unknown" else None), loss.at
     if kind is not None and began < departure.at:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from heapq import merge
 from itertools import takewhile
@@ -61,6 +62,26 @@ def united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             found.append((begin, end))
     return found
+
+
+@dataclass(slots=True)
+class Extent:
+    """The times of the first and the last of some lines; None where none has a time."""
+
+    first: int | None = None
+    last: int | None = None
+
+    def reach(self, at: int | None) -> None:
+        """Note the time of a line."""
+        if at is not None:
+            self.first = at if self.first is None else min(self.first, at)
+            self.last = at if self.last is None else max(self.last, at)
+
+    def overlap_ms(self, other: Extent) -> int | None:
+        """For how long both lasted, below 0 for the time between them; None where one has no times."""
+        if self.first is None or self.last is None or other.first is None or other.last is None:
+            return None
+        return min(self.last, other.last) - max(self.first, other.first)
 
 
 class TimeIndex(list[T]):

@@ -18,7 +18,6 @@ from rebalance_forensics.records import HOUR_MS
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.event_index import EventIndex
-from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Protocol
@@ -58,16 +57,6 @@ JOIN_LAPSE = 5_000
 """A JoinGroup is given this much longer than the rebalance timeout (AbstractCoordinator.JOIN_GROUP_TIMEOUT_LAPSE)."""
 # A number of more digits fits into no Java long.
 _LONGEST = 19
-
-
-Owner = tuple[Participant, str]
-"""A consumer: its participant and client id; several consumers of one process each own partitions."""
-
-
-def owner_of(timeline: Timeline, departure: Departure) -> Owner:
-    """The consumer that departed: the client in its member id, else the first of the participant."""
-    named = timeline.participants.client_of(departure.member or "")
-    return departure.participant, named or min(departure.participant.client_ids, default="")
 
 
 class _Shown(Struct, frozen=True, kw_only=True):

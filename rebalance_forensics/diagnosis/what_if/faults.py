@@ -15,9 +15,9 @@ from rebalance_forensics.records import natural
 from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.join_barriers import late_join
-from rebalance_forensics.timeline.ownership.losses import LossEstimator
+from rebalance_forensics.timeline.ownership.losses import loss_of
 from rebalance_forensics.timeline.ownership.owners import ownership_of
-from rebalance_forensics.timeline.timeouts import owner_of, shown_session_ms
+from rebalance_forensics.timeline.timeouts import shown_session_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 
 
@@ -124,11 +124,7 @@ def _departure(timeline: Timeline, departure: Departure, ended: int) -> list[Fau
     name, at, back = departure.participant.name, departure.at, departure.returned
     if departure.why in _CLOSED:
         return [Went(member=name, at=at, how="closed")]
-    owner = owner_of(timeline, departure)
-    loss, session = (
-        LossEstimator(timeline).departed(departure, owner, at),
-        shown_session_ms(timeline, departure.participant),
-    )
+    loss, session = loss_of(timeline, departure), shown_session_ms(timeline, departure.participant)
     if departure.why == "poll-timeout" and loss.bounded and (back is None or back.start is None):
         until = back.at if back is not None else max(ended, at)
         return [StoodStill(member=name, begin=loss.at, end=until, how="stuck")]

@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.group_attribution import streams_client_in, st
 from rebalance_forensics.timeline.identity.names import erlang_process, librdkafka_handle, name_in_member_id
 from rebalance_forensics.timeline.identity.participants import own_member_id
 from rebalance_forensics.timeline.process_logs import ProcessLog
-from rebalance_forensics.timeline.time_index import lists_by_key, sets_by_key
+from rebalance_forensics.timeline.time_index import Extent, lists_by_key, sets_by_key
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
 # The ending of a log's name, with the dates and numbers of a rotation.
@@ -29,28 +29,8 @@ _ENDING = re.compile(
 )
 
 
-@dataclass(slots=True)
-class _Extent:
-    """The times of the first and the last of some lines; None where none has a time."""
-
-    first: int | None = None
-    last: int | None = None
-
-    def add(self, event: Event) -> None:
-        """Note the time of a line."""
-        if event.at is not None:
-            self.first = event.at if self.first is None else min(self.first, event.at)
-            self.last = event.at if self.last is None else max(self.last, event.at)
-
-    def overlap_ms(self, other: _Extent) -> int | None:
-        """For how long both lasted, below 0 for the time between them; None where one has no times."""
-        if self.first is None or self.last is None or other.first is None or other.last is None:
-            return None
-        return min(self.last, other.last) - max(self.first, other.first)
-
-
 @dataclass(slots=True, kw_only=True)
-class _Log(_Extent):
+class _Log(Extent):
     """One file of a host, with the ids in it."""
 
     file: str
@@ -59,7 +39,7 @@ class _Log(_Extent):
 
     def add(self, event: Event) -> None:
         """Note the ids and the time of a line of the group."""
-        _Extent.add(self, event)
+        self.reach(event.at)
         self.ids.update(name for name in (own_member_id(event), streams_client_of(event)) if name is not None)
         if event.speaker.client_id:
             self.clients.add(event.speaker.client_id)
@@ -242,10 +222,10 @@ def _sharing_with_coordinator(own: Sequence[Event], nearby: Sequence[Event]) -> 
 
 
 def _sharing_a_file(events: Iterable[Event]) -> Iterator[str]:
-    extents: dict[Place, dict[str, _Extent]] = defaultdict(lambda: defaultdict(_Extent))
+    extents: dict[Place, dict[str, Extent]] = defaultdict(lambda: defaultdict(Extent))
     for event in events:
         if event.at is not None and (client := _named_process(event)) is not None:
-            extents[place_of(event)][client].add(event)
+            extents[place_of(event)][client].reach(event.at)
     for by_instance in extents.values():
         ordered = sorted(by_instance.values(), key=attrgetter("first", "last"))
         if any((earlier.overlap_ms(later) or 0) > NEXT_HEARTBEAT_MS for earlier, later in pairwise(ordered)):
@@ -323,7 +303,7 @@ def _readers(lines: Sequence[tuple[str, Event]]) -> dict[str, str]:
 
 
 @dataclass(slots=True, kw_only=True)
-class _MemberId(_Extent):
+class _MemberId(Extent):
     """The lines of one member id in a log, and when it joined which generation."""
 
     is_process: bool = False
@@ -332,7 +312,7 @@ class _MemberId(_Extent):
 
     def add(self, event: Event) -> None:
         """Note a line with this id."""
-        _Extent.add(self, event)
+        self.reach(event.at)
         if isinstance(event, ev.JoinSucceeded | ev.SyncSucceeded):
             self.joins.setdefault(event.generation, event.at)
 

@@ -14,7 +14,9 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import WhyUnread
 from rebalance_forensics.timeline.time_index import sets_by_key
-from rebalance_forensics.timeline.timeouts import Owner
+
+Owner = tuple[Participant, str]
+"""A consumer: its participant and client id; several consumers of one process each own partitions."""
 
 
 class Loss(Struct, frozen=True, kw_only=True):

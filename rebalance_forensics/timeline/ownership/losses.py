@@ -4,22 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec import Struct
-
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, DepartureWhy
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import WhyUnread
 from rebalance_forensics.timeline.ownership.ledger import Loss
-from rebalance_forensics.timeline.timeouts import (
-    Owner,
-    heartbeat_interval_ms,
-    is_implausible,
-    shown_poll_ms,
-    shown_session_ms,
-)
+from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, is_implausible, shown_poll_ms, shown_session_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, ROUND_TRIP_MS
 
 _SILENT = frozenset({"session-expired", "vanished", "expelled"})
@@ -37,6 +30,12 @@ _WHY: Mapping[DepartureWhy, WhyUnread] = {
 }
 
 
+def client_of(timeline: Timeline, departure: Departure) -> str:
+    """The client that departed: that in its member id, else the first of the participant."""
+    named = timeline.participants.client_of(departure.member or "")
+    return named or min(departure.participant.client_ids, default="")
+
+
 _SILENCES = "why members fell silent"
 
 
@@ -52,140 +51,151 @@ def why_silent(timeline: Timeline, departure: Departure) -> WhyUnread:
     return reasons.get(departure.id, "unknown")
 
 
-class LossEstimator(Struct, frozen=True):
-    """Dates the loss of a member's partitions."""
+def loss_of(timeline: Timeline, departure: Departure, missed_at: int | None = None) -> Loss:
+    """The loss of a member's partitions behind its departure; `missed_at` is when the group noticed, if before it."""
+    participant = departure.participant
+    missed_at = departure.at if missed_at is None else missed_at
+    if _turned_away(timeline, departure):
+        return Loss(at=missed_at, why="fenced", certain=False, missed_at=missed_at)
+    if departure.why == "vanished" and timeline.starts.of(participant).any_between(missed_at, missed_at):
+        return loss_before(timeline, participant, missed_at)
+    if departure.why in _SILENT:
+        why = why_silent(timeline, departure)
+        if why == "stuck" and departure.why == "session-expired" and participant.instance_ids:
+            # A static member sends no LeaveGroup on a poll timeout (KIP-345): until then a thread of its own had
+            # sent heartbeats, which end without a line.
+            return _stuck_in_session(timeline, participant, missed_at)
+        return _silent(timeline, departure, missed_at, why)
+    if departure.why == "poll-timeout":
+        return _stuck(timeline, departure, missed_at)
+    if departure.why == "rebalance-timeout" and why_silent(timeline, departure) == "stuck":
+        return _not_rejoined(timeline, departure, missed_at)
+    # A member that an administrator removed learns of it with its next heartbeat, which no line dates. A member
+    # that missed the rebalance, sync or revocation timeout may have been stuck, or may have polled without an
+    # answer: no line shows when it stopped reading.
+    certain = departure.why not in ("removed-by-admin", "rebalance-timeout", "sync-timeout", "revocation-timeout")
+    back = departure.returned
+    # A LeaveGroup without a reason is that of a close, unless the member came back without a start.
+    left: WhyUnread = "stopped" if back is None or back.start is not None else "unknown"
+    why = _WHY.get(departure.why, left)
+    return Loss(at=missed_at, why=why, certain=certain, missed_at=missed_at)
 
-    timeline: Timeline
 
-    def departed(self, departure: Departure, owner: Owner, missed_at: int) -> Loss:
-        """The loss behind a departure that the group noticed at `missed_at`."""
-        if self._turned_away(departure):
-            return Loss(at=missed_at, why="fenced", certain=False, missed_at=missed_at)
-        if departure.why == "vanished" and self.timeline.starts.of(owner[0]).any_between(missed_at, missed_at):
-            return self.restarted(owner, missed_at)
-        if departure.why in _SILENT:
-            why = why_silent(self.timeline, departure)
-            if why == "stuck" and departure.why == "session-expired" and departure.participant.instance_ids:
-                # A static member sends no LeaveGroup on a poll timeout (KIP-345): until then a thread of its own had
-                # sent heartbeats, which end without a line.
-                return self._stuck_in_session(owner, missed_at)
-            return self._silent(departure, owner, missed_at, why)
-        if departure.why == "poll-timeout":
-            return self._stuck(departure, owner, missed_at)
-        if departure.why == "rebalance-timeout" and why_silent(self.timeline, departure) == "stuck":
-            return self._not_rejoined(departure, owner, missed_at)
-        # A member that an administrator removed learns of it with its next heartbeat, which no line dates. A member
-        # that missed the rebalance, sync or revocation timeout may have been stuck, or may have polled without an
-        # answer: no line shows when it stopped reading.
-        certain = departure.why not in ("removed-by-admin", "rebalance-timeout", "sync-timeout", "revocation-timeout")
-        back = departure.returned
-        # A LeaveGroup without a reason is that of a close, unless the member came back without a start.
-        left: WhyUnread = "stopped" if back is None or back.start is not None else "unknown"
-        why = _WHY.get(departure.why, left)
-        return Loss(at=missed_at, why=why, certain=certain, missed_at=missed_at)
+def keeps_fetching(timeline: Timeline, departure: Departure) -> bool:
+    """True for a running member that the coordinator removed and whose own log shows when it learned of it.
 
-    def keeps_fetching(self, departure: Departure) -> bool:
-        """True for a running member that the coordinator removed and whose own log shows when it learned of it.
+    It fetched until then: only the coordinator refuses it, and fetches go to the leaders of partitions.
+    """
+    if departure.why != "removed-by-admin" and not _turned_away(timeline, departure):
+        return False
+    until = departure.returned.at if departure.returned is not None else timeline.last
+    return timeline.events_from(departure.participant, *_GIVEN_UP).any_between(departure.at, until)
 
-        It fetched until then: only the coordinator refuses it, and fetches go to the leaders of partitions.
-        """
-        if departure.why != "removed-by-admin" and not self._turned_away(departure):
-            return False
-        until = departure.returned.at if departure.returned is not None else self.timeline.last
-        return self.timeline.events_from(departure.participant, *_GIVEN_UP).any_between(departure.at, until)
 
-    def _silent(self, departure: Departure, owner: Owner, missed_at: int, why: WhyUnread) -> Loss:
-        """The loss of a member whose heartbeats ended: at the earliest a session before it was removed."""
-        # The session runs from its last heartbeat, and the next was due an interval later: half an interval after the
-        # earliest time is the middle of what is possible.
-        session = shown_session_ms(self.timeline, owner[0])
-        # A process that is cut off from the brokers goes on logging.
-        last = self._last_sign(owner, missed_at) if why != "cut-off" else None
-        if session is None:
-            return Loss(at=missed_at, why=why, certain=False, earliest=last, missed_at=missed_at, bounded=False)
-        # The coordinator's timer may run out after its new process started, where that was quick.
-        expiries = (e for e in departure.events if isinstance(e, ev.MemberFailed) and e.speaker.role == "broker")
-        expired_at = max(map(time_of, expiries), default=missed_at)
-        earliest = max(expired_at - session, last or 0)
-        estimate = expired_at - session + heartbeat_interval_ms(self.timeline, owner[0]) // 2
-        if why == "cut-off":
-            estimate = self._unanswered_since(departure, owner) or estimate
-        at = min(missed_at, max(estimate, last or 0))
-        return Loss(at=at, why=why, certain=False, earliest=min(earliest, at), missed_at=missed_at)
+def _silent(timeline: Timeline, departure: Departure, missed_at: int, why: WhyUnread) -> Loss:
+    """The loss of a member whose heartbeats ended: at the earliest a session before it was removed."""
+    # The session runs from its last heartbeat, and the next was due an interval later: half an interval after the
+    # earliest time is the middle of what is possible.
+    session = shown_session_ms(timeline, departure.participant)
+    # A process that is cut off from the brokers goes on logging.
+    last = _last_sign(timeline, departure.participant, missed_at) if why != "cut-off" else None
+    if session is None:
+        return Loss(at=missed_at, why=why, certain=False, earliest=last, missed_at=missed_at, bounded=False)
+    # The coordinator's timer may run out after its new process started, where that was quick.
+    expiries = (e for e in departure.events if isinstance(e, ev.MemberFailed) and e.speaker.role == "broker")
+    expired_at = max(map(time_of, expiries), default=missed_at)
+    earliest = max(expired_at - session, last or 0)
+    estimate = expired_at - session + heartbeat_interval_ms(timeline, departure.participant) // 2
+    if why == "cut-off":
+        estimate = _unanswered_since(timeline, departure) or estimate
+    at = min(missed_at, max(estimate, last or 0))
+    return Loss(at=at, why=why, certain=False, earliest=min(earliest, at), missed_at=missed_at)
 
-    def _unanswered_since(self, departure: Departure, owner: Owner) -> int | None:
-        """Since when a fetch had been without an answer as the group removed the member."""
-        # A consumer sends the next fetch as soon as it has the answer to the last. The line that gives it up comes with
-        # request.timeout.ms, and since 3.1 shows how old it was.
-        later = self.timeline.events_from(owner[0], ev.NodeDisconnected).between(departure.at, self.timeline.last)
-        own = (e for e in later if isinstance(e, ev.NodeDisconnected) and e.speaker.client_id in (owner[1], None))
-        sent = (time_of(e) - e.elapsed_ms for e in own if e.api == "FETCH" and e.elapsed_ms)
-        return min((at for at in sent if at < departure.at - ROUND_TRIP_MS), default=None)
 
-    def restarted(self, owner: Owner, start: int) -> Loss:
-        """The loss of a process that died unlogged and was started again before its session expired.
+def _unanswered_since(timeline: Timeline, departure: Departure) -> int | None:
+    """Since when a fetch had been without an answer as the group removed the member."""
+    # A consumer sends the next fetch as soon as it has the answer to the last. The line that gives it up comes with
+    # request.timeout.ms, and since 3.1 shows how old it was.
+    later = timeline.events_from(departure.participant, ev.NodeDisconnected).between(departure.at, timeline.last)
+    own = (
+        e
+        for e in later
+        if isinstance(e, ev.NodeDisconnected) and e.speaker.client_id in (client_of(timeline, departure), None)
+    )
+    sent = (time_of(e) - e.elapsed_ms for e in own if e.api == "FETCH" and e.elapsed_ms)
+    return min((at for at in sent if at < departure.at - ROUND_TRIP_MS), default=None)
 
-        Supervisors restart at once, so the likeliest time is just before the start.
-        """
-        start = self._start_of_process(owner, start)
-        session, last = shown_session_ms(self.timeline, owner[0]), self._last_sign(owner, start)
-        earliest = last if session is None else max(start - session, last or 0)
-        at = max(start - HEARTBEAT_MS, earliest or 0)
-        return Loss(at=at, why="dead", certain=False, earliest=earliest, missed_at=start, bounded=session is not None)
 
-    def _start_of_process(self, owner: Owner, start: int) -> int:
-        # The first line of a new process, which prints its settings and versions before it counts as started.
-        begin = start
-        lines = self.timeline.events_from(owner[0], Event).between(start - PROCESS_START_MS, start)
-        for event in reversed(lines):
-            if not isinstance(event, _STARTING):
-                break
-            begin = time_of(event)
-        return begin
+def loss_before(timeline: Timeline, participant: Participant, start: int) -> Loss:
+    """The loss of a process that died unlogged and was started again before its session expired.
 
-    def _stuck(self, departure: Departure, owner: Owner, missed_at: int) -> Loss:
-        # The loss of a member whose poll timer expired: it runs from the last poll(), the last fetch of records.
-        poll = shown_poll_ms(self.timeline, member=owner[0])
-        if poll is None:
-            return Loss(at=missed_at, why="stuck", certain=False, missed_at=missed_at, bounded=False)
-        # Some releases log, then or at the next poll(), by how much the timer was exceeded.
-        expiries = [
-            time_of(e) - e.exceeded_ms
-            for e in departure.events
-            if isinstance(e, ev.PollTimeoutExpired) and e.exceeded_ms and not is_implausible(e.exceeded_ms)
-        ]
-        since = min([missed_at, *expiries]) - poll
-        return Loss(at=since, why="stuck", certain=False, earliest=since, missed_at=missed_at)
+    Supervisors restart at once, so the likeliest time is just before the start.
+    """
+    start = _start_of_process(timeline, participant, start)
+    session, last = shown_session_ms(timeline, participant), _last_sign(timeline, participant, start)
+    earliest = last if session is None else max(start - session, last or 0)
+    at = max(start - HEARTBEAT_MS, earliest or 0)
+    return Loss(at=at, why="dead", certain=False, earliest=earliest, missed_at=start, bounded=session is not None)
 
-    def _not_rejoined(self, departure: Departure, owner: Owner, missed_at: int) -> Loss:
-        # The loss of a member that did not rejoin within the rebalance timeout: it has not polled since it began.
-        # Its next poll() would have found the rebalance; the one before was less than a poll timeout earlier, or it
-        # would have left.
-        begun = self.timeline.rebalances.last(departure.at)
-        since = missed_at if begun is None else min(begun.started_at, missed_at)
-        poll = shown_poll_ms(self.timeline, member=owner[0])
-        earliest = self._last_sign(owner, since) if poll is None else since - poll
-        return Loss(at=since, why="stuck", certain=False, earliest=earliest, missed_at=missed_at)
 
-    def _stuck_in_session(self, owner: Owner, missed_at: int) -> Loss:
-        # The loss of a static member that stopped polling: a poll timeout and a session before it was removed.
-        poll, session = shown_poll_ms(self.timeline, member=owner[0]), shown_session_ms(self.timeline, owner[0])
-        if poll is None or session is None:
-            return Loss(at=missed_at, why="stuck", certain=False, missed_at=missed_at, bounded=False)
-        earliest = missed_at - session - poll
-        at = earliest + heartbeat_interval_ms(self.timeline, owner[0]) // 2
-        return Loss(at=at, why="stuck", certain=False, earliest=earliest, missed_at=missed_at)
+def _start_of_process(timeline: Timeline, participant: Participant, start: int) -> int:
+    # The first line of a new process, which prints its settings and versions before it counts as started.
+    begin = start
+    lines = timeline.events_from(participant, Event).between(start - PROCESS_START_MS, start)
+    for event in reversed(lines):
+        if not isinstance(event, _STARTING):
+            break
+        begin = time_of(event)
+    return begin
 
-    def _turned_away(self, departure: Departure) -> bool:
-        """True for a running member that the coordinator refused, by the verdict: it read until it learned of it."""
-        # A coordinator that lost the group's state, or does not answer, refuses members that still fetch from other
-        # brokers. A member that the coordinator had removed earlier was silent before.
-        refused = why_silent(self.timeline, departure) == "fenced"
-        return refused and departure.why in ("vanished", "session-expired", "expelled")
 
-    def _last_sign(self, owner: Owner, before: int) -> int | None:
-        """The last time before `before` at which the owner's logs show it running."""
-        last_event = self.timeline.events_from(owner[0], Event).last(before - 1)
-        ends = [log.end for log in self.timeline.coverage.of(owner[0]) if log.end < before]
-        times = [*ends, *([last_event.at] if last_event is not None and last_event.at is not None else [])]
-        return max(times, default=None)
+def _stuck(timeline: Timeline, departure: Departure, missed_at: int) -> Loss:
+    # The loss of a member whose poll timer expired: it runs from the last poll(), the last fetch of records.
+    poll = shown_poll_ms(timeline, member=departure.participant)
+    if poll is None:
+        return Loss(at=missed_at, why="stuck", certain=False, missed_at=missed_at, bounded=False)
+    # Some releases log, then or at the next poll(), by how much the timer was exceeded.
+    expiries = [
+        time_of(e) - e.exceeded_ms
+        for e in departure.events
+        if isinstance(e, ev.PollTimeoutExpired) and e.exceeded_ms and not is_implausible(e.exceeded_ms)
+    ]
+    since = min([missed_at, *expiries]) - poll
+    return Loss(at=since, why="stuck", certain=False, earliest=since, missed_at=missed_at)
+
+
+def _not_rejoined(timeline: Timeline, departure: Departure, missed_at: int) -> Loss:
+    # The loss of a member that did not rejoin within the rebalance timeout: it has not polled since it began.
+    # Its next poll() would have found the rebalance; the one before was less than a poll timeout earlier, or it
+    # would have left.
+    begun = timeline.rebalances.last(departure.at)
+    since = missed_at if begun is None else min(begun.started_at, missed_at)
+    poll = shown_poll_ms(timeline, member=departure.participant)
+    earliest = _last_sign(timeline, departure.participant, since) if poll is None else since - poll
+    return Loss(at=since, why="stuck", certain=False, earliest=earliest, missed_at=missed_at)
+
+
+def _stuck_in_session(timeline: Timeline, participant: Participant, missed_at: int) -> Loss:
+    # The loss of a static member that stopped polling: a poll timeout and a session before it was removed.
+    poll, session = shown_poll_ms(timeline, member=participant), shown_session_ms(timeline, participant)
+    if poll is None or session is None:
+        return Loss(at=missed_at, why="stuck", certain=False, missed_at=missed_at, bounded=False)
+    earliest = missed_at - session - poll
+    at = earliest + heartbeat_interval_ms(timeline, participant) // 2
+    return Loss(at=at, why="stuck", certain=False, earliest=earliest, missed_at=missed_at)
+
+
+def _turned_away(timeline: Timeline, departure: Departure) -> bool:
+    """True for a running member that the coordinator refused, by the verdict: it read until it learned of it."""
+    # A coordinator that lost the group's state, or does not answer, refuses members that still fetch from other
+    # brokers. A member that the coordinator had removed earlier was silent before.
+    refused = why_silent(timeline, departure) == "fenced"
+    return refused and departure.why in ("vanished", "session-expired", "expelled")
+
+
+def _last_sign(timeline: Timeline, participant: Participant, before: int) -> int | None:
+    """The last time before `before` at which its logs show the member running."""
+    last_event = timeline.events_from(participant, Event).last(before - 1)
+    ends = [log.end for log in timeline.coverage.of(participant) if log.end < before]
+    times = [*ends, *([last_event.at] if last_event is not None and last_event.at is not None else [])]
+    return max(times, default=None)

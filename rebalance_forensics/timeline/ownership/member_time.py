@@ -17,9 +17,9 @@ from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import WhyUnread
-from rebalance_forensics.timeline.ownership.losses import LossEstimator
+from rebalance_forensics.timeline.ownership.losses import client_of, loss_of
 from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
-from rebalance_forensics.timeline.timeouts import LEAST_SESSION, owner_of, shown_ms
+from rebalance_forensics.timeline.timeouts import LEAST_SESSION, shown_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS
 
 
@@ -111,7 +111,6 @@ def member_time_of(timeline: Timeline) -> MemberTime:
 
 
 def _absences(timeline: Timeline) -> Iterator[MemberSpan]:
-    estimator = LossEstimator(timeline)
     in_force = TimeIndex(_in_force(timeline), int)
     least = shown_ms(timeline, LEAST_SESSION) or 0
     over: dict[Participant, int | None] = {}
@@ -122,7 +121,7 @@ def _absences(timeline: Timeline) -> Iterator[MemberSpan]:
         before = over.get(who, 0)
         if before is None or before > departure.at:
             continue
-        absence = _absence(timeline, estimator, departure, in_force.first(departure.at + 1), least)
+        absence = _absence(timeline, departure, in_force.first(departure.at + 1), least)
         if timeline.coverage.is_excerpt and not _is_next(timeline, departure, absence.ended_at):
             # An excerpt may leave out the assignment that ended it; only the time up to the removal is certain.
             absence = replace(absence, ended_at=departure.at, at_least=True)
@@ -130,17 +129,14 @@ def _absences(timeline: Timeline) -> Iterator[MemberSpan]:
         yield absence if absence.started_at >= before else replace(absence, started_at=before)
 
 
-def _absence(
-    timeline: Timeline, estimator: LossEstimator, departure: Departure, assigned: int | None, least_session: int
-) -> MemberSpan:
-    owner = owner_of(timeline, departure)
-    loss = estimator.departed(departure, owner, departure.at)
+def _absence(timeline: Timeline, departure: Departure, assigned: int | None, least_session: int) -> MemberSpan:
+    loss = loss_of(timeline, departure)
     expired = not loss.bounded and departure.why == "session-expired"
     return MemberSpan(
         member=departure.participant.name,
         started_at=departure.at - least_session if expired else loss.at,
         ended_at=assigned,
-        client_id=owner[1] or departure.participant.name,
+        client_id=client_of(timeline, departure) or departure.participant.name,
         why=loss.why or "unknown",
         at_least=not loss.bounded or loss.why == "unknown" or timeline.mode == "server-side",
         missed_at=departure.at,

@@ -26,11 +26,9 @@ from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import LateJoin, late_joins
 from rebalance_forensics.timeline.model import Generation, PartitionLeader, ReadSpan, UnreadSpan, WhyUnread
-from rebalance_forensics.timeline.ownership.ledger import Consumers, Loss, PartitionReading
-from rebalance_forensics.timeline.ownership.losses import LossEstimator
+from rebalance_forensics.timeline.ownership.ledger import Consumers, Loss, Owner, PartitionReading
 from rebalance_forensics.timeline.ownership.replay import OwnershipReplay, dropped, unit_of
 from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex, grouped, lists_by_key, united
-from rebalance_forensics.timeline.timeouts import Owner
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS, SHORTEST_UNREAD_MS
 
 S = TypeVar("S", UnreadSpan, "UnknownSpan")
@@ -87,7 +85,7 @@ def ownership_of(timeline: Timeline) -> Ownership:
         return Ownership()
     end = max(timeline.coverage.end, timeline.last)
     consumers = Consumers(timeline, timeline.own.of_type(*unit))
-    ledger = OwnershipReplay(timeline, LossEstimator(timeline), unit, consumers).run()
+    ledger = OwnershipReplay(timeline, unit, consumers).run()
     late = late_joins(timeline) if timeline.mode == "eager" else {}  # a cooperative member reads while it rejoins
     reporting, printed = frozenset(consumers.reporting), _printed_generations(timeline)
     unprinted = TimeIndex([r for r in timeline.rebalances if r.generation not in printed], attrgetter("started_at"))

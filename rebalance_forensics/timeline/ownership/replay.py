@@ -12,9 +12,8 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Departure, Start
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.ownership.ledger import Consumers, Ledger, Loss, names_partitions
-from rebalance_forensics.timeline.ownership.losses import LossEstimator
-from rebalance_forensics.timeline.timeouts import Owner
+from rebalance_forensics.timeline.ownership.ledger import Consumers, Ledger, Loss, Owner, names_partitions
+from rebalance_forensics.timeline.ownership.losses import keeps_fetching, loss_before, loss_of
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 
 TASKS = (ev.TasksAssigned, ev.TasksRevoked, ev.TasksLost)
@@ -46,7 +45,6 @@ class OwnershipReplay:
     """Applies a group's lines, departures and starts to a ledger of owners, in time order."""
 
     timeline: Timeline
-    estimator: LossEstimator
     unit: tuple[type[Event], ...]
     """The lines that name what is owned: partitions, or tasks, or connectors and their tasks."""
     consumers: Consumers
@@ -62,7 +60,7 @@ class OwnershipReplay:
                     self._departed(what, at)
                 case Start():
                     for owner in self.ledger.owners(what.participant):
-                        self._lost(owner, self.estimator.restarted(owner, at))
+                        self._lost(owner, loss_before(self.timeline, what.participant, at))
                 case ev.AssignmentComputed():
                     self._apply_printed_assignment(what, at)
                 case ev.MemberReconciled():
@@ -88,8 +86,8 @@ class OwnershipReplay:
         for owner in self.ledger.owners(departure.participant):
             # The group had removed the owner by the time at which others have its partitions.
             missed_at = min([at, *self.ledger.taken.get(owner, {}).values()])
-            if client in (None, owner[1]) and not self.estimator.keeps_fetching(departure):
-                self._lost(owner, self.estimator.departed(departure, owner, missed_at))
+            if client in (None, owner[1]) and not keeps_fetching(self.timeline, departure):
+                self._lost(owner, loss_of(self.timeline, departure, missed_at))
 
     def _lost(self, owner: Owner, loss: Loss) -> None:
         if loss.why == "stopped" and loss.certain:
