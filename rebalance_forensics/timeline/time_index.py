@@ -73,9 +73,10 @@ class Extent:
 
     def reach(self, at: int | None) -> None:
         """Note the time of a line."""
-        if at is not None:
-            self.first = at if self.first is None else min(self.first, at)
-            self.last = at if self.last is None else max(self.last, at)
+        if at is not None and (self.first is None or at < self.first):
+            self.first = at
+        if at is not None and (self.last is None or at > self.last):
+            self.last = at
 
     def overlap_ms(self, other: Extent) -> int | None:
         """For how long both lasted, below 0 for the time between them; None where one has no times."""
