@@ -50,6 +50,9 @@ class Rivals:
         for at, words in self._words:
             if groups[at] in words:
                 return bool(self._sieve.through(text))
+        # All words of its runs are words of the text.
+        if not self._runs or self._sieve.words.isdisjoint(text.split()):
+            return bool(self._sieve.unindexed(text))
         for run in self._runs:
             shown = "".join([part if isinstance(part, str) else groups[part] or "" for part in run])
             if not self._sieve.words.isdisjoint(shown.split()):

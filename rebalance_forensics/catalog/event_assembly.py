@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import cast, get_args
 
@@ -18,7 +19,7 @@ from rebalance_forensics.events.base import Event, Pairs, Role, Speaker
 from rebalance_forensics.events.process import configured_group
 from rebalance_forensics.records import EpochMs, LogRecord
 
-_ROLES = frozenset(get_args(Role))
+_ROLES: Mapping[str | None, Role] = {role: role for role in get_args(Role)}
 _NAMES = re.compile(r"\s*(?:(?:application|client|group|group\.instance)\.id|application\.server) = (?!null\b|$)\S")
 _JAVAS_COORDINATORS = frozenset({"AbstractCoordinator", "ConsumerCoordinator", "WorkerCoordinator"})
 # Stands for a pattern where only the prefix of a line is known.
@@ -46,7 +47,7 @@ def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None,
     if kind == "ProcessDied" and record.borrows_time:
         match = replace(match, fields={**match.fields, "or_later": True})
     return EVENT_TYPES[kind](
-        at=None if record.at is None or abs(record.at) > END_OF_9999 else record.at,
+        at=None if record.at is None or not -END_OF_9999 <= record.at <= END_OF_9999 else record.at,
         zoned=record.zoned,
         origin=record.origin,
         speaker=_speaker(match, record, host, component),
@@ -93,8 +94,7 @@ def _quoted(record: LogRecord, match: Match) -> str:
         return "\n".join((record.text, *named)) if named and named[0] not in record.text else record.text
     if match.thrown is not None:
         return record.text if match.thrown in record.text else f"{record.text}\n{match.thrown}"
-    exception = match.fields.get("exception")
-    if not isinstance(exception, str):
+    if "exception" not in match.fields or not isinstance(exception := match.fields["exception"], str):
         return record.text
     thrown = None
     if exception not in record.text:
@@ -108,23 +108,26 @@ _OF_BANNER = {"DistributedConfig": "connect", "StreamsConfig": "streams", "Kafka
 
 
 def _speaker(match: Match, record: LogRecord, host: str | None, component: str | None) -> Speaker:
-    role = _who(match, record.logger)
+    role = match.speaker.role
+    if role == "other" and _is_in_java(record.logger):
+        role = "unknown"
     if role == "unknown":
-        role = _role(role, _component(match, component))
+        role = _ROLES.get(_component(match, component), role)  # what the line itself shows, else the rest of the file
     return _spoken(
         match.speaker, record.origin.path, record.host or host, record.thread, record.logger, record.pid, role
     )
 
 
-def _who(match: Match, logger: str | None) -> Role:
+def _is_in_java(logger: str | None) -> bool:
     """Java clients before 1.0 log what kafka-python logs, which was modelled on them; the class distinguishes them."""
-    in_java = match.speaker.role == "other" and logger is not None and simple_name(logger) in _JAVAS_COORDINATORS
-    return "unknown" if in_java else match.speaker.role
+    return logger is not None and simple_name(logger) in _JAVAS_COORDINATORS
 
 
 def _component(match: Match, component: str | None) -> str | None:
     """What wrote the line; a broker's own consumers (RemoteLogMetadataManager) are in no group."""
-    kind = str(match.fields.get("kind"))
+    if "kind" not in match.fields:
+        return component
+    kind = str(match.fields["kind"])
     if kind == "ConsumerConfig" and component == "broker" and _names_a_group(match.fields.get("settings")):
         return "consumer"
     return _OF_BANNER.get(kind, component)
@@ -158,10 +161,3 @@ def _spoken(
         pid=pid,
         component=simple_name(logger) if logger else None,
     )
-
-
-def _role(role: Role, component: str | None) -> Role:
-    """What the line itself shows; else what the rest of the file does."""
-    if role != "unknown" or component not in _ROLES:
-        return role
-    return cast("Role", component)

@@ -8,6 +8,7 @@ from sys import intern
 from typing import Any, NamedTuple, cast, get_args
 
 from rebalance_forensics.catalog.compiled_catalog import Entry
+from rebalance_forensics.catalog.contenders import Rivals
 from rebalance_forensics.catalog.field_types import HoleType
 from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, Hint, own_fields
 from rebalance_forensics.catalog.match import Match
@@ -43,7 +44,9 @@ class Filling:
     """Fills the fields of one template's event."""
 
     def __init__(self, entry: Entry, types: Types) -> None:
-        self._entry = entry
+        self.entry = entry
+        self.rivals: Rivals | None = None
+        """The templates that may win against it, once they are asked for."""
         self._types = types
         self._hints, self._needed = own_fields(entry.event) if entry.event else ({}, frozenset())
         self._role = _role(entry.pattern)
@@ -60,7 +63,7 @@ class Filling:
     def match(self, groups: Groups, peeled: Peeled) -> Match | None:
         """What the values in the holes tell; None where one of them cannot be read, or they tell too little."""
         if not self._is_plain or not self._of_prefixes.isdisjoint(peeled.fields):
-            fields = self._entry.program.filled(groups, self._types)
+            fields = self.entry.program.filled(groups, self._types)
             return None if fields is None else self.matched(fields, peeled)
         try:
             return self._filled(groups, peeled)
@@ -148,11 +151,11 @@ class Filling:
         if not self._needed <= own.keys():
             return None
         words: dict[str, FieldValue] | None = None
-        if not SPEAKER_FIELDS.isdisjoint(others):
+        if others and not SPEAKER_FIELDS.isdisjoint(others):
             names = SPEAKER_FIELDS & others.keys() - own.keys()
             words = {name: value for name in names if (value := others[name]) not in (None, "")}
-        entry = self._entry
-        group = others.get(_GROUP) or peeled.fields.get(_GROUP)
+        entry = self.entry
+        group = (others and others.get(_GROUP)) or (peeled.fields and peeled.fields.get(_GROUP))
         return Match(
             pattern=entry.pattern,
             event=entry.event,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Container, Iterable, KeysView, Sequence
+from collections.abc import Container, Iterable, Sequence
 from os.path import commonprefix
 from typing import Generic, TypeVar
 
 from rebalance_forensics.catalog.program import Program
 
 # Leads are looked up by as many of their first characters as one of these; the longest that fits.
-_WIDTHS = (24, 12, 8, 6)
+_WIDTHS = (24, 12, 8, 6, 4)
 _OPENING = min(_WIDTHS)
 _FEW = 12
 # For so few needles, or in so long a text, looking for each costs less than taking all words of the text.
@@ -28,6 +28,8 @@ class Sieve(Generic[T]):
         self.places = sorted(places, key=_order)
         self._unindexed = self.places
         self._by_word: dict[str, list[Place[T]]] = {}
+        self.words = self._by_word.keys()
+        """One of these is in each text that is of a place found by a word."""
         if len(self.places) > _FEW:
             self._unindexed = []
             for place in self.places:
@@ -38,14 +40,13 @@ class Sieve(Generic[T]):
         """What the text may be of, in the order of the index."""
         return _things(self.through(text))
 
-    @property
-    def words(self) -> KeysView[str]:
-        """One of these is in each text that is of a place found by a word."""
-        return self._by_word.keys()
-
     def unindexed(self, text: str) -> list[Place[T]]:
         """Of the places that no word finds, those whose needle and lead the text has."""
-        return [place for place in self._unindexed if place[2] in text and text.startswith(place[3])]
+        found: list[Place[T]] = []
+        for place in self._unindexed:  # noqa: PERF401 - asked of every line, and few lines have any
+            if place[2] in text and text.startswith(place[3]):
+                found.append(place)
+        return found
 
     def through(self, text: str) -> list[Place[T]]:
         """The places whose needle and lead the text has."""
@@ -53,9 +54,9 @@ class Sieve(Generic[T]):
             return [place for place in self.places if place[2] in text and text.startswith(place[3])]
         found = self.unindexed(text)
         words = text.split()
-        if self._by_word.keys().isdisjoint(words):
+        if self.words.isdisjoint(words):
             return found
-        for word in self._by_word.keys() & set(words):
+        for word in self.words & set(words):
             found += [place for place in self._by_word[word] if place[2] in text and text.startswith(place[3])]
         return found
 
@@ -78,6 +79,7 @@ class Index(Generic[T]):
                 tables = by_opening.setdefault(lead[:_OPENING], {})
                 tables.setdefault(width, {}).setdefault(lead[:width], []).append(place)
         self._by_lead = sorted(by_lead, key=lambda led: led[0])
+        self._leads = [lead for lead, _ in self._by_lead]
         self.rest = Sieve(not_leading)
         """All that are not found by how a text begins."""
         self._by_opening = {
@@ -93,14 +95,11 @@ class Index(Generic[T]):
 
     def leads_of(self, text: str) -> tuple[str, ...]:
         """The beginnings of a text that things are found by: few, whichever ids follow."""
-        tables = self._by_opening.get(text[:_OPENING])
-        if tables is None:
-            return ()
-        if len(tables) > 1:
-            return tuple([text[:width] for width, table in tables if text[:width] in table])
-        width, table = tables[0]
-        lead = text[:width]
-        return (lead,) if lead in table else ()
+        leads: tuple[str, ...] = ()
+        for width, table in self._by_opening.get(text[:_OPENING], ()):
+            if (lead := text[:width]) in table:
+                leads += (lead,)
+        return leads
 
     def led_by(self, leads: Sequence[str]) -> list[Place[T]]:
         """The places found by how a text begins, by its `leads_of`."""
@@ -116,9 +115,9 @@ class Index(Generic[T]):
     def opening_of(self, text: str) -> str:
         """As much of a text's beginning as sets `beginning_with` it apart: up to where it differs from every lead."""
         # A broker names thousands of partitions in prefixes that differ from all leads after the same few letters.
-        at = bisect(self._by_lead, text, key=lambda led: led[0])
-        near = self._by_lead[max(at - 1, 0) : at + 1]
-        alike = (len(commonprefix((text, lead))) for lead, _ in near)  # noqa: RUF071 - letters, not paths
+        at = bisect(self._leads, text)
+        near = self._leads[max(at - 1, 0) : at + 1]
+        alike = (len(commonprefix((text, lead))) for lead in near)  # noqa: RUF071 - letters, not paths
         return text[: max(alike, default=0) + 1]
 
     def _led(self, text: str) -> list[Place[T]]:

@@ -36,7 +36,6 @@ class Catalog:
             compiled.entries, compiled.fragments, self._types, ErrorNames.of(compiled.errors)
         )
         self._contenders = Contenders(compiled.entries)
-        self._rivals: dict[int, Rivals] = {}
         self._fillings: dict[int, Filling] = {}
 
     @classmethod
@@ -75,7 +74,7 @@ class Catalog:
                     continue
                 filling = self._fillings.get(id(entry)) or self._filling(entry)
                 if (match := filling.match(groups, peeled)) is not None:
-                    rivals = self._rivals.get(id(entry)) or self._rivals_of(entry)
+                    rivals = filling.rivals or self._rivals_of(filling)
                     if not rivals.may_win(bare, groups):
                         return match
                     break
@@ -223,10 +222,9 @@ class Catalog:
             known = self._fillings[id(entry)] = Filling(entry, self._types)
         return known
 
-    def _rivals_of(self, entry: Entry) -> Rivals:
-        if (known := self._rivals.get(id(entry))) is None:
-            known = self._rivals[id(entry)] = Rivals(entry, self._contenders.bare.rest.places, self._types)
-        return known
+    def _rivals_of(self, filling: Filling) -> Rivals:
+        filling.rivals = Rivals(filling.entry, self._contenders.bare.rest.places, self._types)
+        return filling.rivals
 
 
 # So often a record is broken at the width of a terminal; what has more lines was printed so, as configurations are.

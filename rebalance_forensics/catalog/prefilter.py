@@ -59,15 +59,13 @@ class _HyperscanScan:
 
     def hits(self, block: bytes) -> list[int]:
         """Sorted positions of the last byte of each literal found."""
-        found: list[int] = []
-        append = found.append
+        found: dict[int, None] = {}
 
         def on_match(_word: int, _start: int, end: int, _flags: int, _context: object) -> None:
-            append(end - 1)
+            found[end - 1] = None  # one call less than to append to a list
 
         # Working memory, which no two threads may share.
         if not hasattr(self._of_thread, "scratch"):
             self._of_thread.scratch = hyperscan.Scratch(self._database)
         self._database.scan(block, match_event_handler=on_match, scratch=self._of_thread.scratch)
-        found.sort()
-        return found
+        return sorted(found)

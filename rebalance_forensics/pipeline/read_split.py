@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from msgspec.structs import replace
@@ -93,7 +94,7 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Eve
     """The events that start in the split, then what was counted."""
     counts, tally = SplitCounts(), _Tally()
     try:
-        events = _events(split, catalog, reading, counts, tally)
+        events: Iterable[Event] = chain.from_iterable(_events(split, catalog, reading, counts, tally))
         if split.profile.document == PASTE:
             named = partial(restore_names, named=tally.named)
             events = rewritten(events, without_a_list_of_errors, named, in_their_only_group)
@@ -108,7 +109,9 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Eve
     yield tally.stats(split, counts)
 
 
-def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCounts, tally: _Tally) -> Iterator[Event]:
+def _events(
+    split: Split, catalog: Catalog, reading: Reading, counts: SplitCounts, tally: _Tally
+) -> Iterator[Iterable[Event]]:
     pasted = split.profile.document == PASTE
     known = _Remembered(catalog, pasted=pasted)
     matching = _Telling(split.profile, catalog, reading.cluster_of(split.file.path), counts, tally)
@@ -116,9 +119,9 @@ def _events(split: Split, catalog: Catalog, reading: Reading, counts: SplitCount
     if not split.is_part:
         batches = marked_if_torn(batches)
     for batch in known.in_doubt_last(batches) if pasted else batches:
-        yield from matching.events(batch, known.matches(batch))
+        yield matching.events(batch, known.matches(batch))
     if not split.is_part:
-        yield from matching.only_mentions()
+        yield matching.only_mentions()
 
 
 class _Telling:
@@ -170,7 +173,8 @@ class _Telling:
             task = str(match.fields.get("what") or "") or match.speaker.task
             speaker = replace(match.speaker, role="connect", task=task)
             match = replace(thrown, group=thrown.group or match.group, speaker=speaker)
-        if match is not None and not _is_by_its_program(self._catalog.compiled.programs.get(match.pattern), record):
+        programs = self._catalog.compiled.programs
+        if match is not None and match.pattern in programs and not _is_by(programs[match.pattern], record):
             match = None
         if match is None:
             self._unknown(record, host, component)
@@ -234,13 +238,11 @@ def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:
     return lambda block: sorted({*hits(block), *(match.start() for match in relevant.finditer(block))})
 
 
-def _is_by_its_program(programs: str | None, record: LogRecord) -> bool:
+def _is_by(programs: str, record: LogRecord) -> bool:
     """False for the words of a kernel, a supervisor or a JVM that another program logs, of itself or of anything.
 
     None of them logs through a logger with a name, or from a thread that has one: a kubelet prints its number.
     """
-    if programs is None:
-        return True
     if re.match(programs, "java"):
         # A JVM prints into the output of its process, which syslog names after the unit or the container.
         return (record.logger is None and record.level is None) or is_jvm_output(record.text)

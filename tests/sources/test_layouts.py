@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
 import pytest
@@ -31,6 +32,11 @@ def fields_of(parsed: Parsed) -> dict[str, str]:
     return {name: str(text) for name, text in named.items() if text is not None}
 
 
+def at_another_time(text: str) -> str:
+    """The text with another day, hour, minute, second and fraction in front."""
+    return re.sub(r"\A(\[?)\d{4}-\d\d-\d\d(.)\d\d:\d\d:\d\d(.)\d{3}", r"\g<1>2031-12-29\g<2>23:58:59\g<3>987", text)
+
+
 def test_each_layout_has_samples_and_rejects() -> None:
     assert len(layouts.definitions()) > 20
     assert not [name for name, file in layouts.definitions().items() if not (file.samples and file.rejects)]
@@ -48,6 +54,14 @@ def test_the_first_line_of_a_sample_is_a_header_that_the_bulk_count_finds(name: 
     layout = layouts.by_name()[name]
     assert layout.is_header(sample.line.split("\n")[0])
     assert sample.line.encode().startswith(layout.starts)
+
+
+@pytest.mark.parametrize("name", layouts.definitions())
+def test_a_line_that_is_logged_again_is_read_as_it_was_but_for_its_time(name: str) -> None:
+    read = layouts.reader(name)
+    texts = [sample.line for each, sample in SAMPLES if each == name]
+    for text in [*texts, *(at_another_time(text) for text in texts), *texts]:
+        assert read(text) == (layouts.parse(text, name) or (name, None))[1], text
 
 
 @pytest.mark.parametrize(("name", "line"), REJECTS)

@@ -28,6 +28,7 @@ from rebalance_forensics.sources.layouts.inner_lines import line_inside
 from rebalance_forensics.sources.layouts.json_layouts import JsonLayout, ObjectLayout
 from rebalance_forensics.sources.layouts.kafkajs import with_kafkajs_facts
 from rebalance_forensics.sources.layouts.librdkafka import unwrapped
+from rebalance_forensics.sources.layouts.repeated_lines import RepeatedLines
 from rebalance_forensics.sources.layouts.text_layouts import TextLayout
 
 UNKNOWN = "unknown"
@@ -138,7 +139,10 @@ def inside(message: str) -> Parsed | None:
 def reader(name: str) -> Reader:
     """What reads the records of one layout; of an unknown layout it reads none."""
     layout = by_name().get(name)
-    return partial(_whole, layout) if layout is not None else lambda text: None  # noqa: ARG005 - as all readers
+    if layout is None:
+        return lambda text: None  # noqa: ARG005 - as all readers
+    read = partial(_whole, layout)
+    return RepeatedLines(read) if isinstance(layout, TextLayout) else read
 
 
 def _whole(layout: Layout, text: str) -> Parsed | None:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -39,6 +39,12 @@ class LineStarts:
         """The start of the line around a place."""
         index = self.newlines_before(place)
         return int(self._newlines[index - 1]) + 1 if index else 0
+
+    def around(self, places: Sequence[int]) -> Iterable[tuple[int, int, int]]:
+        """Of each line with some of these places, in order: the lines before it, its start, and that of the next."""
+        lines = np.unique(self._newlines.searchsorted(places))
+        bounds = np.concatenate(([0], self._newlines + 1, [len(self._data)]))
+        return zip(lines.tolist(), bounds[lines].tolist(), bounds[lines + 1].tolist(), strict=True)
 
     def next_beginning_with(self, beginnings: tuple[bytes, ...], start: int, end: int) -> int:
         """The first line from a line start on that begins like one of these; the end when none does before it."""

@@ -60,7 +60,7 @@ def marked_if_torn(batches: Iterable[list[LogRecord]]) -> Iterator[list[LogRecor
             if not batch:
                 continue
             if pending and not strangers:
-                own = sum(map(_ends_a_line, pending))
+                own = _ending_a_line(pending)
                 loggers, strangers = loggers + own, own < len(pending)
             yield pending
             pending = batch
@@ -68,15 +68,15 @@ def marked_if_torn(batches: Iterable[list[LogRecord]]) -> Iterator[list[LogRecor
         yield pending  # where reading breaks off, what came before it stays
         raise
     if pending and not strangers:
-        own = sum(map(_ends_a_line, pending[:-1]))
+        own = _ending_a_line(pending[:-1])
         if loggers + own >= _SURE_LOGGERS and own == len(pending) - 1:
             pending = [*pending[:-1], _torn(pending[-1])]
     yield pending
 
 
-def _ends_a_line(record: LogRecord) -> bool:
-    """True if its logger stands in parentheses on the record's first line."""
-    return record.logger is not None and f"({record.logger}" in record.text
+def _ending_a_line(records: Iterable[LogRecord]) -> int:
+    """How many have their logger in parentheses on their first line."""
+    return sum([record.logger is not None and f"({record.logger}" in record.text for record in records])
 
 
 def _torn(last: LogRecord) -> LogRecord:

@@ -22,8 +22,6 @@ _SEPARATOR = 0x1E
 _PROBES = 16
 # No header is longer; a JSON object is one only as a whole, and one that holds a client's settings has 5 kB.
 _HEADER_BYTES = 4096
-# Bytes; the lines between two records as near as that are counted, of others the places are looked up.
-_NEAR = 2048
 _BRACE = 0x7B
 _BLANK = b" \t\r\n\x0b\x0c\x00"
 # Fewer headers than one in so many lines: the layout may have changed, look closer.
@@ -197,23 +195,20 @@ class BulkFramer:
 
     def _hit_records(self, offset: int, data: bytes, first: int, owned: int, stop: int) -> Iterator[Framed]:
         """The complete records of a block that have a hit."""
-        done, counted, before = first, 0, 0
+        done = first
         self._timed_until = 0
-        for hit in self.relevant(data):
-            if hit < done:
+        for before, start, behind in self._line_starts.around(self.relevant(data)):
+            if start < done:
                 continue
-            if hit >= stop:
+            if start >= stop:
                 return
-            start = data.rfind(b"\n", done, hit) + 1 or done
             dated = DATED.match(data, start) is not None
             if not dated:
-                start = self._record_start(data, hit, done)
+                start = self._record_start(data, start, done)
+                before = self._line_starts.newlines_before(start)
+                behind = data.find(b"\n", start) + 1 or len(data)
             if start >= owned:
                 return
-            near = start - counted < _NEAR
-            before = before + data.count(b"\n", counted, start) if near else self._line_starts.newlines_before(start)
-            counted = start
-            behind = data.find(b"\n", start) + 1 or len(data)
             framed = Framed(offset + start, self._lines + before + 1, Line(text=text_of(data[start:behind])))
             if dated:
                 self._timed, self._timed_until = framed.line, start

@@ -29,7 +29,7 @@ class DumpedThreads:
     def leaves_out(self, framed: Framed) -> bool:
         """True for a thread beyond the first of its kind; the same calls in the next dump count anew."""
         line = framed.line
-        if line.text[:1] != '"' or _THREAD.match(line.text) is None:
+        if _THREAD.match(line.text) is None:
             return False
         dump = framed.above.text if framed.above is not None else (line.at, line.local)
         if dump != self._dump:

@@ -45,7 +45,7 @@ class Clock:
         if stamp is None:
             return envelope_at, envelope_at is not None
         if stamp.form == "full":
-            local = stamp.in_order(self.profile.date_order).local_ms
+            local = stamp.in_order(self.profile.date_order).local_ms if stamp.readings else stamp.local_ms
             at, zoned = self._instant(stamp, local, envelope_at, host)
             self._dated = at
             return at, zoned
@@ -63,7 +63,8 @@ class Clock:
         zone = self._zone_of(host)
         if zone is None:
             return EpochMs(local), False
-        return _in_season(zones.to_utc(local, zone), envelope_at), True
+        at = zones.to_utc(local, zone)
+        return at if envelope_at is None else _in_season(at, envelope_at), True
 
     def _zone_of(self, host: str | None) -> str | None:
         if host not in self._zone_by_host:
@@ -104,17 +105,18 @@ class Clock:
         return self.profile.midnight_ms + days * DAY_MS + time_of_day
 
 
-def _in_season(at: EpochMs, envelope_at: EpochMs | None) -> EpochMs:
+def _in_season(at: EpochMs, envelope_at: EpochMs) -> EpochMs:
     """The time, moved by an hour where it is an hour from its envelope's: summer time has begun or ended since."""
-    if envelope_at is not None and abs(abs(at - envelope_at) - HOUR_MS) < MINUTE_MS:
+    if abs(abs(at - envelope_at) - HOUR_MS) < MINUTE_MS:
         return EpochMs(at + (HOUR_MS if envelope_at > at else -HOUR_MS))
     return at
 
 
 MAX_LINES = 5_000
 MAX_BYTES = 1 << 20
-_BATCH_RECORDS = 512
 _BATCH_BYTES = 1 << 20
+# As many as each record counts for at least: a batch is 512 of them, or fewer.
+_LEAST_BYTES = 1 << 11
 # The last characters of a message by which it is found in a line; its beginning may be worded differently there.
 _RECOGNIZED = 20
 # Envelopes whose stream is the program or unit that wrote the line.
@@ -173,8 +175,8 @@ def in_batches(framed: Iterable[Framed]) -> Iterator[Batch]:
     try:
         for each in framed:
             batch.append(each)
-            size += len(each.line.text) + each.size
-            if len(batch) == _BATCH_RECORDS or size > _BATCH_BYTES:
+            size += len(each.line.text) + each.size + _LEAST_BYTES
+            if size >= _BATCH_BYTES:
                 yield batch
                 batch, size = [], 0
     except Exception:
@@ -211,7 +213,7 @@ class Recorder:
     def record(self, framed: Framed) -> LogRecord:
         """The LogRecord of a framed record."""
         line = framed.line
-        if is_cut(line.text, self.profile.cut_at):
+        if self.profile.cut_at is not None and is_cut(line.text, self.profile.cut_at):
             line = replace(line, text=line.text + LEFT_OUT)
         text = "\n".join((line.text, *framed.more)) if framed.more else line.text
         parsed = self._parsed(line, text)
@@ -234,7 +236,7 @@ class Recorder:
             logger=parsed.logger,
             thread=parsed.thread,
             message=without_suffix(parsed.message) if self.profile.suffixed else parsed.message,
-            text=_shown(line, framed.more, parsed.message),
+            text=_shown(line, framed.more, parsed.message) if text is not line.text or "\n" in text else text,
             host=host,
             bare=line.begins and not self._peeler.knows(line),
             uptime_ms=parsed.uptime_ms,

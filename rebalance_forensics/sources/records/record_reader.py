@@ -75,7 +75,7 @@ def read_records(split: Split, relevant: Relevant | None, counts: SplitCounts) -
 
 
 def _without_alike(batch: Batch, threads: DumpedThreads) -> Batch:
-    return [each for each in batch if not threads.leaves_out(each)]
+    return [each for each in batch if each.line.text[:1] != '"' or not threads.leaves_out(each)]
 
 
 def _framed(split: Split, relevant: Relevant | None, counts: SplitCounts, recorder: Recorder) -> Iterator[Batch]:

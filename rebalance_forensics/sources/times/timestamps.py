@@ -80,7 +80,7 @@ _SHAPES = tuple(
     )
 )
 _WEEKDAY_FIRST = re.compile(rf"{_WEEKDAY[:-1]}(?=\d{{4}}-)")
-_LOG4J = len("2026-11-20 10:15:30,123")
+LOG4J = len("2026-11-20 10:15:30,123")
 _LOG4J_MINUTE = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\Z")
 _ISO_SHAPE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}Z\Z")
 
@@ -225,13 +225,19 @@ def _minute_ms(text: str) -> int | None:
     return None if day is None else day + (int(text[11:13]) * 60 + int(text[14:16])) * 60_000
 
 
+def log4j_stamp(text: str) -> Stamp | None:
+    """Read a text that is a time as Log4j prints it, with a blank or a T in it; None for any other."""
+    if text[19:20] in (",", ".") and (millis := text[17:19] + text[20:]).isdecimal() and len(text) == LOG4J:
+        minute = _minute_ms(text[:17])
+        return None if minute is None else Stamp(minute + int(millis), None)
+    return None
+
+
 def read_stamp(text: str) -> Stamp | None:
     """Read the time at the start of a text; None where there is none."""
     # By far the commonest, and worth a shortcut: Log4j's own, and what stores write.
-    if len(text) == _LOG4J and text[19] in ",.":
-        millis = text[17:19] + text[20:]
-        if millis.isdecimal() and (minute := _minute_ms(text[:17])) is not None:
-            return Stamp(minute + int(millis), None)
+    if len(text) == LOG4J and (stamp := log4j_stamp(text)) is not None:
+        return stamp
     if _ISO_SHAPE.match(text):
         day = _day_ms(text[:10])
         return None if day is None else Stamp(day + _clock_ms(text[11:19]) + _milliseconds(text[20:-1]), 0)
