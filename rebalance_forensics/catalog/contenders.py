@@ -101,6 +101,8 @@ def _runs(between: Sequence[str]) -> Iterator[Run]:
 
 
 _REMEMBERED = 4096
+# By so much of a prefix, the templates that may spell it out are chosen: in thousands of them only ids differ.
+_HEAD = 24
 
 
 class Contender(NamedTuple):
@@ -163,7 +165,7 @@ class Contenders:
         for stage, inner in zip_longest(peeled.stages, peeled.stages[1:], fillvalue=""):
             if not stage.startswith(OPENINGS):
                 break
-            sieve = self._behind(stage[: -len(inner)]) if inner else self._dressed
+            sieve = self._behind(stage[: -len(inner)][:_HEAD]) if inner else self._dressed
             found += [(entry, stage) for entry in sieve.candidates(stage)]
         return _preferred(found, peeled.kind, logger)
 
@@ -179,7 +181,7 @@ class Contenders:
     def _all_prefixed(self, prefixes: tuple[str, ...], kind: str | None, logger: str | None) -> _Prefixed:
         """What is found behind such prefixes; one object for all that differ in their ids only."""
         spelled = takewhile(lambda prefix: prefix.startswith(OPENINGS), prefixes)
-        return self._alike(tuple(map(self._behind, spelled)), len(prefixes), kind, logger)
+        return self._alike(tuple([self._behind(prefix[:_HEAD]) for prefix in spelled]), len(prefixes), kind, logger)
 
     def _all_by_beginning(self, leads: Sequence[str], prefixed: _Prefixed) -> Sequence[Contender]:
         found = _at(prefixed.prefixes, self.bare.led_by(leads))

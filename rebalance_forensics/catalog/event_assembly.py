@@ -55,7 +55,7 @@ def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None,
         group=match.group,
         level=record.level,
         pattern=match.pattern,
-        text=_quoted(record, match),
+        text=_quoted(record, match) if "\n" in record.message else record.text,
         **match.fields,
     )
 
@@ -94,7 +94,8 @@ def _quoted(record: LogRecord, match: Match) -> str:
         return "\n".join((record.text, *named)) if named and named[0] not in record.text else record.text
     if match.thrown is not None:
         return record.text if match.thrown in record.text else f"{record.text}\n{match.thrown}"
-    if "exception" not in match.fields or not isinstance(exception := match.fields["exception"], str):
+    exception = match.fields.get("exception")
+    if not isinstance(exception, str):
         return record.text
     thrown = None
     if exception not in record.text:

@@ -43,9 +43,9 @@ class Sieve(Generic[T]):
     def unindexed(self, text: str) -> list[Place[T]]:
         """Of the places that no word finds, those whose needle and lead the text has."""
         found: list[Place[T]] = []
-        for place in self._unindexed:  # noqa: PERF401 - asked of every line, and few lines have any
+        for place in self._unindexed:
             if place[2] in text and text.startswith(place[3]):
-                found.append(place)
+                found.append(place)  # noqa: PERF401 - asked of every line, and few lines have any
         return found
 
     def through(self, text: str) -> list[Place[T]]:

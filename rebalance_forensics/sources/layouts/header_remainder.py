@@ -273,7 +273,7 @@ def out_of_angle_brackets(parsed: Parsed) -> Parsed:
     """The record without `<` and `>` around its message, as `%d %p [%c] - <%m>%n` of Spring's samples prints them."""
     # They close in its first line, before a stack trace, or at the end of its last.
     message = parsed.message
-    if not message.startswith("<") or not (_OPENED.match(message) or begins_as_kafka_does(message[1:])):
+    if message[:1] != "<" or not (_OPENED.match(message) or begins_as_kafka_does(message[1:])):
         return parsed
     first, newline, rest = message.partition("\n")
     if first.endswith(">"):

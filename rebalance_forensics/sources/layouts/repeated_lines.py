@@ -29,7 +29,8 @@ class RepeatedLines:
         """The record, or None where it is not of the layout."""
         at = 1 if text[:1] == "[" else 0
         end = at + LOG4J
-        stamp = log4j_stamp(text[at:end]) if self._has_no_zone and len(text) < _LONGEST and "\n" not in text else None
+        may_come_again = self._has_no_zone and "\n" not in text and not text[_LONGEST:]
+        stamp = log4j_stamp(text[at:end]) if may_come_again else None
         if stamp is None:
             return self._read(text)
         date, clock, fraction = _AT_ANY_TIME

@@ -16,6 +16,7 @@ from rebalance_forensics.sources.times.timestamps import read_stamp
 
 # An expression with no more groups than time, level, logger, thread and message (and pid) has no second branch.
 _PLAIN_GROUPS = 5
+_IN_ALL = ("time", "level", "logger", "thread")
 
 
 class TextLayout(Layout, frozen=True, kw_only=True):
@@ -52,7 +53,7 @@ class TextLayout(Layout, frozen=True, kw_only=True):
             return None
         parts = match.groupdict()
         group = parts.get if len(parts) - ("pid" in parts) <= _PLAIN_GROUPS else partial(_in_any_branch, parts)
-        time, thread = group("time"), group("thread")
+        time, level, logger, thread = map(group, _IN_ALL)
         stamp = read_stamp(time) if time else None
         if time and stamp is None:
             return None
@@ -62,8 +63,8 @@ class TextLayout(Layout, frozen=True, kw_only=True):
             message = in_one_line(message.lstrip(" \t") if is_below else message)
         parsed = Parsed(
             stamp=stamp,
-            level=level_of(group("level")),
-            logger=group("logger"),
+            level=level_of(level),
+            logger=logger,
             thread=(thread.strip() or None) if thread else None,
             message=message,
             pid=int(pid) if "pid" in parts and (pid := _in_any_branch(parts, "pid")) else None,

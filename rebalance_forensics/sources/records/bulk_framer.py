@@ -197,7 +197,8 @@ class BulkFramer:
         """The complete records of a block that have a hit."""
         done = first
         self._timed_until = 0
-        for before, start, behind in self._line_starts.around(self.relevant(data)):
+        for line in self._line_starts.around(self.relevant(data)):
+            before, start, behind = line
             if start < done:
                 continue
             if start >= stop:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -32,7 +33,7 @@ class Clock:
     def __init__(self, profile: FileProfile) -> None:
         self.profile = profile
         self._zones = dict(profile.zones)
-        self._zone_by_host: dict[str | None, str | None] = {}
+        self._zone_of = cache(self._told_zone)
         self._last: dict[str | None, tuple[int, int]] = {}
         self._dated: EpochMs | None = None
 
@@ -66,12 +67,9 @@ class Clock:
         at = zones.to_utc(local, zone)
         return at if envelope_at is None else _in_season(at, envelope_at), True
 
-    def _zone_of(self, host: str | None) -> str | None:
-        if host not in self._zone_by_host:
-            self._zone_by_host[host] = self._zones.get(host or "") or (
-                self.profile.zone if host in (None, self.profile.host) or not self._zones else None
-            )
-        return self._zone_by_host[host]
+    def _told_zone(self, host: str | None) -> str | None:
+        zone = self.profile.zone if host in (None, self.profile.host) or not self._zones else None
+        return self._zones.get(host or "") or zone
 
     def _local(self, stamp: Stamp, near: int | None, host: str | None) -> int | None:
         """The stamp with the date that brings it nearest to another time."""
@@ -193,6 +191,7 @@ class Recorder:
     def __init__(self, path: str, profile: FileProfile, counts: SplitCounts) -> None:
         self.path, self.profile, self.counts = path, profile, counts
         self._wrapped = bool(profile.document or profile.envelopes)
+        self._may_name_hosts = self._wrapped or profile.hosts_in_records
         self._clock = Clock(profile)
         self._peeler = Peeler(profile)
         self._reader = layouts.reader(profile.layout)
@@ -216,8 +215,8 @@ class Recorder:
         if self.profile.cut_at is not None and is_cut(line.text, self.profile.cut_at):
             line = replace(line, text=line.text + LEFT_OUT)
         text = "\n".join((line.text, *framed.more)) if framed.more else line.text
-        parsed = self._parsed(line, text)
-        host = self._host(line, parsed)
+        parsed = (self._reader(text) if line.fields is None else None) or self._otherwise(line, text)
+        host = self._host(line, parsed) if self._may_name_hosts or line.envelopes else None
         at, zoned = self._clock.time_of(parsed.stamp, line.at, host, line.local)
         borrows_time = at is None and framed.above is not None
         if at is None and (above := framed.above) is not None:
@@ -261,10 +260,12 @@ class Recorder:
         return host or (parsed.host if self.profile.hosts_in_records else None)
 
     def _parsed(self, line: Line, text: str) -> Parsed:
+        return (self._reader(text) if line.fields is None else None) or self._otherwise(line, text)
+
+    def _otherwise(self, line: Line, text: str) -> Parsed:
+        """A record that is not text in the layout of its file."""
         if line.fields is not None:
             found = parse_fields(line.fields, self.profile.layout)
-        elif (parsed := self._reader(text)) is not None:
-            return parsed
         else:
             found = layouts.parse(text, self.profile.layout)
         if found is None and line.text[:1] == "{" and text != line.text:

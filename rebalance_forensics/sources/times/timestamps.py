@@ -81,7 +81,7 @@ _SHAPES = tuple(
 )
 _WEEKDAY_FIRST = re.compile(rf"{_WEEKDAY[:-1]}(?=\d{{4}}-)")
 LOG4J = len("2026-11-20 10:15:30,123")
-_LOG4J_MINUTE = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\Z")
+_LOG4J_SECOND = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\Z")
 _ISO_SHAPE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}Z\Z")
 
 
@@ -219,17 +219,17 @@ def _clock_ms(clock: str) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _minute_ms(text: str) -> int | None:
-    """The minute of `2026-11-20 10:15:`, and of the same with a T; None where it is written otherwise."""
-    day = _day_ms(text[:10]) if _LOG4J_MINUTE.match(text) else None
-    return None if day is None else day + (int(text[11:13]) * 60 + int(text[14:16])) * 60_000
+def _second_ms(text: str) -> int | None:
+    """The second of `2026-11-20 10:15:30`, and of the same with a T; None where it is written otherwise."""
+    day = _day_ms(text[:10]) if _LOG4J_SECOND.match(text) else None
+    return None if day is None else day + _clock_ms(text[11:])
 
 
 def log4j_stamp(text: str) -> Stamp | None:
     """Read a text that is a time as Log4j prints it, with a blank or a T in it; None for any other."""
-    if text[19:20] in (",", ".") and (millis := text[17:19] + text[20:]).isdecimal() and len(text) == LOG4J:
-        minute = _minute_ms(text[:17])
-        return None if minute is None else Stamp(minute + int(millis), None)
+    if text[19:20] in (",", ".") and text[20:].isdecimal() and len(text) == LOG4J:
+        second = _second_ms(text[:19])
+        return None if second is None else Stamp(second + int(text[20:]), None)
     return None
 
 
