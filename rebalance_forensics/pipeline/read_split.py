@@ -54,7 +54,9 @@ _OF_THE_PROCESS = (
 )
 
 
-REMEMBERED = 4096
+REMEMBERED = 8192
+# Characters of all of them: the messages of a log may be traces of 10,000 each.
+_MOST_CHARACTERS = 4 << 20
 _NOT_ASKED = object()
 # What Connect logs of a connector, a task or the whole worker that failed; the exception behind it says why.
 _FAILED_WORK = frozenset(
@@ -299,6 +301,7 @@ class _Remembered:
         self._answers: dict[tuple[str, str | None, bool], Match | None] = {}
         self._before: dict[tuple[str, str | None, bool], Match | None] = {}
         """Those that were full when the others were begun: what is still asked for is kept, what is not goes."""
+        self._characters = 0
         self._since: Release | None = None
 
     def in_doubt_last(self, batches: Iterable[list[LogRecord]]) -> Iterator[list[LogRecord]]:
@@ -323,8 +326,8 @@ class _Remembered:
     def matches(self, records: Sequence[LogRecord]) -> list[Match | Exception | None]:
         """What the catalog says of each record, or the defect of ours that kept it from saying anything."""
         # It is asked about messages that begin alike one after another: what reads the first has then all at hand.
-        if len(self._answers) >= REMEMBERED:
-            self._answers, self._before = {}, self._answers
+        if len(self._answers) >= REMEMBERED or self._characters > _MOST_CHARACTERS:
+            self._answers, self._before, self._characters = {}, self._answers, 0
         answers, before = self._answers, self._before
         found: list[Match | Exception | None] = [None] * len(records)
         for at in sorted(range(len(records)), key=[record.message for record in records].__getitem__):
@@ -332,6 +335,7 @@ class _Remembered:
             key = record.message, record.logger, record.program is None
             answer: Any = answers.get(key, _NOT_ASKED)
             if answer is _NOT_ASKED:
+                self._characters += len(record.message)
                 try:
                     answer = answers[key] = before[key] if key in before else self._looked_up(record)
                 except Exception as error:  # noqa: BLE001 - the caller reports it with the record's place

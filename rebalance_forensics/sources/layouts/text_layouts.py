@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from string import digits
 
 from msgspec.structs import replace
@@ -16,6 +16,8 @@ from rebalance_forensics.sources.times.timestamps import read_stamp
 
 # An expression with no more groups than time, level, logger, thread and message (and pid) has no second branch.
 _PLAIN_GROUPS = 5
+# Many lines have one time: where a log prints whole seconds, and where only what is behind it is asked for.
+_read_stamp = lru_cache(maxsize=256)(read_stamp)
 _IN_ALL = ("time", "level", "logger", "thread")
 
 
@@ -54,7 +56,7 @@ class TextLayout(Layout, frozen=True, kw_only=True):
         parts = match.groupdict()
         group = parts.get if len(parts) - ("pid" in parts) <= _PLAIN_GROUPS else partial(_in_any_branch, parts)
         time, level, logger, thread = map(group, _IN_ALL)
-        stamp = read_stamp(time) if time else None
+        stamp = _read_stamp(time) if time else None
         if time and stamp is None:
             return None
         message = parts["message"] or ""
