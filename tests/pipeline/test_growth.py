@@ -38,7 +38,7 @@ def test_twice_as_much_in_one_direction_is_twice_the_work(what: str, tmp_path: P
     assert four_times <= MOST * twice
 
 
-CALLS_A_PAIR = 0.3
+CALLS_A_PAIR = 0.5
 """Of a group and a line without one: 190 where each group goes through the lines of its members' processes."""
 
 

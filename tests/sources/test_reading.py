@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -218,7 +219,7 @@ def test_the_settings_of_a_client_that_logs_json_are_read_between_a_brokers_plai
     found = Read(
         tmp_path,
         {"all.log": plain * 200 + json_line + plain * 200},
-        relevant=lambda block: [block.find(b"ConsumerConfig")],
+        relevant=lambda block: [found.start() for found in re.finditer(b"ConsumerConfig", block)],
     )
     assert [record.message[:23] for record in found.records["all.log"]] == ["ConsumerConfig values: "]
 

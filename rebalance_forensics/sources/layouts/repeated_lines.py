@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from rebalance_forensics.sources.layouts.base import Parsed
 from rebalance_forensics.sources.times.timestamps import LOG4J, log4j_stamp
 
-_REMEMBERED = 4096
+_REMEMBERED = 8192
 # Longer ones and those with a stack trace hardly repeat.
 _LONGEST = 1024
 _AT_ANY_TIME = ("2020-01-01", "00:00:00", "000")
