@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.wording.durations import capitalized, some, t
 from rebalance_forensics.records import SECOND_MS, EpochMs, input_name, is_dated, is_timed, natural
 from rebalance_forensics.report.model import InputSummary
 from rebalance_forensics.report.times import day, duration, time_to_second, utc
-from rebalance_forensics.timeline.identity.names import is_bare_member_id
+from rebalance_forensics.timeline.identity.names import is_bare_member_id, topic_and_number
 from rebalance_forensics.timeline.model import Evidence, Generation, GroupOutline
 from rebalance_forensics.timeline.unnamed_groups import in_words, is_named
 
@@ -379,23 +379,10 @@ def lines_of_inputs(inputs: Sequence[InputSummary]) -> str:
     return f"{read}: {', '.join(of_them)}{rest}"
 
 
-PARTITION = re.compile(r"(.+)-(\d{1,9})")
-
-
 def in_ranges(partitions: Iterable[str]) -> str:
     """`orders 0-3, 5; audit 1`; a name that is not a topic and a number stands as it is."""
     topics: dict[str, list[int]] = defaultdict(list)
     for name in sorted(partitions, key=natural):
-        topic, number = _parts(name)
+        topic, number = topic_and_number(name)
         topics[topic].extend(() if number is None else (number,))
     return "; ".join(f"{topic} {ranges(numbers)}" if numbers else topic for topic, numbers in topics.items())
-
-
-def topic_of(partition: str) -> str:
-    """`orders` of `orders-3`."""
-    return _parts(partition)[0]
-
-
-def _parts(partition: str) -> tuple[str, int | None]:
-    found = PARTITION.fullmatch(partition)
-    return (found.group(1), int(found.group(2))) if found else (partition, None)

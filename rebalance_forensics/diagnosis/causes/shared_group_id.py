@@ -18,6 +18,7 @@ from rebalance_forensics.diagnosis.wording.durations import counted, listed, tim
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.names import topic_of
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.profile import assignors_in
 from rebalance_forensics.timeline.time_index import linked, lists_by_key
@@ -153,7 +154,7 @@ def _balances_totals(timeline: Timeline) -> bool:
 
 def _has_two_of_a_topic(event: Event) -> bool:
     given = event.partitions if isinstance(event, ev.PartitionsAssigned | ev.JoinReported | ev.SyncSucceeded) else None
-    topics = [p.rpartition("-")[0] for p in given or ()]
+    topics = [topic_of(p) for p in given or ()]
     return len(topics) > len(set(topics))
 
 

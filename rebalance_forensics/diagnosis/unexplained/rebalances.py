@@ -32,7 +32,7 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.names import broker_name
+from rebalance_forensics.timeline.identity.names import broker_name, topic_of
 from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.membership.lost_membership import ended_its_session, is_rebalance_notice
 from rebalance_forensics.timeline.rebalance_requests import REJOINS
@@ -452,7 +452,7 @@ def _topics_gained(rebalance: Sequence[Event]) -> list[str]:
 
 def _topics(events: Sequence[Event], kinds: tuple[type[Event], ...]) -> set[str]:
     partitions = (p for e in events if isinstance(e, kinds) for p in getattr(e, "partitions", None) or ())
-    return {partition.rpartition("-")[0] for partition in partitions}
+    return {topic_of(partition) for partition in partitions}
 
 
 def _reassignments(timeline: Timeline) -> Iterator[list[Event]]:

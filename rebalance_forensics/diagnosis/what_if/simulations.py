@@ -17,6 +17,7 @@ from typing import Literal
 from msgspec import Struct
 
 from rebalance_forensics.diagnosis.what_if.faults import Came, FaultSequence, Pace, StoodStill, Went
+from rebalance_forensics.timeline.identity.names import topic_of
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import DEFAULTS, INITIAL_DELAY
 from rebalance_forensics.timeline.windows import REQUEST_MS
@@ -646,7 +647,7 @@ def spread_of(figures: list[float]) -> Spread:
 def in_ranges(members: Sequence[str], partitions: Sequence[str]) -> dict[str, set[str]]:
     """RangeAssignor: of every topic each member gets a row of partitions, the first ones one more."""
     given: dict[str, set[str]] = {member: set() for member in members}
-    for of_topic in grouped(partitions, lambda partition: partition.rpartition("-")[0]).values():
+    for of_topic in grouped(partitions, topic_of).values():
         each, more = divmod(len(of_topic), len(members))
         begin = 0
         for slot, member in enumerate(members):

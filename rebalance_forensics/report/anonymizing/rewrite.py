@@ -15,6 +15,7 @@ from rebalance_forensics.report.anonymizing.texts import NOT_NAMES, scrubbed, se
 from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.wording import UNNAMED_CLUSTERS
+from rebalance_forensics.timeline.identity.names import topic_and_number
 from rebalance_forensics.timeline.model import GroupHistory, Identity, Span
 
 Part = TypeVar("Part", bound=Struct)
@@ -106,7 +107,6 @@ def _path(path: str, names: Pseudonyms) -> str:
 
 
 Named = tuple[str, str]
-PARTITION = re.compile(r"(.+)-\d+")
 
 
 def groups_of(report: Report) -> Iterator[Named]:
@@ -153,7 +153,7 @@ def _of_history(history: GroupHistory) -> Iterator[Named]:
         yield from _given((pause.client_id, "client"), (pause.member_id, "member"))
     read = [*(pause.partitions for pause in history.pauses), *(span.partitions for span in history.read)]
     partitions = {*chain.from_iterable(read), *(span.partition for span in history.unread)}
-    yield from ((found.group(1), "topic") for found in map(PARTITION.fullmatch, sorted(partitions)) if found)
+    yield from ((topic, "topic") for topic, number in map(topic_and_number, sorted(partitions)) if number is not None)
     for rebalance in history.reading.participants:
         yield from ((name, "client") for name in (*(rebalance.members or ()), *rebalance.missing) if name)
         yield from _given((rebalance.leader, "client"))

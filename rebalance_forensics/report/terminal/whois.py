@@ -12,7 +12,8 @@ from rebalance_forensics.report.model import Report
 from rebalance_forensics.report.rebalance_patterns import numbered
 from rebalance_forensics.report.terminal.rich_blocks import indented, labelled, printed, text_block
 from rebalance_forensics.report.times import utc
-from rebalance_forensics.report.wording import group_of, in_ranges, topic_of
+from rebalance_forensics.report.wording import group_of, in_ranges
+from rebalance_forensics.timeline.identity.names import topic_of
 from rebalance_forensics.timeline.model import GroupHistory, Identity, ReadSpan
 
 COORDINATED_SHOWN = 20

@@ -31,6 +31,7 @@ _HANDLE = re.compile(r".*#(?P<kind>consumer|producer)-\d+")
 _RANDOM_ID = re.compile(r"\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])")
 # Found sooner: it begins with a character that few texts have.
 _INSIDE_AN_ID = re.compile(r"-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-")
+_PARTITION = re.compile(r"(.+)-(\d{1,9})")
 _BARE_ID = re.compile(rf"[A-Za-z0-9_+/-]{{22}}|{_UUID}")
 
 
@@ -43,6 +44,18 @@ def name_in_member_id(member_id: str) -> str | None:
         return member_id
     found = _CLASSIC_MEMBER.fullmatch(member_id) or _CUT_MEMBER.fullmatch(member_id)
     return found["name"] if found else None
+
+
+@lru_cache(maxsize=1 << 12)
+def topic_and_number(partition: str) -> tuple[str, int | None]:
+    """`("orders", 3)` of `orders-3`; what is no topic with a number, such as a connector, as it is and None."""
+    found = _PARTITION.fullmatch(partition)
+    return (found[1], int(found[2])) if found else (partition, None)
+
+
+def topic_of(partition: str) -> str:
+    """`orders` of `orders-3`."""
+    return topic_and_number(partition)[0]
 
 
 def broker_name(broker: int | str | None) -> str:

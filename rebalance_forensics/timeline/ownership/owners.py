@@ -22,7 +22,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
-from rebalance_forensics.timeline.identity.names import broker_name
+from rebalance_forensics.timeline.identity.names import broker_name, topic_of
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import LateJoin, late_joins
 from rebalance_forensics.timeline.model import Generation, PartitionLeader, ReadSpan, UnreadSpan, WhyUnread
@@ -317,7 +317,7 @@ class Gaps:
     def _gone(self, partition: str, begin: int, until: int | None) -> int | None:
         """When the partition or task ceased to exist within a gap: topic deleted, connector removed or cut in tasks."""
         end = until if until is not None else self._end
-        for event in self._deleted.get(partition.rpartition("-")[0], ()):
+        for event in self._deleted.get(topic_of(partition), ()):
             if begin <= time_of(event) < end:
                 return time_of(event)
         if until is None:

@@ -18,6 +18,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.answers import error_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.identity.names import topic_of
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import grouped, lists_by_key
 from rebalance_forensics.timeline.timeouts import number_of
@@ -115,7 +116,7 @@ class Denial(Struct, frozen=True):
     def topics(self) -> tuple[str, ...]:
         """The topics that lines name."""
         denials = [e for e in self.of_others if isinstance(e, ev.AuthorizationFailed) and e.resource == "topic"]
-        of_partitions = {e.partition.rpartition("-")[0] for e in denials if e.partition is not None}
+        of_partitions = {topic_of(e.partition) for e in denials if e.partition is not None}
         return tuple(sorted(of_partitions.union(*(e.names for e in denials))))
 
 

@@ -19,6 +19,7 @@ from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline, listed_once
+from rebalance_forensics.timeline.identity.names import topic_of
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms
@@ -83,7 +84,7 @@ def vanished_topics(timeline: Timeline) -> Iterator[VanishedTopics]:
     refused = [e for e in timeline.of(ev.OffsetCommitFailed) if e.error == "UNKNOWN_TOPIC_OR_PARTITION" and e.partition]
     for run in runs(refused, time_of, windows.ONE_REBALANCE_MS):
         begin, end = time_of(run[0]), time_of(run[-1])
-        topics = {_topic(e) for e in run}
+        topics = {topic_of(e.partition or "") for e in run}
         near = timeline.of(ev.TopicChanged).between(begin - windows.ONE_REBALANCE_MS, end)
         deleted = [e for e in near if e.change == "deleted" and e.topic in topics]
         ongoing = timeline.last - end <= windows.HEARTBEAT_MS
@@ -93,10 +94,6 @@ def vanished_topics(timeline: Timeline) -> Iterator[VanishedTopics]:
         # A broker that has just started may not know its topics yet: if the log continues, it has learned of this one.
         if vanished.is_certain or ongoing:
             yield vanished
-
-
-def _topic(event: ev.OffsetCommitFailed) -> str:
-    return (event.partition or "").rpartition("-")[0]
 
 
 class UnreadyTopics(Struct, frozen=True):

@@ -15,9 +15,9 @@ from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once, listed_once
+from rebalance_forensics.timeline.identity.names import topic_and_number, topic_of
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import TimeIndex, lists_by_key, sets_by_key
-from rebalance_forensics.timeline.timeouts import number_of
 from rebalance_forensics.timeline.windows import (
     HEARTBEAT_MS,
     METADATA_AGE_MS,
@@ -67,12 +67,12 @@ def new_partitions(timeline: Timeline) -> Iterator[NewPartitions]:
     for index, rebalance in enumerate(ordered):
         until = ordered[index + 1].started_at - 1 if index + 1 < len(ordered) else timeline.last
         fresh = given.between(rebalance.started_at, until)
-        new = [(p, e) for p, e in fresh if highest and _number(p) > highest.get(_topic(p), -1)]
+        new = [(p, e) for p, e in fresh if highest and _number(p) > highest.get(topic_of(p), -1)]
         new = [(p, e) for p, e in new if not isinstance(e, ev.PartitionsRevoked)]  # it had them before
-        anew = all(_topic(p) not in highest for p, _ in new)
+        anew = all(topic_of(p) not in highest for p, _ in new)
         for partition, _ in fresh:
-            highest[_topic(partition)] = max(highest[_topic(partition)], _number(partition))
-        topics = tuple(sorted({_topic(p) for p, _ in new}))
+            highest[topic_of(partition)] = max(highest[topic_of(partition)], _number(partition))
+        topics = tuple(sorted({topic_of(p) for p, _ in new}))
         before = ordered[index - 1]
         complete = _complete(timeline, before, rebalance.started_at) if new else None
         # Partitions that a cooperative rebalance withholds until they are revoked are handed out by the one after it.
@@ -127,7 +127,7 @@ def _without_gaps(timeline: Timeline, until: int) -> bool:
     # Partitions that no member with a log has belong to members without one.
     lines = timeline.of(ev.AssignmentNotified, ev.PartitionsAssigned, ev.AssignmentUpdated).between(0, until - 1)
     partitions = (p for e in lines for _, given in _given(timeline, e) for p in given)
-    numbers = sets_by_key((_topic(p), _number(p)) for p in partitions)
+    numbers = sets_by_key((topic_of(p), _number(p)) for p in partitions)
     return all(set(range(max(found) + 1)) == found for found in numbers.values())
 
 
@@ -140,12 +140,8 @@ def _explained(timeline: Timeline, before: Rebalance, rebalance: Rebalance, topi
     return any(set(topics) & set(e.topics) for e in timeline.of(ev.Subscribed).between(since, end))
 
 
-def _topic(partition: str) -> str:
-    return partition.rpartition("-")[0]
-
-
 def _number(partition: str) -> int:
-    number = number_of(partition.rpartition("-")[2])
+    number = topic_and_number(partition)[1]
     return -1 if number is None else number
 
 
@@ -328,11 +324,11 @@ class AssignedTopics(Struct, frozen=True):
 def assigned_topics(timeline: Timeline) -> AssignedTopics:
     """Assigned topics, from every assignment that a member or the leader logged."""
     shares = [(who, given, e) for e in timeline.of(*_ASSIGNING) for who, given in _given(timeline, e) if who and given]
-    topics = sets_by_key((who, _topic(partition)) for who, given, _ in shares for partition in given)
+    topics = sets_by_key((who, topic_of(partition)) for who, given, _ in shares for partition in given)
     return AssignedTopics(
         topics={who: frozenset(read) for who, read in topics.items()},
         lines=lists_by_key((who, event) for who, _, event in shares),
-        partitions=sets_by_key((_topic(partition), partition) for _, given, _ in shares for partition in given),
+        partitions=sets_by_key((topic_of(partition), partition) for _, given, _ in shares for partition in given),
     )
 
 
