@@ -329,38 +329,25 @@ def _generation_of_others(reached: Mapping[int, set[int]], joined: Event) -> int
 def _sessions(log: Sequence[Event]) -> Iterator[_Session]:
     lookups: list[Event] = []
     lost = False
-    member, before = None, None
+    before: ev.PartitionsRevoked | None = None
     wanted: int | None = None
-    for event in log:
+    for event in (*log, None):
         if type(event) is ev.CoordinatorFound:
             lookups.append(event)
-        elif type(event) is ev.CoordinatorLost:
+            continue
+        if type(event) is ev.CoordinatorLost:
             lost = True
-        else:
-            if type(event) is ev.PartitionsRevoked and _ends_a_session(event):
-                yield _session(event.member, before, wanted, lookups, event)
-                member, before, wanted = event.member, event, _FROM_END
-            else:
-                if not lost:
-                    yield _session(member, before, wanted, lookups, None)
-                member, before, wanted = None, None, _FROM_START if type(event) is ev.ClientStarted else None
-            lookups, lost = [], False
-    if not lost:
-        yield _session(member, before, wanted, lookups, None)
-
-
-def _session(
-    member: str | None,
-    before: Event | None,
-    wanted: int | None,
-    lookups: Sequence[Event],
-    end: ev.PartitionsRevoked | None,
-) -> _Session:
-    if wanted is None or not lookups:
-        return _Session(member, None, None, end)
-    # Of two lookups within one second only one is left; a member that ends a session has joined.
-    joined = lookups[min(wanted, len(lookups)) - 1] if len(lookups) >= wanted or end is not None else None
-    return _Session(member, before or lookups[0], joined, end)
+            continue
+        end = event if type(event) is ev.PartitionsRevoked and _ends_a_session(event) else None
+        member, asks, joined = next((e.member for e in (end, before) if e is not None), None), None, None
+        if wanted is not None and lookups:
+            # Of two lookups within one second only one is left; a member that ends a session has joined.
+            joined = lookups[min(wanted, len(lookups)) - 1] if len(lookups) >= wanted or end is not None else None
+            asks = before or lookups[0]
+        if end is not None or not lost:
+            yield _Session(member, asks, joined, end)
+        before, lookups, lost = end, [], False
+        wanted = _FROM_END if end is not None else _FROM_START if type(event) is ev.ClientStarted else None
 
 
 def _ends_a_session(event: Event) -> bool:
