@@ -215,7 +215,7 @@ class Recorder:
         if self.profile.cut_at is not None and is_cut(line.text, self.profile.cut_at):
             line = replace(line, text=line.text + LEFT_OUT)
         text = "\n".join((line.text, *framed.more)) if framed.more else line.text
-        parsed = (self._reader(text) if line.fields is None else None) or self._otherwise(line, text)
+        parsed = self._parsed(line, text)
         host = self._host(line, parsed) if self._may_name_hosts or line.envelopes else None
         at, zoned = self._clock.time_of(parsed.stamp, line.at, host, line.local)
         borrows_time = at is None and framed.above is not None
@@ -260,12 +260,10 @@ class Recorder:
         return host or (parsed.host if self.profile.hosts_in_records else None)
 
     def _parsed(self, line: Line, text: str) -> Parsed:
-        return (self._reader(text) if line.fields is None else None) or self._otherwise(line, text)
-
-    def _otherwise(self, line: Line, text: str) -> Parsed:
-        """A record that is not text in the layout of its file."""
         if line.fields is not None:
             found = parse_fields(line.fields, self.profile.layout)
+        elif (parsed := self._reader(text)) is not None:
+            return parsed
         else:
             found = layouts.parse(text, self.profile.layout)
         if found is None and line.text[:1] == "{" and text != line.text:
