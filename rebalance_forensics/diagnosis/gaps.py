@@ -111,6 +111,15 @@ def _missing_lines(timeline: Timeline, incidents: Sequence[Incident]) -> Iterato
             f"The lines about {group} are an excerpt.",
             "More may have been logged and left out; the full logs would show it.",
         )
+    for path, spans in sorted(timeline.coverage.missing.items()):
+        since, until = spans[0][0], spans[-1][1]
+        yield Gap(
+            what=f"Lines of {input_name(path)} are missing ({group}): others must have come before what follows.",
+            started_at=_at(since),
+            ended_at=_at(until),
+            consequence="What it does not show of that time may have happened all the same. The whole log would show "
+            "it: look for a rotated file, a rate limit, a shipper that lost lines.",
+        )
     if not is_named(timeline.group):
         # The coordinator names the group of a client that does not, and shows the other members.
         yield _throughout(

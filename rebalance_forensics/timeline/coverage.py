@@ -18,6 +18,7 @@ from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, pl
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, place_name
+from rebalance_forensics.timeline.missing_lines import Span, missing_lines
 from rebalance_forensics.timeline.model import CoordinatorTerm
 from rebalance_forensics.timeline.process_logs import NO_LINES, NearbyLines
 from rebalance_forensics.timeline.time_index import grouped, lists_by_key
@@ -131,6 +132,8 @@ class CoveredLog(Struct, frozen=True, kw_only=True):
     end: int
     detailed: bool
     excerpt: bool = False
+    resumes: bool = False
+    """True for a part of a log just before which lines of it are missing."""
 
 
 class Coverage:
@@ -143,9 +146,12 @@ class Coverage:
         coordinating: Iterable[CoveredLog],
         extents: Mapping[Place, tuple[int, int]] | None = None,
         of_jvms: Mapping[Participant, tuple[CoveredLog, ...]] | None = None,
+        missing: Mapping[Place, Sequence[Span]] | None = None,
     ) -> None:
         """`extents` are when each log begins and ends, also one that several members share; `of_jvms` are GC logs."""
         self._of_jvms = of_jvms or {}
+        self.missing = {path: spans for (path, _), spans in (missing or {}).items()}
+        """Path -> the spans in which lines of that log are missing."""
         everything = [*brokers, *(log for own in by_participant.values() for log in own)]
         self._by_participant = {
             participant: tuple(g for g in own if not g.excerpt) for participant, own in by_participant.items()
@@ -182,6 +188,11 @@ class Coverage:
         """The GC logs of the host on which a participant runs."""
         return self._of_jvms.get(participant, ())
 
+    def missing_from(self, participant: Participant, begin: int, end: int) -> Sequence[Span]:
+        """The spans within these times in which lines of a participant's own logs are missing."""
+        paths = {log.path for log in self.of(participant)} & self.missing.keys() if self.missing else ()
+        return [(a, b) for path in sorted(paths) for a, b in self.missing[path] if a < end and b > begin]
+
     def ends(self, participant: Participant) -> int | None:
         """When the last of its own logs ends; None without one."""
         logs = self.of(participant)
@@ -200,13 +211,19 @@ def covering(logs: Iterable[CoveredLog], begin: int, end: int) -> tuple[CoveredL
     """The logs that cover a span together: one alone, or one rolled file after the other."""
     touching = [log for log in logs if log.detailed and log.end >= begin and log.begin <= end]
     touching.sort(key=attrgetter("begin"))
-    whole = bool(touching) and touching[0].begin <= begin and max([log.end for log in touching]) >= end
-    return tuple(touching) if whole else ()
+    if not touching or touching[0].begin > begin:
+        return ()
+    reach = begin
+    for log in touching:
+        if log.begin > (reach if log.resumes else reach + QUIET_MS):
+            return ()
+        reach = max(reach, log.end)
+    return tuple(touching) if reach >= end else ()
 
 
 def coverage_of(
     participants: Participants,
-    events: Sequence[Event],
+    events: EventIndex,
     ungrouped: EventIndex,
     logs: LogsRead,
     clocks: Mapping[Place, FileClock],
@@ -233,28 +250,60 @@ def coverage_of(
     spoken_in = {*brokers, *(place for logs_spoken_in in by_participant.values() for place in logs_spoken_in)}
     picked = _picked(participants, list(merge(events, nearby.openings(participants), key=time_of)), logs)
     whole = _on_the_clock(spoken_in - picked, logs, clocks)
+    missing = {place: spans for place, spans in missing_lines(events, whole).items() if place not in picked}
     # In a log that several processes share, each is covered only from its own first line to its last.
     shared = Counter(place for logs_spoken_in in by_participant.values() for place in logs_spoken_in)
     alone = {place: span for place, span in whole.items() if shared[place] == 1}
-    lasting: list[tuple[CoveredLog, int | None]] = []
+    lasting: list[tuple[Place, CoveredLog]] = []
     homes = {place_name(lines[0]) for lines in brokers.values()}
     of_brokers = lists_by_key((home, at) for at in logs if (home := at[1] or at[0]) in homes)
     for place, lines in brokers.items():
-        until, broker = ungrouped.until.get(place_name(lines[0]), 0), lines[0].speaker.broker
+        until = ungrouped.until.get(place_name(lines[0]), 0)
         written = _covered({place: lines}, whole, picked)
         read = sorted(_on_the_clock(of_brokers[place_name(lines[0])], logs, clocks).values())
-        lasting += [(replace(log, end=max(log.end, _without_gap(log.end, until, read))), broker) for log in written]
+        lasting += [(place, replace(log, end=max(log.end, _without_gap(log.end, until, read)))) for log in written]
     return Coverage(
         {
-            participant: _covered(logs_spoken_in, alone, picked)
+            participant: tuple(
+                sorted(_in_parts(logs_spoken_in, alone, picked, missing), key=attrgetter("path", "begin"))
+            )
             for participant, logs_spoken_in in by_participant.items()
             if not participant.is_several
         },
-        tuple(log for log, _ in lasting),
-        (part for log, broker in lasting for part in _while_coordinating(log, broker, terms)),
+        tuple(log for _, log in lasting),
+        (
+            part
+            for place, log in lasting
+            for term in _while_coordinating(log, brokers[place][0].speaker.broker, terms)
+            for part in _parts(term, missing.get(place, ()))
+        ),
         whole,
         _of_jvms(participants, logs, clocks),
+        missing,
     )
+
+
+def _in_parts(
+    by_log: Mapping[Place, Sequence[Event]],
+    whole: Mapping[Place, Span],
+    picked: frozenset[Place],
+    missing: Mapping[Place, Sequence[Span]],
+) -> Iterator[CoveredLog]:
+    for place, lines in by_log.items():
+        for log in _covered({place: lines}, whole, picked):
+            yield from _parts(log, missing.get(place, ()))
+
+
+def _parts(log: CoveredLog, missing: Iterable[Span]) -> Iterator[CoveredLog]:
+    """The parts of a log before, between and after the spans in which lines of it are missing."""
+    begin, resumes = log.begin, False
+    for since, until in missing:
+        if since > begin:
+            yield replace(log, begin=begin, end=min(since, log.end), resumes=resumes)
+        if until >= begin:
+            begin, resumes = until, True
+    if begin <= log.end:
+        yield replace(log, begin=begin, resumes=resumes)
 
 
 def _without_gap(end: int, until: int, read: Iterable[tuple[int, int]]) -> int:

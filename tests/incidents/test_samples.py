@@ -101,3 +101,7 @@ def test_an_incident_keeps_its_id_wherever_its_logs_lie(name: str, tmp_path: Pat
 def test_ids_tell_all_incidents_apart() -> None:
     ids = [i.id for sample in SAMPLES for i in report_of(sample.folder).incidents]
     assert len(ids) == len(set(ids))
+
+
+def test_no_whole_log_is_taken_for_one_that_lacks_lines() -> None:
+    assert not [g.what for sample in SAMPLES for g in report_of(sample.folder).gaps if g.what.startswith("Lines of")]

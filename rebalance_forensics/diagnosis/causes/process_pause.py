@@ -75,6 +75,7 @@ CAUSE = Cause(
         speaks_against(heartbeats.lost_before_its_log, STRONG),
         speaks_against(heartbeats.silent_before_its_log, STRONG + WEAK),
         speaks_against(heartbeats.expelled_with_others, STRONG),
+        speaks_against(heartbeats.expiry_missing, STRONG),
         speaks_against(heartbeats.paused_or_cut_off, STRONG),
         speaks_for(heartbeats.gave_up_coordinator, 0, absent=WEAK),
         speaks_against(heartbeats.heartbeats_in_the_loop, WEAK),

@@ -237,8 +237,10 @@ def old_id_used_again(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """The member used its former id again, which a new process does not know."""
     if absence.start is not None:
         return ()
-    back = (e for a in absence.returned_with_its_id for e in a.events[:1])
-    return (*events_with_former_id(timeline, absence), *back)
+    former_ids = {d.member for d in absence.departures if d.member}
+    # A client makes its KIP-848 member id when it starts and keeps it for as long as the process lives.
+    back = [a for a in absence.arrivals if a.member in former_ids and is_bare_member_id(a.member)]
+    return (*events_with_former_id(timeline, absence), *(e for a in back for e in a.events[:1]))
 
 
 def events_with_former_id(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
@@ -266,9 +268,10 @@ def anew(timeline: Timeline, absence: Absence) -> Answer:
     if refused := _heartbeats_refused(timeline, absence):
         return Absent(lines=refused)
     back = [a for a in absence.arrivals if is_bare_member_id(a.member or "")]
-    if back and any(is_bare_member_id(d.member or "") for d in absence.departures):
+    former_ids = {d.member for d in absence.departures if is_bare_member_id(d.member or "")} if back else None
+    if former_ids:
         lines = tuple(e for a in back for e in a.events[:1])
-        return Absent(lines=lines) if absence.returned_with_its_id else Present(lines)
+        return Absent(lines=lines) if any(a.member in former_ids for a in back) else Present(lines)
     return Unobservable((own_log(timeline, absence),))
 
 
@@ -396,7 +399,7 @@ lost_before_its_log = of_every(
 )(heartbeat_loss.log_starts_after_expulsion)
 
 silent_before_its_log = of_every(
-    "its log begins when its session was running out, so it does not show whether its process stood still",
+    "its log begins, or lacks lines, when its session was running out, and does not show if its process stood still",
     otherwise=NOT_SHOWN,
     name="silent-before-its-log",
 )(heartbeat_loss.log_starts_in_its_silence)
@@ -423,6 +426,20 @@ def paused_or_cut_off(timeline: Timeline, absence: Absence) -> bool:
     lasted = (absence.back_at or timeline.last) - absence.at
     short = lasted < windows.REQUEST_TIMEOUT_MS or not timeline.coverage.detailed(absence.participant)
     return timeline.protocol in ("consumer", "streams") and short
+
+
+@of_every(
+    "only its own log shows that it was removed: its coordinator's, which is at hand, lacks the line that says why"
+)
+def expiry_missing(timeline: Timeline, absence: Absence) -> Iterable[Event]:
+    """Only the member logged its expulsion, although its coordinator's log is at hand."""
+    # A coordinator logs at INFO which member it removes (GroupCoordinator, GroupMetadataManager).
+    if absence.whys != {"expelled"}:
+        return ()
+    coverage, begin = timeline.coverage, absence.at - windows.HEARTBEAT_MS
+    lossy = (span for log in coverage.brokers for span in coverage.missing.get(log.path, ()))
+    at_hand = covering(coverage.brokers, begin, absence.at) or any(a <= absence.at <= b for a, b in lossy)
+    return absence.departure_lines[:1] if at_hand else ()
 
 
 @shown("the coordinator evicted it for missing heartbeats")

@@ -64,6 +64,8 @@ def lines_after(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
 def logs_from_before(timeline: Timeline, absence: Absence) -> list[CoveredLog]:
     """Those of its own logs that begin a session before the group lost it, and would show a shutdown since."""
     begin = absence.at - session_timeout_ms(timeline)
+    if timeline.coverage.missing_from(absence.participant, begin, absence.at):
+        return []
     return [log for log in timeline.coverage.detailed(absence.participant) if log.begin <= begin]
 
 
@@ -190,12 +192,16 @@ def log_starts_after_expulsion(timeline: Timeline, absence: Absence) -> tuple[Ev
 
 
 def log_starts_in_its_silence(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """The first line of a running process whose log begins when its session was running out, or later."""
+    """The first line of a running process whose log begins, or lacks lines, when its session was running out."""
     # A coordinator that stood still evicts members that ran, and they read like members that stood still.
-    if absence.start is not None or absence.whys != {"session-expired"}:
+    if absence.start is not None or not absence.fell_silent:
         return ()
     logs = timeline.coverage.detailed(absence.participant)
     lost_since = absence.at - session_timeout_ms(timeline)
+    if missing := timeline.coverage.missing_from(absence.participant, lost_since, absence.at):
+        return tuple(timeline.events_from(absence.participant, Event).since(missing[0][1])[:1])
+    if absence.whys != {"session-expired"}:
+        return ()
     if min((log.begin for log in logs), default=absence.at) <= lost_since:
         return ()
     if not logs and not timeline.coverage.shows_picked_lines(absence.participant):

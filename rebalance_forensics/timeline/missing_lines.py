@@ -1,0 +1,96 @@
+"""Missing lines: spans in which a log shows by what else it has that lines of it are missing.
+
+A log that was cut at a rate limit, shipped with losses or rotated away in the middle begins and ends like a whole one.
+It shows the hole where a line cannot come without another one before it, and where the numbers of its files skip.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from rebalance_forensics import events as ev
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
+from rebalance_forensics.timeline.event_index import EventIndex, time_of
+from rebalance_forensics.timeline.time_index import lists_by_key, united
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, ROUND_TRIP_MS
+
+Span = tuple[int, int]
+
+# `server.log.2`, `app.log.3.gz`: Log4j's RollingFileAppender, logrotate.
+_NUMBERED = re.compile(r"(?P<stem>.+?\D)\.(?P<number>\d{1,2})(?:\.(?:gz|zst|bz2|xz|lz4|zip))?")
+
+
+def missing_lines(events: EventIndex, extents: Mapping[Place, Span]) -> Mapping[Place, list[Span]]:
+    """Log -> the spans in which lines are missing; for a rolled file, between the one before it at hand and it.
+
+    `extents` are the first and last time of each log.
+    """
+    answered = (span for pair in _ANSWERS for span in _unasked(events, *pair))
+    found = lists_by_key((*answered, *_between_generations(events), *_rotated_away(extents)))
+    return {place: _throughout(united(spans), extents.get(place)) for place, spans in found.items()}
+
+
+def _throughout(spans: list[Span], extent: Span | None) -> list[Span]:
+    # A log that lost lines at several times lost them at others as well.
+    return [extent] if len(spans) > 1 and extent is not None else spans
+
+
+# A Java client logs that it joins before it has joined, and that it joined before it has synced. It looks for its
+# coordinator as it starts, and again only after it logged that it gave it up (AbstractCoordinator,
+# CoordinatorRequestManager); two answers may be on their way at once. A coordinator prepares a rebalance before it
+# creates the generation (GroupCoordinator, GroupMetadataManager). Both lines of a pair are one logger's.
+_STARTS = (ev.Subscribed, ev.SettingsReported, ev.VersionReported, ev.ClientStarted, ev.ConsumerClosed)
+_MOVES = (ev.GroupLoaded, ev.GroupUnloaded, ev.GroupDied, ev.GroupEmptied)
+_ANSWERS: tuple[tuple[type[Event], tuple[type[Event], ...], int], ...] = (
+    (ev.CoordinatorFound, (ev.CoordinatorLost, *_STARTS), AT_ONCE_MS),
+    (ev.JoinSucceeded, (ev.JoinStarted, *_STARTS), ROUND_TRIP_MS),
+    (ev.SyncSucceeded, (ev.JoinSucceeded, *_STARTS), ROUND_TRIP_MS),
+    (ev.GenerationStabilized, (ev.RebalanceStarted, *_MOVES), ROUND_TRIP_MS),
+)
+
+
+def _unasked(
+    events: EventIndex, answer: type[Event], before_it: tuple[type[Event], ...], apart_ms: int
+) -> Iterator[tuple[Place, Span]]:
+    """The spans between two answers of a kind, further apart than that, without the line that comes before one."""
+    lines = (e for e in events.of_type(answer, *before_it) if e.speaker.role != "other")
+    for (place, client, broker), own in lists_by_key(
+        ((place_of(e), e.speaker.client_id, e.speaker.role == "broker"), e) for e in lines
+    ).items():
+        for first, second in pairwise(own) if broker or client is not None else ():
+            both = isinstance(first, answer) and isinstance(second, answer)
+            if both and time_of(second) - time_of(first) > apart_ms:
+                yield place, (time_of(first), time_of(second))
+
+
+def _between_generations(events: EventIndex) -> Iterator[tuple[Place, Span]]:
+    # A coordinator creates one generation after the other and logs each, or begins the next rebalance with its number:
+    # not every release logs that a group is empty. After another broker coordinated the group, it loads it.
+    lines = events.of_type(ev.GenerationStabilized, ev.RebalanceStarted, *_MOVES)
+    for place, own in lists_by_key((place_of(e), e) for e in lines if e.speaker.role == "broker").items():
+        for before, after in pairwise(own):
+            first, second = _created(before), _created(after)
+            if first is not None and second is not None and second > first + 1:
+                yield place, (time_of(before), time_of(after))
+
+
+def _created(event: Event) -> int | None:
+    numbered = ev.GenerationStabilized | ev.GroupEmptied | ev.RebalanceStarted
+    return event.generation if isinstance(event, numbered) else None
+
+
+def _rotated_away(extents: Mapping[Place, Span]) -> Iterator[tuple[Place, Span]]:
+    families: dict[Place, dict[int, Place]] = {}
+    for path, host in extents:
+        named = _NUMBERED.fullmatch(path)
+        stem, number = (named["stem"], int(named["number"])) if named is not None else (path, 0)
+        families.setdefault((stem, host), {})[number] = path, host
+    for family in families.values():
+        # The higher the number, the older the file.
+        for later, earlier in pairwise(sorted(family)):
+            (_, end), (begin, _) = extents[family[earlier]], extents[family[later]]
+            if earlier > later + 1 and end <= begin:
+                yield family[later], (end, begin)
