@@ -31,7 +31,8 @@ class CoordinatorLost(Event, frozen=True, kw_only=True):
 class NodeDisconnected(Event, frozen=True, kw_only=True):
     """A client's connection to a broker broke or could not be made. `node` as written (may be a coordinator id).
 
-    `elapsed_ms` is the age of the request that was given up with it, `answer` what a broker said that refused a login.
+    `elapsed_ms` is the age of the request that was given up with it, `throttle_ms` how long a quota held it back,
+    `answer` what a broker said that refused a login.
     """
 
     node: int | None = None
@@ -39,6 +40,7 @@ class NodeDisconnected(Event, frozen=True, kw_only=True):
     answer: str | None = None
     api: str | None = None
     elapsed_ms: int | None = None
+    throttle_ms: int | None = None
 
 
 class CoordinatorElected(Event, frozen=True, kw_only=True):

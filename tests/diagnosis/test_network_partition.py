@@ -49,6 +49,40 @@ def test_a_process_that_wakes_up_finds_its_coordinator_at_once() -> None:
     assert looked_for_in_vain("both", found="01:09:31.400").causes() == ["process-pause"]
 
 
+OWN_DISCONNECT = "Client requested disconnect from node 2147483645"
+THROTTLED = (
+    "Cancelled in-flight OFFSET_COMMIT request with correlation id 136 due to node 2147483645 being disconnected "
+    "(elapsed time since creation: 11456ms, elapsed time since send: 10112ms, throttle time: {ms}ms, request timeout: "
+    "30000ms)"
+)
+
+
+def held_back(*, by_ms: int | None, found: str) -> Story:
+    story = looked_for_in_vain("both", found=found)
+    network = "org.apache.kafka.clients.NetworkClient"
+    story.client("c-3", "01:09:31.001", OWN_DISCONNECT, logger=network)
+    if by_ms is not None:
+        story.client("c-3", "01:09:31.002", THROTTLED.format(ms=by_ms), logger=network)
+    return story
+
+
+def test_a_client_whose_requests_a_quota_held_back_was_neither_cut_off_nor_paused() -> None:
+    incident = held_back(by_ms=30_000, found="01:09:31.400").the_incident()
+    assert [cause.cause for cause in incident.root_causes] == ["unexplained"]
+    assert "a quota held its requests back for up to 30 s" in incident.summary
+    assert incident.impact.rebalances
+
+
+def test_a_request_that_no_quota_held_back_clears_nobody() -> None:
+    assert held_back(by_ms=0, found="01:09:31.400").causes() != ["unexplained"]
+
+
+def test_connections_that_outlast_the_request_timeout_while_nobody_answers_were_not_cut_off() -> None:
+    incident = held_back(by_ms=None, found="01:10:20.000").the_incident()
+    assert [cause.cause for cause in incident.root_causes] == ["unexplained"]
+    assert "none of its connections broke" in incident.summary
+
+
 def looked_for_in_vain(seen: Side, found: str) -> Story:
     story = evicted((2, 8), seen)
     story.client("c-3", "01:09:31.000", LOST.replace(" isDisconnected", "isDisconnected"))

@@ -53,6 +53,8 @@ CAUSE = Cause(
         speaks_for(heartbeats.own_log_continues, 0, absent=DECISIVE),
         speaks_against(heartbeats.other_threads_stayed, DECISIVE),
         speaks_against(heartbeats.lost_in_the_move, STRONG),
+        speaks_against(connections.throttled, DECISIVE),
+        speaks_against(connections.waited_on_open_connections, DECISIVE),
     ),
     prior=-WEAK,
     implies=("rebalance-straggler", "startup"),

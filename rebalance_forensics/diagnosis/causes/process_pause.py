@@ -82,6 +82,8 @@ CAUSE = Cause(
         speaks_against(heartbeats.heartbeats_between_records, WEAK),
         speaks_against(heartbeats.other_threads_stayed, DECISIVE),
         speaks_against(heartbeats.lost_in_the_move, STRONG),
+        speaks_against(connections.throttled, DECISIVE),
+        speaks_against(connections.waited_on_open_connections, DECISIVE),
     ),
     implies=("rebalance-straggler", "startup"),
     lookalikes=("process-crash", "network-partition", "slow-processing"),

@@ -33,6 +33,8 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_TIMEOUT_M
 
 # Requests that a coordinator answers at once, and the one that any broker answers so while a member looks for it.
 _ANSWERED_AT_ONCE = ("HEARTBEAT", "OFFSET_COMMIT", "CONSUMER_GROUP_HEARTBEAT", "FIND_COORDINATOR")
+BY_ITSELF = "client requested disconnect"
+"""The cause of a disconnect that is the client's own doing."""
 
 
 @of_each("its own log shows lost connections to the brokers", "its own log shows no lost connections while it was away")
@@ -83,7 +85,7 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     joined = last.at if last is not None else None
     # A member that joined had reached its coordinator: what it failed to reach while it started is another matter.
     begin = max(absence.at - timeouts.session_timeout_ms(timeline) - 2 * ROUND_TRIP_MS, joined or 0)
-    found = losses.between(begin, until + ROUND_TRIP_MS)
+    found = [e for e in losses.between(begin, until + ROUND_TRIP_MS) if not _was_throttled(e)]
     if _kept_its_coordinator(timeline, absence, found):
         return []
     if timeline.measured(1) is None:
@@ -97,7 +99,30 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
     expired = any(isinstance(e, ev.MemberFailed) for e in absence.departure_lines)
     since = begin if expired else joined if joined is not None else absence.at
     lost = timeline.events_from(absence.participant, ev.CoordinatorLost).between(since, until - HEARTBEAT_MS - 1)
+    if waits_on_open_connections(timeline, absence):
+        return []
     return [e for e in lost if _looks_longer_than(timeline, absence, e, HEARTBEAT_MS)]
+
+
+def _was_throttled(lost: Event) -> bool:
+    """A quota held the request back that was given up: its broker had answered the one before (KIP-219)."""
+    return isinstance(lost, ev.NodeDisconnected) and bool(lost.throttle_ms)
+
+
+# FindCoordinator goes to any broker, and a request without an answer closes its connection when it times out, which
+# NetworkClient logs at INFO as it logs that the client asks to disconnect (3.1).
+def waits_on_open_connections(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
+    """Its lines that gave the coordinator up, after which it looked longer than requests take to time out."""
+    begin, end = absence.at - timeouts.session_timeout_ms(timeline), absence.at + ROUND_TRIP_MS
+    lost = timeline.events_from(absence.participant, ev.CoordinatorLost).between(begin, end)
+    closed = timeline.events_from(absence.participant, ev.NodeDisconnected)
+    for at in map(time_of, lost):
+        until = at + timeouts.setting_ms(timeline, timeouts.REQUEST) + ROUND_TRIP_MS
+        causes = {e.cause for e in closed.between(at - ROUND_TRIP_MS, until) if isinstance(e, ev.NodeDisconnected)}
+        logs = covering(timeline.coverage.of(absence.participant), at, until)
+        if not logs or causes != {BY_ITSELF} or timeline.coordinator_found(absence.participant, at, until) is not None:
+            return ()
+    return tuple(lost)
 
 
 def _kept_its_coordinator(timeline: Timeline, absence: Absence, lost: Sequence[Event]) -> bool:
@@ -178,6 +203,26 @@ def _others_log(timeline: Timeline, subject: Subject) -> bool:
     """True if another member's log is at hand."""
     participants = set(subject.participants)
     return any(member.has_log for member in timeline.membership.members if member not in participants)
+
+
+@of_every("a quota held its requests back as its session ran out: its broker had answered, and so had the network")
+def throttled(timeline: Timeline, absence: Absence) -> Sequence[Event]:
+    """A broker reads nothing from a connection that it throttles, heartbeats included (KIP-219); logged since 3.8."""
+    return throttled_requests(timeline, absence)
+
+
+def throttled_requests(timeline: Timeline, absence: Absence) -> list[ev.NodeDisconnected]:
+    """The requests under way as its session ran out that it gave up with a throttle time."""
+    begin, until = absence.at - timeouts.session_timeout_ms(timeline), absence.back_at or timeline.last
+    given_up = timeline.events_from(absence.participant, ev.NodeDisconnected).between(begin, until + ROUND_TRIP_MS)
+    throttled = (e for e in given_up if isinstance(e, ev.NodeDisconnected) and e.throttle_ms)
+    return [e for e in throttled if time_of(e) - (e.elapsed_ms or 0) <= absence.at]
+
+
+@of_every("it looked for its coordinator longer than requests take to time out, and no connection of it broke")
+def waited_on_open_connections(timeline: Timeline, absence: Absence) -> Sequence[Event]:
+    """It was running and connected: the brokers held their answers back, as they do for a quota."""
+    return waits_on_open_connections(timeline, absence)
 
 
 @of_every("until it evicted this member, its coordinator left the requests of another running member unanswered")

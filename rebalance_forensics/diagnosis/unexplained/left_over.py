@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.drafts import Assigned, Draft
 from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, subject_of
-from rebalance_forensics.diagnosis.unexplained import client_losses, config_lags, rebalances, waiting_members
+from rebalance_forensics.diagnosis.unexplained import client_losses, config_lags, evictions, rebalances, waiting_members
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 UNEXPLAINED = "unexplained"
@@ -18,13 +18,17 @@ def left_over(
 ) -> Iterator[Weighed]:
     """The rebalances, the members kept out and the expired sessions that nothing explains; else the lone losses."""
     lags = config_lags.behind_others(timeline, assigned, drafts)
-    behind = {fact.id for lag in lags for fact in lag.explains}
+    lost = [*evictions.held_back(timeline, assigned, drafts)]
+    evicted = {participant for hypothesis in lost for participant in hypothesis.participants}
+    explained = {fact.id for hypothesis in (*lags, *lost) for fact in hypothesis.explains}
+    expired = client_losses.expired_sessions(timeline, drafts)
     found = [
         *lags,
-        *rebalances.without_cause(timeline, {*assigned, *behind}),
+        *lost,
+        *rebalances.without_cause(timeline, {*assigned, *explained}),
         *rebalances.without_generation(timeline, drafts),
         *waiting_members.kept_out(timeline, drafts),
-        *client_losses.expired_sessions(timeline, drafts),
+        *(h for h in expired if evicted.isdisjoint(h.participants)),
         *client_losses.fatal_answers(timeline, drafts),
     ]
     faulty = {participant for h in found if h.severity != "info" for participant in h.participants}
