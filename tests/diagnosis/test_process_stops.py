@@ -229,7 +229,7 @@ def test_without_thread_dumps_they_are_asked_for() -> None:
 def test_a_host_that_was_suspended_is_behind_the_pause(begins: str, ends: str) -> None:
     incident = resumed(("01:09:10.000", begins), ("01:10:19.000", ends)).the_incident()
     assert (incident.root_causes[0].cause, behind(incident)) == ("process-pause", ["suspended"])
-    assert incident.summary.endswith("; its host was suspended for 1 min 09 s.")
+    assert incident.summary.endswith(". Its host was suspended for 1 min 09 s.")
     assert not incident.would_decide
 
 
