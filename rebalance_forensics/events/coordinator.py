@@ -43,6 +43,13 @@ class NodeDisconnected(Event, frozen=True, kw_only=True):
     throttle_ms: int | None = None
 
 
+class ConnectionThrottled(Event, frozen=True, kw_only=True):
+    """A broker answered a client that had exceeded its quota to send nothing for `throttle_ms` (KIP-219)."""
+
+    node: int | None = None
+    throttle_ms: int | None = None
+
+
 class CoordinatorElected(Event, frozen=True, kw_only=True):
     """A broker became the coordinator for one `__consumer_offsets` partition."""
 

@@ -7,7 +7,8 @@ It shows the hole where a line cannot come without another one before it, and wh
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from rebalance_forensics import events as ev
@@ -15,7 +16,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.time_index import lists_by_key, united
-from rebalance_forensics.timeline.windows import AT_ONCE_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 Span = tuple[int, int]
 
@@ -40,12 +41,12 @@ def _throughout(spans: list[Span], extent: Span | None) -> list[Span]:
 
 # A Java client logs that it joins before it has joined, and that it joined before it has synced. It looks for its
 # coordinator as it starts, and again only after it logged that it gave it up (AbstractCoordinator,
-# CoordinatorRequestManager); two answers may be on their way at once. A coordinator prepares a rebalance before it
-# creates the generation (GroupCoordinator, GroupMetadataManager). Both lines of a pair are one logger's.
+# CoordinatorRequestManager); a second answer may come until its request times out. A coordinator prepares a rebalance
+# before it creates the generation (GroupCoordinator, GroupMetadataManager). Both lines of a pair are one logger's.
 _STARTS = (ev.Subscribed, ev.SettingsReported, ev.VersionReported, ev.ClientStarted, ev.ConsumerClosed)
 _MOVES = (ev.GroupLoaded, ev.GroupUnloaded, ev.GroupDied, ev.GroupEmptied)
 _ANSWERS: tuple[tuple[type[Event], tuple[type[Event], ...], int], ...] = (
-    (ev.CoordinatorFound, (ev.CoordinatorLost, *_STARTS), AT_ONCE_MS),
+    (ev.CoordinatorFound, (ev.CoordinatorLost, *_STARTS), REQUEST_TIMEOUT_MS),
     (ev.JoinSucceeded, (ev.JoinStarted, *_STARTS), ROUND_TRIP_MS),
     (ev.SyncSucceeded, (ev.JoinSucceeded, *_STARTS), ROUND_TRIP_MS),
     (ev.GenerationStabilized, (ev.RebalanceStarted, *_MOVES), ROUND_TRIP_MS),
@@ -56,14 +57,23 @@ def _unasked(
     events: EventIndex, answer: type[Event], before_it: tuple[type[Event], ...], apart_ms: int
 ) -> Iterator[tuple[Place, Span]]:
     """The spans between two answers of a kind, further apart than that, without the line that comes before one."""
+    # A configuration names its client in its text, and the order of what threads log as they start is by chance.
+    starts = lists_by_key((place_of(e), time_of(e)) for e in events.of_type(*_STARTS))
     lines = (e for e in events.of_type(answer, *before_it) if e.speaker.role != "other")
     for (place, client, broker), own in lists_by_key(
         ((place_of(e), e.speaker.client_id, e.speaker.role == "broker"), e) for e in lines
     ).items():
         for first, second in pairwise(own) if broker or client is not None else ():
             both = isinstance(first, answer) and isinstance(second, answer)
-            if both and time_of(second) - time_of(first) > apart_ms:
-                yield place, (time_of(first), time_of(second))
+            begin, end = time_of(first), time_of(second)
+            if both and end - begin > apart_ms and not _any_between(starts.get(place, []), begin, end):
+                yield place, (begin, end)
+
+
+def _any_between(times: Sequence[int], begin: int, end: int) -> bool:
+    """True where one of these times, in order, is from `begin` to `end`."""
+    at = bisect_left(times, begin)
+    return at < len(times) and times[at] <= end
 
 
 def _between_generations(events: EventIndex) -> Iterator[tuple[Place, Span]]:

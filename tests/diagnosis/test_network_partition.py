@@ -57,6 +57,9 @@ THROTTLED = (
 )
 
 
+CONNECTION_THROTTLED = "Connection to node +2 is throttled for {ms} ms until timestamp 1772330999000"
+
+
 def held_back(*, by_ms: int | None, found: str) -> Story:
     story = looked_for_in_vain("both", found=found)
     network = "org.apache.kafka.clients.NetworkClient"
@@ -71,6 +74,15 @@ def test_a_client_whose_requests_a_quota_held_back_was_neither_cut_off_nor_pause
     assert [cause.cause for cause in incident.root_causes] == ["unexplained"]
     assert "a quota held its requests back for up to 30 s" in incident.summary
     assert incident.impact.rebalances
+
+
+def test_a_connection_to_the_coordinator_that_is_throttled_until_the_session_is_over_carries_no_heartbeats() -> None:
+    story = looked_for_in_vain("both", found="01:09:31.400")
+    story.client("c-3", "01:09:35.000", CONNECTION_THROTTLED.format(ms=28_000))
+    assert "a quota held its requests back for up to 28 s" in story.the_incident().summary
+    other = looked_for_in_vain("both", found="01:09:31.400")
+    other.client("c-3", "01:09:35.000", CONNECTION_THROTTLED.format(ms=28_000).replace("+2", "1"))
+    assert other.causes() == ["process-pause"]
 
 
 def test_a_request_that_no_quota_held_back_clears_nobody() -> None:

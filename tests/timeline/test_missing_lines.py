@@ -31,6 +31,11 @@ def test_a_coordinator_found_again_after_it_was_given_up_shows_a_whole_log() -> 
     assert not found_twice(LOST).timeline().coverage.missing
 
 
+def test_a_process_that_was_started_again_finds_its_coordinator_again() -> None:
+    # The threads of a Streams instance subscribe after they have found it, and its configuration names no client.
+    assert not found_twice("Kafka version: 4.4.0").timeline().coverage.missing
+
+
 def test_a_coordinator_that_skips_a_generation_logged_it_where_its_lines_are_missing() -> None:
     story = Story().formed("c-1", "c-2")
     assert not story.timeline().coverage.missing

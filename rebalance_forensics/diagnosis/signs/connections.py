@@ -105,8 +105,8 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
 
 
 def _was_throttled(lost: Event) -> bool:
-    """A quota held the request back that was given up: its broker had answered the one before (KIP-219)."""
-    return isinstance(lost, ev.NodeDisconnected) and bool(lost.throttle_ms)
+    """A quota held the request back all the time until it was given up: its broker had answered the one before."""
+    return isinstance(lost, ev.NodeDisconnected) and (lost.throttle_ms or 0) >= (lost.elapsed_ms or 1)
 
 
 # FindCoordinator goes to any broker, and a request without an answer closes its connection when it times out, which
@@ -211,12 +211,23 @@ def throttled(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     return throttled_requests(timeline, absence)
 
 
-def throttled_requests(timeline: Timeline, absence: Absence) -> list[ev.NodeDisconnected]:
-    """The requests under way as its session ran out that it gave up with a throttle time."""
+def throttled_requests(timeline: Timeline, absence: Absence) -> list[ev.ConnectionThrottled | ev.NodeDisconnected]:
+    """The requests under way as its session ran out that it gave up with a throttle time; its throttled connections."""
     begin, until = absence.at - timeouts.session_timeout_ms(timeline), absence.back_at or timeline.last
-    given_up = timeline.events_from(absence.participant, ev.NodeDisconnected).between(begin, until + ROUND_TRIP_MS)
-    throttled = (e for e in given_up if isinstance(e, ev.NodeDisconnected) and e.throttle_ms)
-    return [e for e in throttled if time_of(e) - (e.elapsed_ms or 0) <= absence.at]
+    lines = timeline.events_from(absence.participant, ev.ConnectionThrottled, ev.NodeDisconnected)
+    found: list[ev.ConnectionThrottled | ev.NodeDisconnected] = []
+    for event in lines.between(begin - ROUND_TRIP_MS, until + ROUND_TRIP_MS):
+        match event:
+            case ev.NodeDisconnected(elapsed_ms=elapsed):
+                held = _was_throttled(event) and time_of(event) - (elapsed or 0) <= absence.at
+            # Its other connections carry no heartbeats.
+            case ev.ConnectionThrottled(node=int(node), throttle_ms=int(ms)) if node >= ev.FIRST_COORDINATOR_NODE:
+                held = time_of(event) <= absence.at <= time_of(event) + ms + ROUND_TRIP_MS
+            case _:
+                continue
+        if held:
+            found.append(event)
+    return found
 
 
 @of_every("it looked for its coordinator longer than requests take to time out, and no connection of it broke")
