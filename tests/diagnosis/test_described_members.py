@@ -103,3 +103,26 @@ def test_a_thread_that_leaves_and_is_back_at_once_under_its_id_had_a_stale_epoch
     case = coordinator.case()
     assert [i.root_causes[0].cause for i in case.incidents][1:] == ["scale-out"]
     assert "rejoin" in case.incidents[-1].followups
+
+
+def test_the_epoch_that_a_new_group_begins_when_its_internal_topics_are_there_is_part_of_its_start() -> None:
+    coordinator = _Coordinator()
+    first, second = (f"[GroupId ledger][MemberId {coordinator.id(name)}]" for name in ("a", "b"))
+    idle = "(active=[], standby=[], warmup=[])"
+    state = f"epoch=1, previousEpoch=0, state=STABLE, assignedTasks={idle} and tasksPendingRevocation={idle}."
+    missing = "Valid topic configuration found in 0ms, but internal topics are missing for topology epoch 0: changelog"
+    for seconds, message in (
+        (0.0, f"{first} Static member {coordinator.id('a')} with instance id a-1 joins the streams group."),
+        (0.1, f"{first} Member initialized the topology with epoch 0"),
+        (0.4, f"{second} Static member {coordinator.id('b')} with instance id b-1 joins the streams group."),
+        (0.4, f"{second} {missing}"),
+        (0.4, f"{first} Member's new assignment state: {state}"),
+        (3.3, "[GroupId ledger] Computed a new target assignment for epoch 4 with 'sticky' assignor in 5ms."),
+        (5.6, f"{first} Valid topic configuration found in 1ms, topology epoch 0 is now initialized."),
+        (5.6, f"{first} Bumped streams group epoch to 5 with metadata hash 13 and validated topic epoch 0."),
+    ):
+        coordinator.says(seconds, message)
+    (started,) = coordinator.case().incidents
+    assert started.root_causes[0].cause == "startup"
+    # An emptied group keeps its topology: who brings one found the group new.
+    assert started.summary == "Group started: 2 instances joined."

@@ -17,11 +17,13 @@ from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import counted_members, the_group
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.facts import Arrival
+from rebalance_forensics.timeline.facts import Arrival, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS, TICK_MS
 
 EMPTY = ("Empty", "Dead")
+# What the coordinator of a streams group logs (KIP-1071, patterns/broker/streams_topology_reported.yaml).
+TOPICS_COMPLETE, TOPOLOGY_INITIALIZED = "topics are complete", "topology initialized"
 FROM_EMPTY = clue("joined-an-empty-group", DECISIVE, "the group was empty, and these members joined it together")
 # It weighs little, so that a scale-out stays possible.
 PERHAPS_EMPTY = clue(
@@ -43,7 +45,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             because=tuple(e for a in run for e in a.events[:2]),
             culprits=(the_group(timeline, participants),),
             severity="info",
-            implies=(*run, *rebalances),
+            implies=(*run, *rebalances, *_with_its_topics(timeline, run)),
             explains=tuple(run),
             participants=participants,
             clues={FROM_EMPTY if empty else PERHAPS_EMPTY: Present(tuple(e for a in run for e in a.events[:1]))},
@@ -62,13 +64,26 @@ CAUSE = Cause(
 )
 
 
+def _with_its_topics(timeline: Timeline, arrivals: Sequence[Arrival]) -> Iterator[Rebalance]:
+    """The rebalance that a new streams group begins once its internal topics have been created (KIP-1071)."""
+    first, heard = arrivals[0].at, arrivals[-1].at + NEXT_HEARTBEAT_MS
+    if not timeline.of(ev.SourceTopicsMissing).any_between(first, heard):
+        return
+    reports = timeline.of(ev.StreamsStatusReported).onwards(first)
+    complete = next((time_of(e) for e in reports if e.detail == TOPICS_COMPLETE), None)
+    if complete is not None:
+        places = timeline.rebalances.places_touching(complete, complete + ROUND_TRIP_MS)
+        yield from (r for r in map(timeline.rebalances.__getitem__, places) if r.started_at >= complete - TICK_MS)
+
+
 def was_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     """True if lines show an empty group before these arrivals: a state, leaves, a first generation, a count."""
     first, last = min(a.at for a in arrivals), max(a.at for a in arrivals)
     # The coordinator logged the empty state, or the departure of the members before these.
     in_empty_state = any(getattr(e, "state", None) in EMPTY for a in arrivals for e in a.events)
     emptied = bool(timeline.of(ev.GroupEmptied).last(first)) or timeline.departures.last(first - 1) is not None
-    if in_empty_state or emptied or after_all_left(timeline, arrivals[0]):
+    is_new = emptied or _brings_its_topology(timeline, first, last)
+    if in_empty_state or is_new or after_all_left(timeline, arrivals[0]):
         return True
     # An empty group keeps the number of its last generation, so a later number alone shows neither.
     events = [e for r in touched(timeline, arrivals) for e in r.events]
@@ -78,6 +93,12 @@ def was_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     if follows is None and joins_empty_group(timeline, arrivals[0].at, arrivals[-1].at + AT_ONCE_MS):
         return True
     return _are_all_members(timeline, arrivals, events) and _are_new(timeline, arrivals)
+
+
+def _brings_its_topology(timeline: Timeline, first: int, last: int) -> bool:
+    """True where a member gives a streams group its first topology: an emptied group keeps that which it had."""
+    reports = timeline.of(ev.StreamsStatusReported).between(first - ROUND_TRIP_MS, last + NEXT_HEARTBEAT_MS)
+    return any(e.detail == TOPOLOGY_INITIALIZED and e.topology_epoch == 0 for e in reports)
 
 
 def _later_generation(events: Sequence[Event]) -> Event | None:

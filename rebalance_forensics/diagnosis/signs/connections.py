@@ -219,13 +219,13 @@ def throttled_requests(timeline: Timeline, absence: Absence) -> list[ev.Connecti
     for event in lines.between(begin - ROUND_TRIP_MS, until + ROUND_TRIP_MS):
         match event:
             case ev.NodeDisconnected(elapsed_ms=elapsed):
-                held = _was_throttled(event) and time_of(event) - (elapsed or 0) <= absence.at
+                in_time = _was_throttled(event) and time_of(event) - (elapsed or 0) <= absence.at
             # Its other connections carry no heartbeats.
             case ev.ConnectionThrottled(node=int(node), throttle_ms=int(ms)) if node >= ev.FIRST_COORDINATOR_NODE:
-                held = time_of(event) <= absence.at <= time_of(event) + ms + ROUND_TRIP_MS
+                in_time = time_of(event) <= absence.at <= time_of(event) + ms + ROUND_TRIP_MS
             case _:
                 continue
-        if held:
+        if in_time:
             found.append(event)
     return found
 

@@ -40,7 +40,7 @@ class LineStarts:
         index = self.newlines_before(place)
         return int(self._newlines[index - 1]) + 1 if index else 0
 
-    def around(self, places: Sequence[int]) -> Iterable[tuple[int, int, int]]:
+    def bounds_of_lines_with(self, places: Sequence[int]) -> Iterable[tuple[int, int, int]]:
         """Of each line with some of these places, in order: the lines before it, its start, and that of the next."""
         lines = np.unique(self._newlines.searchsorted(places))
         bounds = np.concatenate(([0], self._newlines + 1, [len(self._data)]))

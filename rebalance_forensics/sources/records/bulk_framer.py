@@ -197,7 +197,7 @@ class BulkFramer:
         """The complete records of a block that have a hit."""
         done = first
         self._timed_until = 0
-        for line in self._line_starts.around(self.relevant(data)):
+        for line in self._line_starts.bounds_of_lines_with(self.relevant(data)):
             before, start, behind = line
             if start < done:
                 continue
