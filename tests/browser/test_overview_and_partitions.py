@@ -84,7 +84,7 @@ def test_a_mark_of_the_overview_leads_to_its_incident_with_a_click_and_with_the_
     again.page.locator(".occurrences a.info").focus()
     again.page.keyboard.press("Enter")
     again.page.locator("details.incident[open]").wait_for()
-    assert "All members joined an empty group." in again.page.locator("details.incident[open]").inner_text()
+    assert "broker-1/server.log:4000" in again.page.locator("details.incident[open]").inner_text()
 
 
 def test_filters_reach_the_overview(opened: Opener) -> None:
