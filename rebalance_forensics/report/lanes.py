@@ -34,13 +34,9 @@ def leader_names(generation: Generation) -> frozenset[str]:
 
 def stable_until(history: GroupHistory) -> Iterator[tuple[Generation, EpochMs | None]]:
     """Pair each generation whose time is known with the start of the next, None for the last."""
-    timed = [
-        generation
-        for generation in history.generations
-        if generation.started_at is not None or generation.completed_at is not None
-    ]
+    timed = [generation for generation in history.generations if generation.began_at is not None]
     for generation, following in pairwise(timed):
-        yield generation, following.started_at if following.started_at is not None else following.completed_at
+        yield generation, following.began_at
     if timed:
         yield timed[-1], None
 

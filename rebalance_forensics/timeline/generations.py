@@ -427,6 +427,7 @@ def _as_generations(slots: Sequence[Slot], participants: Participants) -> Iterat
             outcome=slot.outcome(is_last=place == len(slots) - 1),
             reason=next((p.reason for p in slot.prepared if p.reason), None),
             failures=tuple(dict.fromkeys(_failure(e) for e in slot.failures)),
+            emptied_at=slot.emptied.at if slot.emptied is not None else None,
         )
         yield slot.first_at(), generation
         previous = ids

@@ -72,6 +72,14 @@ class Generation(Struct, frozen=True, kw_only=True, gc=False):
     followup: str | None = None
     failures: tuple[str, ...] = ()
     """Join and sync failures on the way to it, as sentences."""
+    emptied_at: Time | None = None
+    """When the coordinator logged that it has no members."""
+
+    @property
+    def began_at(self) -> int | None:
+        """When it began, as far as a line shows it: an empty one has no rebalance of its own."""
+        times = (self.started_at, self.completed_at, self.emptied_at)
+        return next((at for at in times if at is not None), None)
 
     @property
     def size(self) -> int:

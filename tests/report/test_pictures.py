@@ -149,6 +149,14 @@ def test_a_follow_up_whose_begin_no_line_tells_is_drawn_where_it_ends() -> None:
     assert [(bar.started_at, bar.width) for bar in bars if bar.kind == "follow-up"] == [(at(63), 0)]
 
 
+def test_a_group_is_drawn_empty_from_the_moment_at_which_its_coordinator_logged_it() -> None:
+    emptied = replace(a_generation(8, 64, 64), started_at=None, completed_at=None, outcome="empty", emptied_at=at(64))
+    bars = row_of(history_picture(with_generations(a_generation(7, 60, 62), emptied)), "generations").bars
+    assert [(bar.kind, bar.started_at) for bar in bars if bar.kind != "rebalancing"] == [
+        *(("stable", at(62)), ("empty", at(64)))
+    ]
+
+
 def test_the_legend_holds_what_is_drawn_and_nothing_else() -> None:
     quiet = with_generations(a_generation(7, 60, 62), lanes=(replace(payments().lanes[0], marks=()),))
     assert [meaning for _, meaning in legend(history_picture(quiet), "members")] == [

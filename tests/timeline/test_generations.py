@@ -34,6 +34,7 @@ def test_a_generation_without_members_is_empty() -> None:
     story = closes(closes(Story().formed("c-1", "c-2"), "c-2", "01:10:00.000", ["c-1"]), "c-1", "01:10:02.000", [])
     last = story.history().generations[-1]
     assert (last.outcome, last.members) == ("empty", ())
+    assert (last.completed_at, last.began_at) == (None, last.emptied_at)
 
 
 def test_a_generation_that_the_next_one_overtakes_before_its_assignment_is_superseded() -> None:

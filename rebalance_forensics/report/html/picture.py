@@ -286,6 +286,8 @@ def _phases(
 ) -> Iterator[shapes.Bar]:
     incident = links.of_generation(generation)
     start, done = generation.started_at, generation.completed_at
+    if done is None and generation.outcome == "empty":
+        done = generation.emptied_at
     made = done if done is not None else until
     being_made = (FOLLOW_UP, start if start is not None else done, made) if generation.followup else None
     phases = (being_made or ("rebalancing", start, made), (OUTCOMES[generation.outcome], done, until))

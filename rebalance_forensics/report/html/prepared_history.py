@@ -88,7 +88,7 @@ def ready(history: GroupHistory) -> ReadyHistory:
 
 def _begun(stretch: Held) -> int:
     generation, _ = stretch
-    return generation.started_at if generation.started_at is not None else generation.completed_at or 0
+    return generation.began_at or 0
 
 
 def _lane(lane: Lane, led: dict[str, set[int]]) -> ReadyLane:

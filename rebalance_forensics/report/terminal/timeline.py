@@ -201,7 +201,7 @@ def _blocks(history: GroupHistory, verbosity: int, width: int) -> Iterator[Rende
         yield from columns.key()
     for stretch in [Stretch(history.generations)] if unfolded else stretches(history.generations):
         for generation in stretch.shown:
-            begun_at = _begin(generation)
+            begun_at = generation.began_at
             began = None if begun_at is None else _day_of(begun_at)
             if began is not None and began != today:
                 yield heading(began.ljust(BESIDE + longest) + (columns.head() if columns else ""))
@@ -217,10 +217,6 @@ def _blocks(history: GroupHistory, verbosity: int, width: int) -> Iterator[Rende
     yield from pattern_in_full(history)
 
 
-def _begin(generation: Generation) -> EpochMs | None:
-    return generation.started_at if generation.started_at is not None else generation.completed_at
-
-
 def _day_of(at: EpochMs) -> str:
     if not is_timed(at):
         return "no times"
@@ -232,10 +228,10 @@ def _repeated(stretch: Stretch) -> Iterator[RenderableType]:
     numbers = ranges(generation.generation for generation in repeats if generation.generation is not None)
     again = count(len(repeats) // length, "more time", "more times")
     what = f"the same, {again}" if length == 1 else f"the same {length} generations, {again}"
-    yield text_block(f"{time_of_day(_begin(repeats[0]))}  generations {numbers}  {what}")
+    yield text_block(f"{time_of_day(repeats[0].began_at)}  generations {numbers}  {what}")
     took = [generation.took_ms for generation in repeats if generation.took_ms is not None]
     failures = Counter(failure for generation in repeats for failure in generation.failures)
-    facts = [("last", f"at {time_of_day(_begin(repeats[-1]))}")]
+    facts = [("last", f"at {time_of_day(repeats[-1].began_at)}")]
     facts += [("took", " to ".join(dict.fromkeys(duration(each) for each in (min(took), max(took)))))] if took else []
     facts += [("!", f"{line_of(what, REASON_CHARACTERS)} ({times:,} times)") for what, times in failures.most_common()]
     yield indented(labelled(facts), 14)
@@ -249,7 +245,8 @@ class _Layout(Struct, frozen=True, kw_only=True):
 
     def generation(self, generation: Generation, before: tuple[Member, ...]) -> Iterator[RenderableType]:
         """One line with a column for each member, and below it why it began and what failed."""
-        title = Text(f"{time_of_day(generation.started_at)}  generation {generation.generation:<{self.longest}}  ")
+        at = generation.emptied_at if generation.started_at is None else generation.started_at
+        title = Text(f"{time_of_day(at)}  generation {generation.generation:<{self.longest}}  ")
         title.append(self.columns.row(generation) if self.columns else "")
         words = text_block(generation.outcome, OUTCOME_STYLES[generation.outcome])
         words.append_text(text_block(_because(generation)))
