@@ -54,10 +54,13 @@ class Catalog:
         spoken = clean(message)
         if "\n" in spoken and (blank := _BLANK_LINE.search(spoken)) is not None:
             whole, above = self._match(spoken, logger), self._match(spoken[: blank.start()].rstrip(), logger)
-            # No message of one line has an empty one in it: what follows is by whoever passed the message on.
+            # No message of one line has an empty one in it: what follows is by whoever passed the message on. Where a
+            # copy has an empty line below each, the rest of a message of several lines fills fields of its own.
             if above is None or whole is None:
                 return above or whole
-            return above if whole.pattern == above.pattern or whole.weight <= above.weight else whole
+            if whole.pattern == above.pattern:
+                return whole if _filled(whole) > _filled(above) else above
+            return above if whole.weight <= above.weight else whole
         return self._match(spoken, logger)
 
     def _match(self, spoken: str, logger: str | None) -> Match | None:
@@ -277,3 +280,8 @@ def _undressed(peeled: Peeled) -> Iterator[Peeled]:
         yield Peeled(
             inner.stages, {**peeled.fields, **inner.fields}, inner.role or peeled.role, inner.kind or peeled.kind
         )
+
+
+def _filled(match: Match) -> int:
+    """How many fields a line gave something for."""
+    return sum(map(bool, match.fields.values()))

@@ -44,7 +44,7 @@ def _throughout(spans: list[Span], extent: Span | None) -> list[Span]:
 # CoordinatorRequestManager); a second answer may come until its request times out. A coordinator prepares a rebalance
 # before it creates the generation (GroupCoordinator, GroupMetadataManager). Both lines of a pair are one logger's.
 _STARTS = (ev.Subscribed, ev.SettingsReported, ev.VersionReported, ev.ClientStarted, ev.ConsumerClosed)
-_MOVES = (ev.GroupLoaded, ev.GroupUnloaded, ev.GroupDied, ev.GroupEmptied)
+_MOVES = (ev.GroupConverted, ev.GroupDied, ev.GroupEmptied, ev.GroupLoaded, ev.GroupUnloaded)
 _ANSWERS: tuple[tuple[type[Event], tuple[type[Event], ...], int], ...] = (
     (ev.CoordinatorFound, (ev.CoordinatorLost, *_STARTS), REQUEST_TIMEOUT_MS),
     (ev.JoinSucceeded, (ev.JoinStarted, *_STARTS), ROUND_TRIP_MS),
@@ -59,11 +59,15 @@ def _unasked(
     """The spans between two answers of a kind, further apart than that, without the line that comes before one."""
     # A configuration names its client in its text, and the order of what threads log as they start is by chance.
     starts = lists_by_key((place_of(e), time_of(e)) for e in events.of_type(*_STARTS))
-    lines = (e for e in events.of_type(answer, *before_it) if e.speaker.role != "other")
+    # A transactional producer looks for its coordinator in a client's words, and names no group.
+    found = events.of_type(answer, *before_it)
+    lines = (e for e in found if e.speaker.role != "other" and (e.group is not None or e.speaker.client_id is None))
     for (place, client, broker), own in lists_by_key(
         ((place_of(e), e.speaker.client_id, e.speaker.role == "broker"), e) for e in lines
     ).items():
-        for first, second in pairwise(own) if broker or client is not None else ():
+        # Some logs have nothing of the classes that log starts.
+        is_whole = broker or (client is not None and place in starts)
+        for first, second in pairwise(own) if is_whole and _runs_forward(own) else ():
             both = isinstance(first, answer) and isinstance(second, answer)
             begin, end = time_of(first), time_of(second)
             if both and end - begin > apart_ms and not _any_between(starts.get(place, []), begin, end):
@@ -81,10 +85,15 @@ def _between_generations(events: EventIndex) -> Iterator[tuple[Place, Span]]:
     # not every release logs that a group is empty. After another broker coordinated the group, it loads it.
     lines = events.of_type(ev.GenerationStabilized, ev.RebalanceStarted, *_MOVES)
     for place, own in lists_by_key((place_of(e), e) for e in lines if e.speaker.role == "broker").items():
-        for before, after in pairwise(own):
+        for before, after in pairwise(own) if _runs_forward(own) else ():
             first, second = _created(before), _created(after)
             if first is not None and second is not None and second > first + 1:
                 yield place, (time_of(before), time_of(after))
+
+
+def _runs_forward(lines: Sequence[Event]) -> bool:
+    """False where the clock of a log was set back, as at the end of summer time: its lines interleave."""
+    return all(a.origin.byte_offset <= b.origin.byte_offset for a, b in pairwise(lines))
 
 
 def _created(event: Event) -> int | None:
@@ -93,14 +102,21 @@ def _created(event: Event) -> int | None:
 
 
 def _rotated_away(extents: Mapping[Place, Span]) -> Iterator[tuple[Place, Span]]:
-    families: dict[Place, dict[int, Place]] = {}
+    families: dict[Place, dict[Place, int]] = {}
     for path, host in extents:
-        named = _NUMBERED.fullmatch(path)
-        stem, number = (named["stem"], int(named["number"])) if named is not None else (path, 0)
-        families.setdefault((stem, host), {})[number] = path, host
-    for family in families.values():
-        # The higher the number, the older the file.
-        for later, earlier in pairwise(sorted(family)):
-            (_, end), (begin, _) = extents[family[earlier]], extents[family[later]]
-            if earlier > later + 1 and end <= begin:
-                yield family[later], (end, begin)
+        if named := _NUMBERED.fullmatch(path):
+            families.setdefault((named["stem"], host), {})[path, host] = int(named["number"])
+    for base, family in families.items():
+        in_time = sorted(family, key=extents.__getitem__)
+        numbers = [family[place] for place in in_time]
+        # Log4j 1 and logrotate give the oldest file the highest number, and the active one would be 0; Log4j 2 the
+        # lowest, unless it is told otherwise, and counts on.
+        oldest_first = len(numbers) > 1 and numbers == sorted(numbers, reverse=True)
+        if oldest_first and base in extents:
+            in_time, numbers = [*in_time, base], [*numbers, 0]
+        if not oldest_first and numbers != sorted(numbers):
+            continue
+        for (earlier, a), (later, b) in pairwise(zip(in_time, numbers, strict=True)):
+            (_, end), (begin, _) = extents[earlier], extents[later]
+            if abs(a - b) > 1 and end <= begin:
+                yield later, (end, begin)

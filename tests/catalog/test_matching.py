@@ -52,6 +52,23 @@ def test_what_a_person_wrote_below_an_empty_line_is_no_part_of_a_message(
     )
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Updating assignment with\n\tAssigned partitions: [a-0]\n\tCurrent owned partitions: [b-0]\n",
+        "ConsumerConfig values:\n\tclient.id = c-1\n\tmax.poll.interval.ms = 300000\n",
+    ],
+)
+def test_a_message_of_several_lines_is_whole_in_a_copy_with_an_empty_line_below_each(
+    catalog: Catalog, message: str
+) -> None:
+    whole, copied = catalog.match(message), catalog.match(message.replace("\n", "\n\n"))
+    assert whole is not None
+    assert copied is not None
+    assert copied.fields.keys() == whole.fields.keys()
+    assert all(map(bool, copied.fields.values())) == all(map(bool, whole.fields.values()))
+
+
 @pytest.mark.parametrize("below", ["", "\nWe restarted it then.", "\n- b-1: alive"])
 @pytest.mark.parametrize("broken", [" is ", "\nis "])
 def test_kafkas_own_words_are_read_where_they_were_broken_and_above_a_persons(

@@ -89,6 +89,14 @@ def test_a_request_that_no_quota_held_back_clears_nobody() -> None:
     assert held_back(by_ms=0, found="01:09:31.400").causes() != ["unexplained"]
 
 
+@pytest.mark.parametrize(("node", "age", "ms"), [(1, 120, 400), (2147483645, 0, 1), (2147483645, 5_000, 4_500)])
+def test_a_throttle_too_short_for_a_session_clears_nobody(node: int, age: int, ms: int) -> None:
+    story = cut_off()
+    line = THROTTLED.format(ms=ms).replace("2147483645", str(node)).replace("11456", str(age))
+    story.client("c-3", "01:09:41.000", line, logger="org.apache.kafka.clients.NetworkClient")
+    assert story.causes() == ["network-partition"]
+
+
 def test_connections_that_outlast_the_request_timeout_while_nobody_answers_were_not_cut_off() -> None:
     incident = held_back(by_ms=None, found="01:10:20.000").the_incident()
     assert [cause.cause for cause in incident.root_causes] == ["unexplained"]

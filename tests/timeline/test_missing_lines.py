@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from rebalance_forensics.timeline.clocks.file_clocks import Place
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import EventIndex
-from rebalance_forensics.timeline.missing_lines import missing_lines
+from rebalance_forensics.timeline.missing_lines import Span, missing_lines
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_network_partition import LOST, cut_off
 from tests.diagnosis.test_process_pause import UNKNOWN
@@ -36,6 +37,14 @@ def test_a_process_that_was_started_again_finds_its_coordinator_again() -> None:
     assert not found_twice("Kafka version: 4.4.0").timeline().coverage.missing
 
 
+def test_a_transactional_producer_looks_for_its_coordinator_again_without_a_word() -> None:
+    story = Story().formed("c-1", "c-2")
+    for time in ("01:00:00.010", "01:30:00.000"):
+        said = f"[Producer clientId=c-1, transactionalId=orders] {FOUND}"
+        story.line("c-1/app.log", time, said, logger="org.apache.kafka.clients.producer.internals.TransactionManager")
+    assert not story.timeline().coverage.missing
+
+
 def test_a_coordinator_that_skips_a_generation_logged_it_where_its_lines_are_missing() -> None:
     story = Story().formed("c-1", "c-2")
     assert not story.timeline().coverage.missing
@@ -50,6 +59,14 @@ def test_a_rolled_file_is_missing_where_the_numbers_of_the_others_skip(suffix: s
     assert missing_lines(EventIndex([]), {third: (0, 9), first: (20, 29), base: (30, 39)}) == {first: [(9, 20)]}
     second = f"server.log.2{suffix}", "b"
     assert not missing_lines(EventIndex([]), {third: (0, 9), second: (9, 19), first: (20, 29), base: (30, 39)})
+
+
+def test_log4j_2_counts_rolled_files_on() -> None:
+    names = ("app.log.17", "app.log.18", "app.log.19", "app.log")
+    whole: dict[Place, Span] = {(name, "b"): (10 * place, 10 * place + 9) for place, name in enumerate(names)}
+    assert not missing_lines(EventIndex([]), whole)
+    del whole["app.log.18", "b"]
+    assert missing_lines(EventIndex([]), whole) == {("app.log.19", "b"): [(9, 20)]}
 
 
 def test_a_hole_around_the_time_when_a_member_was_cut_off_proves_no_pause() -> None:

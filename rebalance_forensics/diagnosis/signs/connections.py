@@ -106,7 +106,7 @@ def troubled(timeline: Timeline, absence: Absence) -> list[Event]:
 
 def _was_throttled(lost: Event) -> bool:
     """A quota held the request back all the time until it was given up: its broker had answered the one before."""
-    return isinstance(lost, ev.NodeDisconnected) and (lost.throttle_ms or 0) >= (lost.elapsed_ms or 1)
+    return isinstance(lost, ev.NodeDisconnected) and (lost.throttle_ms or 0) >= (lost.elapsed_ms or 0) >= ROUND_TRIP_MS
 
 
 # FindCoordinator goes to any broker, and a request without an answer closes its connection when it times out, which
@@ -214,17 +214,21 @@ def throttled(timeline: Timeline, absence: Absence) -> Sequence[Event]:
 def throttled_requests(timeline: Timeline, absence: Absence) -> list[ev.ConnectionThrottled | ev.NodeDisconnected]:
     """The requests under way as its session ran out that it gave up with a throttle time; its throttled connections."""
     begin, until = absence.at - timeouts.session_timeout_ms(timeline), absence.back_at or timeline.last
+    # The last heartbeat before the throttling was sent up to an interval before it, and other connections carry none.
+    shown = timeouts.shown_session_ms(timeline) or timeouts.DEFAULTS[timeouts.LEAST_SESSION]
+    least = shown - timeouts.heartbeat_interval_ms(timeline) - ROUND_TRIP_MS
     lines = timeline.events_from(absence.participant, ev.ConnectionThrottled, ev.NodeDisconnected)
     found: list[ev.ConnectionThrottled | ev.NodeDisconnected] = []
     for event in lines.between(begin - ROUND_TRIP_MS, until + ROUND_TRIP_MS):
-        match event:
-            case ev.NodeDisconnected(elapsed_ms=elapsed):
-                in_time = _was_throttled(event) and time_of(event) - (elapsed or 0) <= absence.at
-            # Its other connections carry no heartbeats.
-            case ev.ConnectionThrottled(node=int(node), throttle_ms=int(ms)) if node >= ev.FIRST_COORDINATOR_NODE:
-                in_time = time_of(event) <= absence.at <= time_of(event) + ms + ROUND_TRIP_MS
-            case _:
-                continue
+        if not isinstance(event, ev.ConnectionThrottled | ev.NodeDisconnected):
+            continue
+        to_coordinator = event.node is not None and event.node >= ev.FIRST_COORDINATOR_NODE
+        if not to_coordinator or (event.throttle_ms or 0) < least:
+            continue
+        if isinstance(event, ev.ConnectionThrottled):
+            in_time = time_of(event) <= absence.at <= time_of(event) + (event.throttle_ms or 0) + ROUND_TRIP_MS
+        else:
+            in_time = _was_throttled(event) and time_of(event) - (event.elapsed_ms or 0) <= absence.at
         if in_time:
             found.append(event)
     return found
