@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
+from rebalance_forensics import events as ev
 from tests.diagnosis.statics import replaced, said_by_static, static_group
 from tests.diagnosis.test_process_pause import UNKNOWN
 from tests.epochs import three_members
@@ -80,6 +82,18 @@ def times_out_by_name(at: str) -> Story:
     story.reborn("c-2").rebalanced("01:10:12.000", story.words.adding(story.id_of("c-2")), ["c-1", "c-2"])
     story.events = [e for e in story.events if not e.origin.path.startswith("c-2")]
     return story
+
+
+def test_the_limit_that_a_members_own_line_names_dates_its_last_poll_whatever_another_client_is_set_to() -> None:
+    story = times_out_by_name("01:09:59.990")
+    config = "ConsumerConfig values: \n\tclient.id = c-1\n\tgroup.id = payments\n\tmax.poll.interval.ms = 300000\n"
+    story.line("c-1/app.log", "00:59:58.000", config, logger="org.apache.kafka.clients.consumer.ConsumerConfig")
+    story.events = [
+        replace(e, session_timeout_ms=None, rebalance_timeout_ms=None) if isinstance(e, ev.MemberLeft) else e
+        for e in story.events
+    ]
+    impact = story.the_incident().impact
+    assert (impact.longest_unread_ms, impact.unread_at_least) == (21_810, False)
 
 
 def test_a_client_that_names_no_group_timed_out_in_the_one_that_lost_it_then() -> None:

@@ -151,7 +151,7 @@ def _start_of_process(timeline: Timeline, participant: Participant, start: int) 
 
 def _stuck(timeline: Timeline, departure: Departure, missed_at: int) -> Loss:
     # The loss of a member whose poll timer expired: it runs from the last poll(), the last fetch of records.
-    poll = shown_poll_ms(timeline, member=departure.participant)
+    poll = shown_poll_ms(timeline, departure.events, departure.participant)
     if poll is None:
         return Loss(at=missed_at, why="stuck", certain=False, missed_at=missed_at, bounded=False)
     # Some releases log, then or at the next poll(), by how much the timer was exceeded.
@@ -170,7 +170,7 @@ def _not_rejoined(timeline: Timeline, departure: Departure, missed_at: int) -> L
     # would have left.
     begun = timeline.rebalances.last(departure.at)
     since = missed_at if begun is None else min(begun.started_at, missed_at)
-    poll = shown_poll_ms(timeline, member=departure.participant)
+    poll = shown_poll_ms(timeline, departure.events, departure.participant)
     earliest = _last_sign(timeline, departure.participant, since) if poll is None else since - poll
     return Loss(at=since, why="stuck", certain=False, earliest=earliest, missed_at=missed_at)
 
