@@ -44,7 +44,7 @@ class Link(Struct, frozen=True, gc=False):
     confidence: float
     lines: Sequence[Event]
     begins_with_name: bool = False
-    """True where a name begins the clause, which is written the same at the begin of a sentence."""
+    """True where a name begins the clause, which is written the same at the beginning of a sentence."""
 
     @property
     def why(self) -> str:

@@ -140,7 +140,7 @@ def _with_configured_names(group: str, own: Sequence[Event], shared: Sequence[Ev
     nameless = {place_name(e) for e in own if _is_java_line(e)} - named
     if not nameless or not (names := _configured(group, nameless, shared)):
         return own
-    return [_called(event, names.get(place_name(event))) if _is_java_line(event) else event for event in own]
+    return [_with_client_id(event, names.get(place_name(event))) if _is_java_line(event) else event for event in own]
 
 
 def _configured(group: str, places: set[str], shared: Iterable[Event]) -> dict[str, str]:
@@ -155,7 +155,7 @@ def _is_java_line(event: Event) -> bool:
     return event.speaker.role == "consumer" and event.group is not None
 
 
-def _called(event: Event, name: str | None) -> Event:
+def _with_client_id(event: Event, name: str | None) -> Event:
     return replace(event, speaker=replace(event.speaker, client_id=name)) if name else event
 
 
@@ -237,7 +237,7 @@ def _with_names(events: Sequence[Event], names: Mapping[Place | str, str]) -> Se
         own = name_in_member_id(own_member_id(event) or "")
         return own or names.get(place_of(event)) or names.get(place_name(event))
 
-    return [_called(event, name_of(event)) if _lacks_client_id(event) else event for event in events]
+    return [_with_client_id(event, name_of(event)) if _lacks_client_id(event) else event for event in events]
 
 
 _SESSION_EVENTS = (ev.CoordinatorFound, ev.CoordinatorLost, ev.PartitionsRevoked, ev.ClientStarted, ev.ConsumerClosed)

@@ -7,7 +7,6 @@ It shows the hole where a line cannot come without another one before it, and wh
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 
@@ -15,7 +14,7 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
-from rebalance_forensics.timeline.time_index import lists_by_key, united
+from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, lists_by_key, united
 from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 Span = tuple[int, int]
@@ -29,7 +28,9 @@ def missing_lines(events: EventIndex, extents: Mapping[Place, Span]) -> Mapping[
 
     `extents` are the first and last time of each log.
     """
-    answered = (span for pair in _ANSWERS for span in _unasked(events, *pair))
+    # A configuration names its client in its text, and the order of what threads log as they start is by chance.
+    starts = events.of_type(*_STARTS).by(place_of)
+    answered = (span for pair in _ANSWERS for span in _unasked(events, starts, *pair))
     found = lists_by_key((*answered, *_between_generations(events), *_rotated_away(extents)))
     return {place: _throughout(united(spans), extents.get(place)) for place, spans in found.items()}
 
@@ -54,11 +55,13 @@ _ANSWERS: tuple[tuple[type[Event], tuple[type[Event], ...], int], ...] = (
 
 
 def _unasked(
-    events: EventIndex, answer: type[Event], before_it: tuple[type[Event], ...], apart_ms: int
+    events: EventIndex,
+    starts: Mapping[Place, TimeIndex[Event]],
+    answer: type[Event],
+    before_it: tuple[type[Event], ...],
+    apart_ms: int,
 ) -> Iterator[tuple[Place, Span]]:
     """The spans between two answers of a kind, further apart than that, without the line that comes before one."""
-    # A configuration names its client in its text, and the order of what threads log as they start is by chance.
-    starts = lists_by_key((place_of(e), time_of(e)) for e in events.of_type(*_STARTS))
     # A transactional producer looks for its coordinator in a client's words, and names no group.
     found = events.of_type(answer, *before_it)
     lines = (e for e in found if e.speaker.role != "other" and (e.group is not None or e.speaker.client_id is None))
@@ -66,18 +69,12 @@ def _unasked(
         ((place_of(e), e.speaker.client_id, e.speaker.role == "broker"), e) for e in lines
     ).items():
         # Some logs have nothing of the classes that log starts.
-        is_whole = broker or (client is not None and place in starts)
-        for first, second in pairwise(own) if is_whole and _runs_forward(own) else ():
+        shows_starts = broker or (client is not None and place in starts)
+        for first, second in pairwise(own) if shows_starts and _runs_forward(own) else ():
             both = isinstance(first, answer) and isinstance(second, answer)
             begin, end = time_of(first), time_of(second)
-            if both and end - begin > apart_ms and not _any_between(starts.get(place, []), begin, end):
+            if both and end - begin > apart_ms and not starts.get(place, NOTHING).any_between(begin, end):
                 yield place, (begin, end)
-
-
-def _any_between(times: Sequence[int], begin: int, end: int) -> bool:
-    """True where one of these times, in order, is from `begin` to `end`."""
-    at = bisect_left(times, begin)
-    return at < len(times) and times[at] <= end
 
 
 def _between_generations(events: EventIndex) -> Iterator[tuple[Place, Span]]:

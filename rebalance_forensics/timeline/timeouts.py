@@ -127,10 +127,10 @@ def configured_ms(timeline: Timeline, name: str) -> frozenset[int]:
 
 def shown_session_ms(timeline: Timeline, participant: Participant | None = None) -> int | None:
     """session.timeout.ms of the group, or of one member, where a log shows it."""
-    everybodys = _shown(timeline).session or None
+    group_ms = _shown(timeline).session or None
     if participant is None or not is_set_by_clients(timeline.protocol):
-        return everybodys
-    return _of_member_ms(timeline, participant, SESSION, everybodys)
+        return group_ms
+    return _of_member_ms(timeline, participant, SESSION, group_ms)
 
 
 def known_session_ms(timeline: Timeline, participant: Participant | None = None) -> int | None:
@@ -139,7 +139,7 @@ def known_session_ms(timeline: Timeline, participant: Participant | None = None)
     return shown_session_ms(timeline, participant) or (timeline.cached(default_session_ms) if java else None)
 
 
-def _of_member_ms(timeline: Timeline, participant: Participant, name: str, everybodys: int | None) -> int | None:
+def _of_member_ms(timeline: Timeline, participant: Participant, name: str, group_ms: int | None) -> int | None:
     """A timeout of one member: as it printed it or the coordinator logs it, else as all others have it."""
 
     def answer() -> int | None:
@@ -153,7 +153,7 @@ def _of_member_ms(timeline: Timeline, participant: Participant, name: str, every
                 return own.pop() if len(own) == 1 else None
         # What another client printed does not hold where configurations differ or its library is another one.
         alike = name not in shown.various and (not printed or is_java_member(timeline, participant))
-        return everybodys if alike else None
+        return group_ms if alike else None
 
     # A client that is evicted again and again has a member id for each time, too many to go through for each absence.
     return timeline.cached_as((name, participant), answer)
@@ -212,10 +212,10 @@ def is_implausible(exceeded_ms: int | None) -> bool:
 
 def heartbeat_interval_ms(timeline: Timeline, member: Participant | None = None) -> int:
     """heartbeat.interval.ms of the group, or of one member, as a log shows it, else its default."""
-    everybodys = setting_ms(timeline, HEARTBEAT)
+    group_ms = setting_ms(timeline, HEARTBEAT)
     if member is None or not is_set_by_clients(timeline.protocol):
-        return everybodys
-    return _of_member_ms(timeline, member, HEARTBEAT, everybodys) or DEFAULTS[HEARTBEAT]
+        return group_ms
+    return _of_member_ms(timeline, member, HEARTBEAT, group_ms) or DEFAULTS[HEARTBEAT]
 
 
 def all_have_heard_ms(timeline: Timeline) -> int:

@@ -11,6 +11,7 @@ from tests.diagnosis.test_network_partition import LOST, cut_off
 from tests.diagnosis.test_process_pause import UNKNOWN
 from tests.story import Story, ms
 
+PRODUCER = "org.apache.kafka.clients.producer.internals.TransactionManager"
 FOUND = "Discovered group coordinator broker-2:9092 (id: 2147483645 rack: null)"
 
 
@@ -40,8 +41,10 @@ def test_a_process_that_was_started_again_finds_its_coordinator_again() -> None:
 def test_a_transactional_producer_looks_for_its_coordinator_again_without_a_word() -> None:
     story = Story().formed("c-1", "c-2")
     for time in ("01:00:00.010", "01:30:00.000"):
-        said = f"[Producer clientId=c-1, transactionalId=orders] {FOUND}"
-        story.line("c-1/app.log", time, said, logger="org.apache.kafka.clients.producer.internals.TransactionManager")
+        message = f"[Producer clientId=c-1, transactionalId=orders] {FOUND}"
+        story.line(
+            "c-1/app.log", time, message, logger="org.apache.kafka.clients.producer.internals.TransactionManager"
+        )
     assert not story.timeline().coverage.missing
 
 

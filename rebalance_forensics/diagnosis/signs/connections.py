@@ -214,12 +214,15 @@ def throttled(timeline: Timeline, absence: Absence) -> Sequence[Event]:
 def throttled_requests(timeline: Timeline, absence: Absence) -> list[ev.ConnectionThrottled | ev.NodeDisconnected]:
     """The requests under way as its session ran out that it gave up with a throttle time; its throttled connections."""
     begin, until = absence.at - timeouts.session_timeout_ms(timeline), absence.back_at or timeline.last
+    lines = timeline.events_from(absence.participant, ev.ConnectionThrottled, ev.NodeDisconnected)
+    logged = lines.between(begin - ROUND_TRIP_MS, until + ROUND_TRIP_MS)
+    if not logged:
+        return []
     # The last heartbeat before the throttling was sent up to an interval before it, and other connections carry none.
     shown = timeouts.shown_session_ms(timeline) or timeouts.DEFAULTS[timeouts.LEAST_SESSION]
     least = shown - timeouts.heartbeat_interval_ms(timeline) - ROUND_TRIP_MS
-    lines = timeline.events_from(absence.participant, ev.ConnectionThrottled, ev.NodeDisconnected)
     found: list[ev.ConnectionThrottled | ev.NodeDisconnected] = []
-    for event in lines.between(begin - ROUND_TRIP_MS, until + ROUND_TRIP_MS):
+    for event in logged:
         if not isinstance(event, ev.ConnectionThrottled | ev.NodeDisconnected):
             continue
         to_coordinator = event.node is not None and event.node >= ev.FIRST_COORDINATOR_NODE

@@ -33,7 +33,7 @@ class Clock:
     def __init__(self, profile: FileProfile) -> None:
         self.profile = profile
         self._zones = dict(profile.zones)
-        self._zone_of = cache(self._told_zone)
+        self._zone_of = cache(self._known_zone)
         self._last: dict[str | None, tuple[int, int]] = {}
         self._dated: EpochMs | None = None
 
@@ -67,7 +67,7 @@ class Clock:
         at = zones.to_utc(local, zone)
         return at if envelope_at is None else _in_season(at, envelope_at), True
 
-    def _told_zone(self, host: str | None) -> str | None:
+    def _known_zone(self, host: str | None) -> str | None:
         zone = self.profile.zone if host in (None, self.profile.host) or not self._zones else None
         return self._zones.get(host or "") or zone
 

@@ -87,9 +87,7 @@ class MembershipTable:
     def is_unknown_at(self, at: int) -> bool:
         """True where no line up to that time, and no later departure, shows a member: all may have joined unseen."""
         first = self.transitions.first(0)
-        if first is None or first.at <= at:
-            return first is None
-        return all(moves[0].before == "out" for of_client in self._by_client.values() for moves in of_client)
+        return first is None or (first.at > at and self._all_arrive)
 
     def final_departure(self, participant: Participant) -> Departure | None:
         """The participant's last departure, if it did not come back."""
@@ -162,6 +160,10 @@ class MembershipTable:
 
     def _thread_of(self, move: Transition) -> str | None:
         return self.participants.client_of(move.member or "") if move.participant.kind == "instance" else None
+
+    @cached_property
+    def _all_arrive(self) -> bool:
+        return all(moves[0].before == "out" for of_client in self._by_client.values() for moves in of_client)
 
 
 def _changes(moves: TimeIndex[Transition]) -> Iterator[tuple[int, int]]:

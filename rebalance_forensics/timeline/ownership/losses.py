@@ -97,7 +97,7 @@ def _silent(timeline: Timeline, departure: Departure, missed_at: int, why: WhyUn
     # The session runs from its last heartbeat, and the next was due an interval later: half an interval after the
     # earliest time is the middle of what is possible.
     session = shown_session_ms(timeline, departure.participant)
-    # A process that is cut off from the brokers goes on logging.
+    # A process that is cut off from the brokers keeps logging.
     last = _last_sign(timeline, departure.participant, missed_at) if why != "cut-off" else None
     if session is None:
         return Loss(at=missed_at, why=why, certain=False, earliest=last, missed_at=missed_at, bounded=False)
