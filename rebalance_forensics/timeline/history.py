@@ -18,9 +18,8 @@ from rebalance_forensics.timeline.event_index import by_time_then_origin, merged
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
-from rebalance_forensics.timeline.identity.log_names import may_be_its_log
 from rebalance_forensics.timeline.identity.names import broker_name, streams_client, streams_thread
-from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.identity.participants import Participant, may_be_its_log
 from rebalance_forensics.timeline.join_barriers import late_joins
 from rebalance_forensics.timeline.model import GroupHistory, Identity, Lane, Mark, RunningVersion, Span, SpanKind
 from rebalance_forensics.timeline.orchestration import application_names

@@ -21,8 +21,13 @@ from rebalance_forensics.records import SECOND_MS, Origin
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of
 from rebalance_forensics.timeline.event_index import EventIndex, by_time_then_origin, distinct, time_of
 from rebalance_forensics.timeline.identity.copied_logs import lines_in_common
-from rebalance_forensics.timeline.identity.log_names import may_have_written
-from rebalance_forensics.timeline.identity.participants import BY_PROCESS, Participant, Participants, place_name
+from rebalance_forensics.timeline.identity.participants import (
+    BY_PROCESS,
+    Participant,
+    Participants,
+    may_have_written,
+    place_name,
+)
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped, joined
 from rebalance_forensics.utc_offsets import offset_at
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rebalance_forensics.timeline.identity.log_names import may_be_its_log, may_have_written
-from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.identity.participants import Participant, may_be_its_log, may_have_written
 
 MEMBER = Participant(
     kind="client", name="etl-prod-1", client_ids=frozenset({"etl-prod-1"}), files=frozenset({"node-1/app.log"})

@@ -26,7 +26,7 @@ from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
-from rebalance_forensics.timeline.identity.log_names import THREADS_OF_A_START, may_be_its_log, process_id_in, words_of
+from rebalance_forensics.timeline.identity.log_names import THREADS_OF_A_START, process_id_in, words_of
 from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.own_process import (
     BACKGROUND,
@@ -35,7 +35,7 @@ from rebalance_forensics.timeline.identity.own_process import (
     is_named_after,
     may_run_in,
 )
-from rebalance_forensics.timeline.identity.participants import Participant, home_of
+from rebalance_forensics.timeline.identity.participants import Participant, home_of, may_be_its_log
 from rebalance_forensics.timeline.orchestration import is_unique
 from rebalance_forensics.timeline.timeouts import (
     POLL,

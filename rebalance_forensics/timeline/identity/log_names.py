@@ -1,13 +1,8 @@
-"""Whose log a file is, by its name and by the process ids in it: several programs may write to one directory."""
+"""The words and the process id in the name of a log: several programs may write to one directory."""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from rebalance_forensics.timeline.identity.participants import Participant
 
 # Words in the names of logs and units that do not identify an application.
 _OF_ANY_LOG = frozenset(
@@ -49,34 +44,3 @@ def process_id_in(path: str) -> int | None:
     """The process id in the name of a log, as `%p` gives it: 4711 of `gc-4711.log.0`."""
     named = _PID_IN_A_NAME.search(path.rpartition("/")[2])
     return int(named[1] or named[2]) if named else None
-
-
-def may_be_its_log(participant: Participant, path: str, number: int | None = None) -> bool:
-    """False for the log of another JVM, by the process id in its name or the `number` of a process or thread in it.
-
-    So is one that is named after another application: it has words that the member's names lack.
-    """
-    same = participant.has_pid(number)
-    # Decorations of unified logging do not tell a process id from that of a thread.
-    if same is False and any(0 <= (number or 0) - pid <= THREADS_OF_A_START for pid in participant.pids):
-        same = None
-    return _may_be_its_log(participant, path, application_words(path), same=same)
-
-
-@lru_cache(maxsize=1 << 12)
-def may_have_written(participant: Participant, path: str, pid: int | None = None) -> bool:
-    """False for a log beside that of the member which is another application's, by its name or its process id."""
-    if path in participant.files or not participant.files:
-        return True
-    return _may_be_its_log(participant, path, application_words(path) - OF_ANY_PROGRAM, same=participant.has_pid(pid))
-
-
-def _may_be_its_log(participant: Participant, path: str, words: set[str], *, same: bool | None) -> bool:
-    if participant.pids and (pid := process_id_in(path)) is not None:
-        return pid in participant.pids
-    if same is not None:
-        return same
-    names = (participant.name, *participant.client_ids, *participant.hosts)
-    own = {word for name in names for word in words_of(name)}
-    own.update(word for file in participant.files for word in words_of("/".join(file.split("/")[-2:])))
-    return not words or (not words.isdisjoint(own) and words - OF_ANY_PROGRAM <= own)

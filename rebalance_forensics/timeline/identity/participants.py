@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Literal, TypeVar
 
 from msgspec import Struct
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.identity.log_names import may_have_written
+from rebalance_forensics.timeline.identity.log_names import (
+    OF_ANY_PROGRAM,
+    THREADS_OF_A_START,
+    application_words,
+    process_id_in,
+    words_of,
+)
 from rebalance_forensics.timeline.identity.names import name_in_member_id, process_of_streams_client, streams_thread
 
 ParticipantKind = Literal["client", "instance", "worker"]
@@ -142,6 +149,37 @@ class Participants(Struct, frozen=True, eq=False, kw_only=True):
     def thread_of(self, member_id: str | None) -> str | None:
         """The stream thread of a member, by its client id: member ids of KIP-1071 are random."""
         return streams_thread(self.client_of(member_id) or "") if member_id else None
+
+
+def may_be_its_log(participant: Participant, path: str, number: int | None = None) -> bool:
+    """False for the log of another JVM, by the process id in its name or the `number` of a process or thread in it.
+
+    So is one that is named after another application: it has words that the member's names lack.
+    """
+    same = participant.has_pid(number)
+    # Decorations of unified logging do not tell a process id from that of a thread.
+    if same is False and any(0 <= (number or 0) - pid <= THREADS_OF_A_START for pid in participant.pids):
+        same = None
+    return _may_be_its_log(participant, path, application_words(path), same=same)
+
+
+@lru_cache(maxsize=1 << 12)
+def may_have_written(participant: Participant, path: str, pid: int | None = None) -> bool:
+    """False for a log beside that of the member which is another application's, by its name or its process id."""
+    if path in participant.files or not participant.files:
+        return True
+    return _may_be_its_log(participant, path, application_words(path) - OF_ANY_PROGRAM, same=participant.has_pid(pid))
+
+
+def _may_be_its_log(participant: Participant, path: str, words: set[str], *, same: bool | None) -> bool:
+    if participant.pids and (pid := process_id_in(path)) is not None:
+        return pid in participant.pids
+    if same is not None:
+        return same
+    names = (participant.name, *participant.client_ids, *participant.hosts)
+    own = {word for name in names for word in words_of(name)}
+    own.update(word for file in participant.files for word in words_of("/".join(file.split("/")[-2:])))
+    return not words or (not words.isdisjoint(own) and words - OF_ANY_PROGRAM <= own)
 
 
 def speaking(

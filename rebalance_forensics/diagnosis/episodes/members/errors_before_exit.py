@@ -14,10 +14,9 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clients import SINK_CLIENTS, SINK_GROUPS
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.identity.log_names import may_have_written
 from rebalance_forensics.timeline.identity.names import is_counted_client_id, streams_thread
 from rebalance_forensics.timeline.identity.own_process import BACKGROUND
-from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.identity.participants import Participant, may_have_written
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, PROCESS_START_MS
 
