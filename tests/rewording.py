@@ -1,8 +1,8 @@
 """Logs in another client's words: each fact of a sample as that client would have logged it, or left out.
 
-What a client writes of a fact stands in the matrix (docs/site/clients_page.py): the sample message that shows it, with
-the holes of its template filled with the values of the event at hand. What the client does not log at the level asked
-for is left out; a line of the application stands in its place, so that the log has no gap.
+The matrix (docs/site/clients_page.py) has a sample message for each fact that a client logs; the placeholders of its
+template are filled with the values of the event at hand. What the client does not log at the level asked for is left
+out; a line of the application takes its place, so that the log has no gap.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Words:
     """The file of the client that logs it."""
     prefix: str
     message: str
-    holes: tuple[tuple[str, str, int, int], ...]
+    placeholders: tuple[tuple[str, str, int, int], ...]
     """Name, type, start and end of each value in `message`."""
     before_prefixes: bool = False
     """Kafka's clients print neither their own id nor the group before a message until 1.0 (KAFKA-5526)."""
@@ -144,14 +144,14 @@ def _words_of(client: Dialect) -> Iterator[Words]:
             match = regex.fullmatch(line.entry.program.source, stage)
             if match is None:
                 continue
-            holes = tuple(
+            placeholders = tuple(
                 (name, kind, *match.span(i + 1))
-                for i, (name, kind) in enumerate(line.entry.program.holes)
+                for i, (name, kind) in enumerate(line.entry.program.placeholders)
                 if match.span(i + 1)[0] >= 0
             )
             at_debug = all(source.endswith(_AT_DEBUG) for source in sources)
             prefix, source = "".join(peeled.prefixes[:n]), sources[0].removesuffix(_AT_DEBUG)
-            yield Words(line, stated, at_debug, source, prefix, stage, holes, client.name == "Java before 1.0")
+            yield Words(line, stated, at_debug, source, prefix, stage, placeholders, client.name == "Java before 1.0")
             break
 
 
@@ -182,7 +182,7 @@ class Rewriter:
             missing -= best.facts
             message = self._filled(best, fields, consumer)
             carried |= {name for name, value in best.line.fields.items() if value not in (None, (), False)}
-            carried |= {hole for hole, *_ in best.holes}
+            carried |= {placeholder for placeholder, *_ in best.placeholders}
             level = "DEBUG" if best.at_debug else "WARN" if _is_warning(best.event) else "INFO"
             written.append(self.layout(LogEntry(event.at or 0, level, message, best, consumer)))
         return written, carried
@@ -235,23 +235,23 @@ class Rewriter:
         if fact not in missing:
             return
         for words in self.words:
-            holes = [hole for hole in words.holes if hole[:2] == ("error", "error")]
-            if words.event == name and len(holes) == 1 and words.line.fields.get("error"):
-                _, _, start, end = holes[0]
+            placeholders = [placeholder for placeholder in words.placeholders if placeholder[:2] == ("error", "error")]
+            if words.event == name and len(placeholders) == 1 and words.line.fields.get("error"):
+                _, _, start, end = placeholders[0]
                 spelled = with_another_error(self.client.name, words.message[start:end], error)
                 if spelled is not None:
                     message = words.message[:start] + spelled + words.message[end:]
                     longer = len(spelled) - (end - start)
                     moved = tuple(
-                        (n, k, a + longer * (a >= end), b + longer * (b >= end)) for n, k, a, b in words.holes
+                        (n, k, a + longer * (a >= end), b + longer * (b >= end)) for n, k, a, b in words.placeholders
                     )
                     fields = {**words.line.fields, "error": error}
                     line = structs.replace(words.line, fields=fields)
-                    yield replace(words, line=line, facts=frozenset({fact}), message=message, holes=moved)
+                    yield replace(words, line=line, facts=frozenset({fact}), message=message, placeholders=moved)
 
     def _filled(self, words: Words, fields: Mapping[str, object], consumer: Consumer) -> str:
         message, at = "", 0
-        for name, kind, start, end in sorted(words.holes, key=lambda h: h[2]):
+        for name, kind, start, end in sorted(words.placeholders, key=lambda h: h[2]):
             if start < at:
                 continue
             shown = words.message[start:end]
@@ -335,12 +335,14 @@ def _agreement(words: Words, fields: Mapping[str, object]) -> int:
     pairs = [(words.line.fields.get(n), fields.get(n)) for n in _ENUMERATED]
     if pairs[0][0] is not None and pairs[0][1] is None:
         return -1
-    without = not words.line.fields.get("partitions", "*") and not any(name == "partitions" for name, *_ in words.holes)
+    without = not words.line.fields.get("partitions", "*") and not any(
+        name == "partitions" for name, *_ in words.placeholders
+    )
     if without and fields.get("partitions"):
         return -1
     if any(a is not None and b is not None and a != b for a, b in pairs):
         return -1
-    if not fields.get("assignment") and any(kind == "assignment" for _, kind, *_ in words.holes):
+    if not fields.get("assignment") and any(kind == "assignment" for _, kind, *_ in words.placeholders):
         return -1
     own_doing = "client requested disconnect"  # Java's client hangs up on a coordinator that refuses its requests
     if fields.get("cause") == own_doing != words.line.fields.get("cause"):

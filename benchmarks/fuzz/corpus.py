@@ -27,7 +27,7 @@ from tests.sources.wrapping import WRAPPINGS
 SAMPLES = ROOT / "sample_logs"
 _SAID = ("[GroupCoordinator 1]: Stabilized group g", "[Consumer clientId=c, groupId=g] (Re-)joining group")
 _INNER_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)")
-_LOOKED_AT = 40
+_MAX_SEARCHED = 40
 """Lines of a source from which it is told what it is."""
 
 
@@ -89,8 +89,8 @@ def profile_like(named: str) -> FileProfile:
     path, _, writer = named.partition(" in ")
     source = next(one for one in (*logs(), *catalog_logs()) if one.path == path)
     if not writer:
-        return profile_of_bytes(path, b"\n".join(source.lines[:_LOOKED_AT]) + b"\n")
-    beginning = [line.decode(errors="replace") for line in source.lines[:_LOOKED_AT]]
+        return profile_of_bytes(path, b"\n".join(source.lines[:_MAX_SEARCHED]) + b"\n")
+    beginning = [line.decode(errors="replace") for line in source.lines[:_MAX_SEARCHED]]
     return profile_of_bytes("export/all.log", wrapped(writer, beginning).encode())
 
 

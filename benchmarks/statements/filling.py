@@ -1,4 +1,4 @@
-"""A statement with plausible values in its holes: the message as Kafka would print it."""
+"""A statement with plausible values in its placeholders: the message as Kafka would print it."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ class Rule:
     template: re.Pattern[str] | None
     name: re.Pattern[str] | None
     then: re.Pattern[str] | None
-    """What follows the hole."""
+    """What follows the placeholder."""
     language: str | None
     before: str | None
     """The release from which on something else is printed."""
     value: str
 
-    def fits(self, hole: Hole) -> bool:
+    def fits(self, placeholder: Placeholder) -> bool:
         """Whether this is what that expression prints there."""
-        statement = hole.statement
+        statement = placeholder.statement
         return (
-            self.expression.search(hole.expression) is not None
+            self.expression.search(placeholder.expression) is not None
             and (self.template is None or self.template.search(statement.template) is not None)
             and (self.name is None or self.name.search(statement.name) is not None)
-            and (self.then is None or self.then.match(hole.then) is not None)
+            and (self.then is None or self.then.match(placeholder.then) is not None)
             and self.language in (None, statement.language)
-            and (self.before is None or rank(hole.release) < rank(self.before))
+            and (self.before is None or rank(placeholder.release) < rank(self.before))
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hole:
+class Placeholder:
     """Where a value goes."""
 
     expression: str
@@ -67,24 +67,24 @@ def filled(statement: Statement, wording: Wording, release: str) -> str:
             text += part
             continue
         expression = part or (arguments.pop(0) if arguments else "")
-        text += value(Hole(expression=expression, then=literals[at + 1], statement=statement, release=release))
+        text += value(Placeholder(expression=expression, then=literals[at + 1], statement=statement, release=release))
     if arguments:
-        thrown = Hole(expression=arguments[-1], then="", statement=statement, release=release)
+        thrown = Placeholder(expression=arguments[-1], then="", statement=statement, release=release)
         text += f"\n{value(thrown)}{TRACE}"
     return text
 
 
 def parts(template: str) -> list[str]:
-    """Literal texts with the expressions of holes (`{}` or `{expression}`) between them; outer braces are literal."""
+    """Literal texts and, between them, the expressions of placeholders (`{}`, `{expression}`)."""
     return re.split(r"\{([^{}]*)\}", template)
 
 
-def value(hole: Hole) -> str:
+def value(placeholder: Placeholder) -> str:
     """What the expression prints: the first rule that fits."""
     for rule in rules():
-        if rule.fits(hole):
+        if rule.fits(placeholder):
             return rule.value
-    raise NoValueError(hole.expression)
+    raise NoValueError(placeholder.expression)
 
 
 def prefix(statement: Statement) -> str:

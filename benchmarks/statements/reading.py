@@ -16,7 +16,7 @@ _SNAPSHOT = (4, 0, -1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """The expressions behind a statement's holes, and the releases that print them."""
+    """The expressions behind a statement's placeholders, and the releases that print them."""
 
     arguments: tuple[str, ...]
     releases: tuple[str, ...]

@@ -32,7 +32,7 @@ class Wording(Struct, frozen=True, kw_only=True):
     """The first release that logs it, at INFO if any does, where the template names one of Kafka's."""
     last: tuple[int, int] | None
     """The last release that logs it, likewise."""
-    only_at_debug: bool
+    debug_only: bool
 
 
 class Cell(Struct, frozen=True, kw_only=True):
@@ -82,7 +82,7 @@ def _cells(columns: Iterable[Dialect], facts: Iterable[Fact]) -> Iterator[tuple[
                     wordings[line.pattern.id].append(_wording_of(line, min(_at_info(column, s) for s in sources)))
             silences = tuple(s for s in dialects().not_logged if column.name in s.clients and fact.name in s.facts)
             # One template at INFO is enough for a pattern to show the fact there.
-            first = (min(each, key=lambda wording: wording.only_at_debug) for each in wordings.values())
+            first = (min(each, key=lambda wording: wording.debug_only) for each in wordings.values())
             yield (fact.name, column.name), Cell(wordings=tuple(first), silences=silences)
 
 
@@ -107,7 +107,7 @@ def _wording_of(line: Line, at_info: tuple[int, int]) -> Wording:
         releases=line.template.releases,
         first=since if since is None or at_info == _NEVER else max(since, at_info),
         last=line.entry.releases[1] if line.entry.releases else None,
-        only_at_debug=at_info == _NEVER,
+        debug_only=at_info == _NEVER,
     )
 
 
@@ -265,7 +265,7 @@ _LEVELS = {"any": "at no level", "INFO": "not at INFO", "DEBUG": "not at DEBUG",
 
 def _words(cell: Cell) -> str:
     """A cell of the table: the patterns, at most three, or what kind of silence it is."""
-    shown = [f"`{w.pattern}`" + (" *DEBUG*" if w.only_at_debug else "") for w in cell.wordings[:3]]
+    shown = [f"`{w.pattern}`" + (" *DEBUG*" if w.debug_only else "") for w in cell.wordings[:3]]
     if len(cell.wordings) > len(shown):
         shown.append(f"{len(cell.wordings) - len(shown)} more")
     if not shown:

@@ -10,7 +10,7 @@ from docs.site.markdown import block, code, page, slug, table
 from docs.site.recorded import Recorded
 from rebalance_forensics.catalog.loader import load_all, pattern_files, shipped_patterns
 from rebalance_forensics.catalog.pattern import Pattern, Sample, Template
-from rebalance_forensics.catalog.template import Hole, Maybe, Part, parse
+from rebalance_forensics.catalog.template import Maybe, Part, Placeholder, parse
 from rebalance_forensics.report.wording import count
 
 SPEAKERS = {
@@ -77,7 +77,7 @@ def wording(parts: Sequence[Part]) -> str:
 
 
 def _part(part: Part) -> str:
-    if isinstance(part, Hole):
+    if isinstance(part, Placeholder):
         return "…" if part.name == "_" else f"<{part.name}>"
     return wording(part.parts) if isinstance(part, Maybe) else part
 

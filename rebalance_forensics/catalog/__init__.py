@@ -1,1 +1,1 @@
-"""Messages in, typed events out: templates, patterns, the prefilter."""
+"""Turns messages into typed events: templates, patterns and the prefilter."""

@@ -1,4 +1,4 @@
-"""The compiled catalog on disk: kept by the hash of its files and of this code, as JSON."""
+"""Caches the compiled catalog on disk as JSON, by the hash of its files and of this code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rebalance_forensics.catalog.loader import load_all
 
 
 def directory() -> Path:
-    """Where compiled catalogs are kept; it need not exist, nor be writable."""
+    """The cache directory; it need not exist or be writable."""
     base = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
     return Path(base) / "rebalance-forensics"
 
@@ -38,7 +38,7 @@ def _code() -> bytes:
 
 
 def compiled(files: Sequence[tuple[Path, str]], key: str) -> CompiledCatalog:
-    """The catalog of these files, from the cache where it is there."""
+    """The catalog of these files, from the cache if possible."""
     name = f"catalog-{key}.json"
     if (text := read(name)) is not None:
         with contextlib.suppress(ValueError):
@@ -49,7 +49,7 @@ def compiled(files: Sequence[tuple[Path, str]], key: str) -> CompiledCatalog:
 
 
 def read(name: str) -> bytes | None:
-    """What the cache holds under this name."""
+    """The cached content of this name; None if there is none."""
     try:
         return (directory() / name).read_bytes()
     except OSError:
@@ -57,7 +57,7 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, content: bytes) -> None:
-    """Keep it if that is possible; a cache that cannot be written costs time, nothing else."""
+    """Cache the content if possible; without a writable cache, runs only take longer."""
     target = directory() / name
     with contextlib.suppress(OSError):
         target.parent.mkdir(parents=True, exist_ok=True)

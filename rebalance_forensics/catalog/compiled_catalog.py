@@ -1,4 +1,4 @@
-"""The whole catalog compiled: programs with the words that find them, ready to be cached."""
+"""The compiled catalog: programs with the words that find them, ready to be cached."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.catalog.errors import ErrorNames
-from rebalance_forensics.catalog.field_types import ANY, TYPES, HoleType
+from rebalance_forensics.catalog.field_types import ANY, TYPES, FieldType
 from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.catalog.index import Index
 from rebalance_forensics.catalog.literals import cover, offers, words_to_search
 from rebalance_forensics.catalog.pattern import ErrorWording, Pattern, PatternError, PatternSet, Problem, Template
 from rebalance_forensics.catalog.prefixes import OPENINGS
 from rebalance_forensics.catalog.program import Program, Types, compile_parts
-from rebalance_forensics.catalog.template import Hole, Part, TemplateError, literals_of, parse, weight_of
+from rebalance_forensics.catalog.template import Part, Placeholder, TemplateError, literals_of, parse, weight_of
 
 _CLASS = re.compile(r"\b([A-Z]\w*)\.(?:java|scala)\b")
 _RELEASES = re.compile(r"(\d+)\.(\d+)(?:\.\d+)?(?:-(\d+)\.(\d+)(?:\.\d+)?)?")
@@ -26,67 +26,67 @@ _AT_DEBUG = re.compile(r"\((?:DEBUG|TRACE)\)\Z")
 
 
 _REMEMBERED = 4096
-# Characters; what names no member is short and repeats.
+# Characters; texts that name no member are short and repeat, so only those are cached.
 _SHORT = 64
 _MOST_LINES = 4
-LEAST_OF_A_TEXT = 2
-# So many letters of a text of Kafka's own tell that it is one, and which.
-LEAST_TO_BE_SURE = 9
+MIN_START = 2
+# This many characters identify a text of Kafka's.
+UNAMBIGUOUS_START = 9
 
 Release = tuple[int, int]
-"""Major and minor number of a release of Kafka's."""
+"""Major and minor version of a Kafka release."""
 Releases = tuple[Release, Release]
 """The first and the last release that log a template."""
 
 
 class Entry(Struct, array_like=True):
-    """One template at work."""
+    """One compiled template."""
 
     pattern: str
     event: str | None
     loggers: tuple[str, ...]
     prefixes: tuple[str, ...]
     weight: int
-    dressed: bool
-    """Its text spells the log prefix out, so messages are tried with theirs on."""
+    spells_prefix: bool
+    """Its text spells out the log prefix, so messages are matched with theirs."""
     search_words: str | None
-    """What the prefilter looks for in the raw bytes; None where the line says nothing about groups."""
+    """What the prefilter searches for in the raw bytes; None if the line says nothing about groups."""
     program: Program
     sources: tuple[str, ...] = ()
-    """The classes in whose source the template stands."""
-    only_at_debug: bool = False
+    """The classes whose source contains the template."""
+    debug_only: bool = False
     in_doubt: str | None = None
-    """The pattern that a line is read as where too little of it is left to tell the two apart."""
+    """The pattern that a truncated line is read as if too little is left to distinguish the two."""
     releases: Releases | None = None
 
 
 EntryOf = Callable[[Pattern, Template, Types], Entry]
-"""What compiles one template of a pattern, or has it compiled already."""
+"""Compiles one template of a pattern, or returns it from a cache."""
 
 
 class CompiledCatalog(Struct, frozen=True):
-    """Entries, the fragments their holes refer to, and the error codes."""
+    """Entries, the fragments their placeholders refer to, and the error codes."""
 
     entries: tuple[Entry, ...]
     fragments: Mapping[str, tuple[Program, ...]]
     errors: Mapping[str, ErrorWording]
     meanings: Mapping[str, str]
     programs: Mapping[str, str] = {}
-    """Pattern -> an expression for the programs that alone print it; it also fits no name where none is needed."""
+    """Pattern -> a regex of the only programs that log it; it also matches an empty name unless one is required."""
 
     def types(self) -> Types:
-        """Every hole type: those in Python, the error codes, the fragments."""
+        """Every field type: those defined in Python, the error codes, the fragments."""
         table = type_names(self.fragments, self.errors)
         for name, programs in self.fragments.items():
-            table[name] = HoleType(ANY, _reader(programs, table), composite=True)
+            table[name] = FieldType(ANY, _reader(programs, table), composite=True)
         return table
 
 
-def type_names(fragments: Iterable[str], errors: Mapping[str, ErrorWording]) -> dict[str, HoleType]:
-    """The types a template may name, their fragments not yet readable."""
+def type_names(fragments: Iterable[str], errors: Mapping[str, ErrorWording]) -> dict[str, FieldType]:
+    """The types that a template may name; fragments cannot be read yet."""
     table = dict(TYPES)
-    table["error"] = HoleType(ANY, ErrorNames.of(errors).name)
-    table |= {name: HoleType(ANY, str, composite=True) for name in fragments}
+    table["error"] = FieldType(ANY, ErrorNames.of(errors).name)
+    table |= {name: FieldType(ANY, str, composite=True) for name in fragments}
     return table
 
 
@@ -106,7 +106,7 @@ def _reader(programs: Sequence[Program], types: Types) -> Callable[[str], dict[s
         if found is None:
             raise ValueError(text)
         if "\n" in text and not found[0].words:
-            # A terminal broke Kafka's words, or a person wrote below them.
+            # A terminal wrapped the line, or a person added text below it.
             lines = [line.strip() for line in text.split("\n")][:_MOST_LINES]
             shorter = (known(" ".join(lines[:end])) for end in range(len(lines), 0, -1))
             found = next((each for each in shorter if each is not None and each[0].words), found)
@@ -118,26 +118,25 @@ def _reader(programs: Sequence[Program], types: Types) -> Callable[[str], dict[s
 
 
 def _begun(text: str, anything: Program, programs: Sequence[Program]) -> dict[str, FieldValue]:
-    """The fields of a text that only the catch-all program matches, although it begins one of Kafka's own."""
-    # The person or collector that passed the line on left the rest off. Which of Kafka's texts it was is unknown
-    # where several begin alike or too little is left.
+    """The fields of a text that only the catch-all program matches because the rest of Kafka's text is missing."""
+    # Which of Kafka's texts it was is unknown if several start alike or too little is left.
     begun = [program.constants for program in programs if _begins(text, program)]
     if not begun:
         return {}
     common = set.intersection(*({*constants.items()} for constants in begun))
-    sure = dict(common) if len(text) >= LEAST_TO_BE_SURE else {}
+    sure = dict(common) if len(text) >= UNAMBIGUOUS_START else {}
     return {**dict.fromkeys(anything.constants, "unknown"), **sure}
 
 
 def _begins(text: str, program: Program) -> bool:
-    """True if a text breaks off in the first words of a program, or in a value behind them."""
+    """True if a text ends within the first literal text of a program, or in the value after it."""
     if program.lead.startswith(text):
-        return len(text) >= LEAST_OF_A_TEXT
-    return bool(program.holes) and len(program.lead) >= LEAST_TO_BE_SURE and text.startswith(program.lead)
+        return len(text) >= MIN_START
+    return bool(program.placeholders) and len(program.lead) >= UNAMBIGUOUS_START and text.startswith(program.lead)
 
 
 def compile_catalog(loaded: PatternSet, entry_of: EntryOf | None = None) -> CompiledCatalog:
-    """Compile every template; PatternError says which one cannot be. `entry_of` may know some of them already."""
+    """Compile every template; PatternError names one that cannot be compiled. `entry_of` may cache some of them."""
     entry_of = entry_of or compile_entry
     fragments = [pattern for pattern in loaded.patterns if pattern.fragment]
     types = type_names((str(pattern.fragment) for pattern in fragments), loaded.errors)
@@ -154,12 +153,12 @@ def compile_catalog(loaded: PatternSet, entry_of: EntryOf | None = None) -> Comp
 
 
 def _programs_of(pattern: Pattern) -> str:
-    # Most tools print the words of a kernel or a JVM without its name.
+    # Most tools print messages of a kernel or a JVM without its name.
     return "|".join([*map(fnmatch.translate, pattern.programs), *([] if pattern.beside else [r"\Z"])])
 
 
 def _entries(loaded: PatternSet, types: Types, entry_of: EntryOf) -> Iterator[Entry]:
-    """Every template at work; what is looked for to find one also finds as many others as possible."""
+    """Every compiled template, with search words shared by as many templates as possible."""
     templates = [(p, template) for p in loaded.patterns if not p.fragment for template in p.templates]
     entries = [entry_of(pattern, template, types) for pattern, template in templates]
     offered = [
@@ -179,18 +178,18 @@ def compile_entry(pattern: Pattern, template: Template, types: Types) -> Entry:
         loggers=pattern.loggers,
         prefixes=pattern.prefixes,
         weight=weight_of(parts),
-        dressed=_opening_of(parts).startswith(OPENINGS),
+        spells_prefix=_opening_of(parts).startswith(OPENINGS),
         search_words=(pattern.beside or words_to_search(literals_of(parts))) if pattern.event else None,
         program=program,
         sources=tuple(_CLASS.findall(template.logged_by or "")),
-        only_at_debug=bool(_AT_DEBUG.search(template.logged_by or "")),
+        debug_only=bool(_AT_DEBUG.search(template.logged_by or "")),
         in_doubt=pattern.in_doubt,
         releases=_releases_of(template),
     )
 
 
 def _releases_of(template: Template) -> Releases | None:
-    """As the file says them, if it says Kafka's own and one span of them."""
+    """The releases of a template, if the file names a Kafka class and a single span of releases."""
     releases = _RELEASES.fullmatch(template.releases or "")
     if releases is None or not _CLASS.search(template.logged_by or ""):
         return None
@@ -199,9 +198,9 @@ def _releases_of(template: Template) -> Releases | None:
 
 
 def _opening_of(parts: Sequence[Part]) -> str:
-    """How the template begins, be it with words or with a choice of words."""
+    """The start of a template: literal text or a choice of words."""
     first = parts[0] if parts else ""
-    if isinstance(first, Hole) and "|" in first.type:
+    if isinstance(first, Placeholder) and "|" in first.type:
         return first.type
     return first if isinstance(first, str) else ""
 

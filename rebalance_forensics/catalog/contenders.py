@@ -1,4 +1,4 @@
-"""The templates a message may be of, in the order of preference, and those that would win against one."""
+"""The templates that may match a message, in order of preference, and the rivals that would win against one."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from rebalance_forensics.catalog.prefixes import OPENINGS, Peeled
 from rebalance_forensics.catalog.program import Groups, Types, type_named
 from rebalance_forensics.catalog.speakers import simple_name
 
-# The types of holes whose values have no blanks where a text is read strictly.
+# Types whose values contain no blanks in strict mode.
 _ONE_WORD = frozenset({"id", "word", "int", "broker_id", "float", "bool", "connection", "dot"})
 Run = Sequence[str | int]
-"""What stands together without a blank: words of the template, and holes by their number."""
+"""Literal text and placeholders (by number) that no blank separates."""
 
 
 class Rivals:
-    """The templates found by other words than their first that would win against one.
+    """The templates that would win against one and are indexed by other words than their first.
 
-    The words that find them are none of its own. So they stand in its holes, or touch them.
+    Those words are not part of its own literal text, so they can only appear in its placeholders or next to them.
     """
 
     def __init__(self, entry: Entry, others: Iterable[Place[Entry]], types: Types) -> None:
-        lead = "" if entry.dressed else entry.program.lead
+        lead = "" if entry.spells_prefix else entry.program.lead
         places = (
             place
             for place in others
@@ -37,20 +37,20 @@ class Rivals:
         )
         own = frozenset(word for words in entry.program.words for word in words.split())
         self._sieve = Sieve(places, everywhere=own)
-        self._within = bool(entry.program.between) and not entry.dressed and bool(self._sieve.words)
+        self._within = bool(entry.program.between) and not entry.spells_prefix and bool(self._sieve.words)
         self._words: list[tuple[int, frozenset[str]]] = []
         self._runs: list[Run] = []
         for run in _runs(entry.program.between) if self._within else ():
-            self._take(run, [kind for _, kind in entry.program.holes], types)
+            self._take(run, [kind for _, kind in entry.program.placeholders], types)
 
     def may_win(self, text: str, groups: Groups) -> bool:
-        """True if a text that the template reads so may belong to another one that goes before it."""
+        """True if a text that the template matches with these values may belong to a preferred template."""
         if not self._within:
             return bool(self._sieve.through(text))
         for at, words in self._words:
             if groups[at] in words:
                 return bool(self._sieve.through(text))
-        # All words of its runs are words of the text.
+        # Each word of a run is a word of the text.
         if not self._runs or self._sieve.words.isdisjoint(text.split()):
             return bool(self._sieve.unindexed(text))
         for run in self._runs:
@@ -60,13 +60,15 @@ class Rivals:
         return bool(self._sieve.unindexed(text))
 
     def _take(self, run: Run, kinds: Sequence[str], types: Types) -> None:
-        """Note what is asked of a run; of one value that is one word only whether it is one of a few."""
-        holes = [part for part in run if isinstance(part, int)]
-        kind = kinds[holes[0]] if len(holes) == 1 else ""
+        """Note how to check a run; for a single one-word value it is enough to compare it with a few words."""
+        placeholders = [part for part in run if isinstance(part, int)]
+        kind = kinds[placeholders[0]] if len(placeholders) == 1 else ""
         if kind not in _ONE_WORD:
             self._runs.append(run)
             return
-        before, behind = ("".join(part for part in side if isinstance(part, str)) for side in _around(run, holes[0]))
+        before, behind = (
+            "".join(part for part in side if isinstance(part, str)) for side in _around(run, placeholders[0])
+        )
         values = {
             word[len(before) : len(word) - len(behind)]
             for word in self._sieve.words
@@ -74,16 +76,16 @@ class Rivals:
         }
         fitting = frozenset(value for value in values if regex.fullmatch(type_named(kind, types).source, value))
         if fitting:
-            self._words.append((holes[0], fitting))
+            self._words.append((placeholders[0], fitting))
 
 
-def _around(run: Run, hole: int) -> tuple[Run, Run]:
-    at = run.index(hole)
+def _around(run: Run, placeholder: int) -> tuple[Run, Run]:
+    at = run.index(placeholder)
     return run[:at], run[at + 1 :]
 
 
 def _runs(between: Sequence[str]) -> Iterator[Run]:
-    """What of a template stands together without a blank, as far as there is a hole in it."""
+    """The runs of a template that contain a placeholder."""
     parts: list[str | int | None] = []
     for at, literal in enumerate(between):
         words = literal.split()
@@ -101,42 +103,42 @@ def _runs(between: Sequence[str]) -> Iterator[Run]:
 
 
 _REMEMBERED = 4096
-# By so much of a prefix, the templates that may spell it out are chosen: in thousands of them only ids differ.
+# Characters of a prefix by which the templates that spell it out are chosen; thousands of prefixes differ only in ids.
 _HEAD = 24
 
 
 class Contender(NamedTuple):
-    """A template, and what a text of it has: how it begins, and the longest words after that."""
+    """A template with the text every match contains: `lead` at its start, `needle` after that."""
 
     entry: Entry
     stage: int
-    """How many prefixes are off the text."""
+    """How many prefixes are removed from the text."""
     needle: str
     lead: str
 
 
 @dataclass(eq=False, slots=True)
 class _Prefixed:
-    """What is known of messages behind some prefixes of one logger."""
+    """The candidates for messages after certain prefixes of one logger."""
 
     sieves: tuple[Sieve[Entry], ...]
-    """Of each stage, the templates that may spell its prefix out."""
+    """For each stage, the templates that may spell out its prefix."""
     prefixes: int
     kind: str | None
     logger: str | None
     by_leads: dict[tuple[str, ...], Sequence[Contender]] = field(default_factory=dict)
-    """By how the message begins: the templates to try, the best first."""
+    """Start of the message -> the templates to try, best first."""
 
 
 P = TypeVar("P", Contender, tuple[Entry, str])
 
 
 class Contenders:
-    """The templates of a catalog: the bare ones, and those that spell a log prefix out."""
+    """The templates of a catalog: those without a log prefix, and those that spell one out."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
-        self.bare = Index((entry, entry.program) for entry in entries if not entry.dressed)
-        self._dressed = Index((entry, entry.program) for entry in entries if entry.dressed)
+        self.bare = Index((entry, entry.program) for entry in entries if not entry.spells_prefix)
+        self._dressed = Index((entry, entry.program) for entry in entries if entry.spells_prefix)
         self._behind = lru_cache(_REMEMBERED)(self._all_behind)
         self._beginning: dict[str, Sieve[Entry]] = {}
         self._same: dict[tuple[int, ...], Sieve[Entry]] = {}
@@ -144,10 +146,10 @@ class Contenders:
         self._alike = lru_cache(_REMEMBERED)(_Prefixed)
 
     def leading(self, peeled: Peeled, logger: str | None) -> Sequence[Contender]:
-        """Contenders found by the beginning of the message; each must still match its stage."""
+        """Contenders found by the start of the message; each must still match its stage."""
         text = peeled.stages[-1]
         if not text or text.startswith(OPENINGS):
-            return ()  # the beginning of an unknown prefix says too little
+            return ()  # the start of an unknown prefix is not specific enough
         found = self._prefixed(peeled.prefixes, peeled.kind, logger)
         leads = self.bare.leads_of(text)
         known = found.by_leads.get(leads)
@@ -156,11 +158,11 @@ class Contenders:
         return known
 
     def has_others(self, bare: str) -> bool:
-        """True if there may be templates of a message that `leading` does not have."""
+        """True if templates that `leading` does not return may match as well."""
         return not bare or bare.startswith(OPENINGS) or bool(self.bare.rest.through(bare))
 
     def all(self, peeled: Peeled, logger: str | None) -> list[tuple[Entry, str]]:
-        """Contenders that fit the prefixes, and those that spell prefixes out."""
+        """Every contender: those that accept the prefixes, and those that spell them out."""
         found = [(entry, peeled.bare) for entry in self.bare.candidates(peeled.bare)]
         for stage, inner in zip_longest(peeled.stages, peeled.stages[1:], fillvalue=""):
             if not stage.startswith(OPENINGS):
@@ -170,7 +172,7 @@ class Contenders:
         return _preferred(found, peeled.kind, logger)
 
     def _all_behind(self, prefix: str) -> Sieve[Entry]:
-        """The templates that may spell this prefix out; one object for all prefixes that differ in their ids only."""
+        """The templates that may spell out this prefix; one object for all prefixes that differ only in ids."""
         opening = self._dressed.opening_of(prefix)
         if (known := self._beginning.get(opening)) is None:
             sieve = self._dressed.beginning_with(opening)
@@ -179,7 +181,7 @@ class Contenders:
         return known
 
     def _all_prefixed(self, prefixes: tuple[str, ...], kind: str | None, logger: str | None) -> _Prefixed:
-        """What is found behind such prefixes; one object for all that differ in their ids only."""
+        """The candidates after such prefixes; one object for all prefixes that differ only in ids."""
         spelled = takewhile(lambda prefix: prefix.startswith(OPENINGS), prefixes)
         return self._alike(tuple([self._behind(prefix[:_HEAD]) for prefix in spelled]), len(prefixes), kind, logger)
 
@@ -195,7 +197,7 @@ def _at(stage: int, places: Iterable[Place[Entry]]) -> list[Contender]:
 
 
 def _preferred(found: list[P], kind: str | None, logger: str | None) -> list[P]:
-    """The contenders that the innermost prefix allows: most words of their own first, then the logger's own."""
+    """The contenders that the innermost prefix allows: longest literal text first, then those of this logger."""
     fitting = [contender for contender in found if not contender[0].prefixes or kind in contender[0].prefixes]
     if len(fitting) > 1:
         name = simple_name(logger) if logger else None

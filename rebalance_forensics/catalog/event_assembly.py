@@ -1,4 +1,4 @@
-"""From a match and its record to the typed event the other stages read."""
+"""Builds the typed event of a match and its record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import cast, get_args
 
 from msgspec.structs import replace
 
-from rebalance_forensics.catalog.exceptions import thrown_at, thrown_in
+from rebalance_forensics.catalog.exceptions import application_frame, exception_fields
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.matcher import clean
 from rebalance_forensics.catalog.prefixes import SpeakerWords, peel, speaker_of
@@ -22,26 +22,26 @@ from rebalance_forensics.records import EpochMs, LogRecord
 _ROLES: Mapping[str | None, Role] = {role: role for role in get_args(Role)}
 _NAMES = re.compile(r"\s*(?:(?:application|client|group|group\.instance)\.id|application\.server) = (?!null\b|$)\S")
 _JAVAS_COORDINATORS = frozenset({"AbstractCoordinator", "ConsumerCoordinator", "WorkerCoordinator"})
-# Stands for a pattern where only the prefix of a line is known.
+# The pattern of a line of which only the prefix is known.
 PREFIX = "process/group-mentioned"
-# The end of the year 9999; a log that says later than that has its digits wrong.
+# The end of the year 9999; a later time in a log is corrupt.
 END_OF_9999: EpochMs = 253_402_300_799_999
 
 
 def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None, component: str | None) -> Event | None:
-    """The event of a record; None where its line says nothing about groups.
+    """The event of a record; None if its line says nothing about groups.
 
-    `host` and `component` are what is known of the whole file; the record's own host comes first.
+    `host` and `component` are those of the file; the record's own host takes precedence.
     """
     kind = match.event
     if kind is None:
         return None
     if kind == "ExceptionLogged" and "\n" in record.message:
-        # A container announces an exception in words of its own; what was thrown stands below them.
+        # A listener container announces an exception in its own words, above the exception itself.
         announced = {name: value for name, value in match.fields.items() if value is not None}
-        match = replace(match, fields=thrown_in(record.message) | announced)
+        match = replace(match, fields=exception_fields(record.message) | announced)
     if kind == "ThreadsStopped" and (record.uptime_ms is not None or record.borrows_time):
-        # The record above was written before all threads stopped: no thread wrote meanwhile.
+        # The record above was written before all threads stopped: no thread logged in between.
         began = {"as_it_began": True} if record.borrows_time else {}
         match = replace(match, fields={**match.fields, "uptime_ms": record.uptime_ms, **began})
     if kind == "ProcessDied" and record.borrows_time:
@@ -63,7 +63,7 @@ def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None,
 def mention_of(
     match: Match, record: LogRecord, *, cluster: str, host: str | None, component: str | None
 ) -> Event | None:
-    """The mention of a group by a line that says nothing else about groups; None where it names none."""
+    """The mention of a group by a line that says nothing else about groups; None if it names none."""
     settings = cast("Pairs", match.fields.get("settings") or ())
     group = match.group or configured_group(dict(settings))
     if group is None:
@@ -73,7 +73,7 @@ def mention_of(
 
 
 def named_by_prefix(record: LogRecord, *, cluster: str, host: str | None, component: str | None) -> Event | None:
-    """The mention of a group by the prefix of an unknown message; None where it names none."""
+    """The mention of a group by the prefix of an unknown message; None if it names none."""
     peeled = peel(clean(record.message))
     group = peeled.fields.get("group")
     if not group:
@@ -84,10 +84,10 @@ def named_by_prefix(record: LogRecord, *, cluster: str, host: str | None, compon
 
 
 def _quoted(record: LogRecord, match: Match) -> str:
-    """The record's first line, and those below it that tell more.
+    """The first line of a record and those below it that matter.
 
-    Of a configuration they are those that say whose it is; of an exception its own and where in the application it was
-    thrown.
+    For a configuration these are the lines that identify the client; for an exception its own line and the frame of
+    the application that threw it.
     """
     if match.event == "SettingsReported":
         named = [line.strip() for line in record.message.split("\n")[1:] if _NAMES.match(line)]
@@ -100,11 +100,11 @@ def _quoted(record: LogRecord, match: Match) -> str:
     thrown = None
     if exception not in record.text:
         thrown = next((line.strip() for line in record.message.split("\n")[1:] if exception in line), None)
-    frame = thrown_at(record.message, exception) if match.event == "ExceptionLogged" else None
+    frame = application_frame(record.message, exception) if match.event == "ExceptionLogged" else None
     return "\n".join(line for line in (record.text, thrown, frame) if line)
 
 
-# The component that prints such a configuration at its start, whatever else the file holds.
+# The component that logs this configuration when it starts, whatever else the file contains.
 _OF_BANNER = {"DistributedConfig": "connect", "StreamsConfig": "streams", "KafkaConfig": "broker"}
 
 
@@ -120,12 +120,12 @@ def _speaker(match: Match, record: LogRecord, host: str | None, component: str |
 
 
 def _is_in_java(logger: str | None) -> bool:
-    """Java clients before 1.0 log what kafka-python logs, which was modelled on them; the class distinguishes them."""
+    """kafka-python was modeled on Java clients before 1.0 and logs the same messages; the class distinguishes them."""
     return logger is not None and simple_name(logger) in _JAVAS_COORDINATORS
 
 
 def _component(match: Match, component: str | None) -> str | None:
-    """What wrote the line; a broker's own consumers (RemoteLogMetadataManager) are in no group."""
+    """The component that logged the line; a broker's own consumers (RemoteLogMetadataManager) are in no group."""
     if "kind" not in match.fields:
         return component
     kind = str(match.fields["kind"])
@@ -148,7 +148,7 @@ def _spoken(
     pid: int | None,
     role: Role,
 ) -> Speaker:
-    """One object for each speaker: a log has few, and each writes many lines."""
+    """One object for each speaker: a log has few, and each logs many lines."""
     return Speaker(
         role=role,
         file=path,

@@ -1,7 +1,6 @@
-"""Application errors: records at ERROR, or with a stack trace, that no Kafka class wrote and no pattern knows."""
+"""Application errors: records at ERROR or with a stack trace that no Kafka class logged and no pattern matches."""
 
-# An exception just before a close is the cause behind the cause; its wording is the application's own: no template
-# fits.
+# An exception just before a close explains the close; its wording is the application's own, so no template fits.
 
 from __future__ import annotations
 
@@ -16,23 +15,24 @@ from rebalance_forensics.records import LogRecord
 
 PATTERN = "process/exception"
 _THROWN = re.compile(r"(?:^|[\s\">(])((?:[a-z_]\w*\.)+[A-Z]\w*(?:Exception|Error|Throwable))(?::[ \t]*([^\n]*))?")
-# What a listener container wraps in an exception of its own says why the member is no longer one, or never was.
+# The cause inside a listener container's exception says why the client is not, or no longer, a member.
 _THROWN_BY_KAFKA = re.compile(
     r"\nCaused by: (org\.apache\.kafka\.(?:clients\.consumer\.CommitFailed"
     r"|common\.errors\.(?:FencedInstanceId|GroupAuthorization|GroupMaxSizeReached|InconsistentGroupProtocol))"
     r"Exception)(?:: ([^\n]*))?"
 )
-# Kafka itself logs it with words that the catalog knows: elsewhere it was thrown to the application, which logs it.
+# Kafka's own lines about it are in the catalog: any other line is from the application that it was thrown to.
 _FOR_THE_CALLER = re.compile(r"\norg\.apache\.kafka\.clients\.consumer\.CommitFailedException\b")
 _TRACE = re.compile(r"\n[^\S\n]*+at [\w.$/<>]+\(")
 _RAISED = re.compile(
     r"Traceback \(most recent call last\):\n(?:[ \t][^\n]*\n|\n){1,1000}([A-Za-z_][\w.]*)(?::[ \t]*([^\n]*))?"
 )
-# .NET and Node.js print it below the message, above its frames, and name no package or a namespace in capitals.
+# .NET and Node.js print the exception below the message, above its frames, without a package or with a capitalized
+# namespace.
 _ABOVE_ITS_FRAMES = re.compile(
     r"\n[ \t]*+((?:[A-Za-z_]\w{0,60}\.){0,12}[A-Z]\w{0,60}(?:Exception|Error)): ([^\n]*)\n[ \t]++at "
 )
-# What prints the frames of a stack: Java, .NET and Node; Python; Ruby; PHP.
+# Stack frames of Java, .NET and Node.js; Python; Ruby; PHP.
 _STACK = re.compile(
     r"\n(?:[ \t]++(?:at |File \"|from )|Traceback |[^\s:]+\.rb:\d|#\d+ |[ \t]*+Stack trace:)", re.IGNORECASE
 )
@@ -41,13 +41,13 @@ _STATED = re.compile(
     re.MULTILINE,
 )
 _MOST_STATED = 10
-# Its exceptions for answers have no stack (ApiException), and a logger may be set to print none.
+# Kafka's exceptions for error codes have no stack trace (ApiException), and a logger may be configured to omit it.
 _ALONE_BELOW = re.compile(
     r"\n(?:Caused by: )?(org\.apache\.kafka\.(?:common\.errors|clients\.consumer)\.[A-Z]\w{1,60}Exception"
     r"(?:: [^\n]*)?)\Z"
 )
-# Kafka's packages, spelled out or shortened (`k.s.ReplicaManager`), and how its classes begin what they say.
-# Its tools are applications: what the console consumer prints, its client has thrown at it.
+# Kafka's packages, in full or abbreviated (`k.s.ReplicaManager`), and how its classes start their messages. Its tools
+# are applications: the console consumer prints what its client throws.
 _KAFKAS = re.compile(
     r"(?:org\.apache\.(?:kafka|zookeeper)|o\.a\.(?:k|kafka|z)|kafka)\.(?!tools\.)|k\.(?!t\.)[a-z]{1,2}\."
 )
@@ -57,8 +57,8 @@ _SPOKEN = re.compile(
 )
 _FRAME = re.compile(r"\n[^\S\n]*+at (?:[\w.@$-]+/{1,2})*([\w.$]+)\.[\w$<>]+\(")
 _FRAMES_OF_KAFKA = ("org.apache.kafka.", "kafka.", "java.", "javax.", "jdk.", "sun.", "scala.")
-# The leader's part of a rebalance, under its name before and since 3.3 (AbstractCoordinator), and what it calls
-# (ConsumerPartitionAssignor): of a trace that somebody cut short only the latter may be left.
+# The leader's assignment, under its names before and since 3.3 (AbstractCoordinator), and the assignor that it calls
+# (ConsumerPartitionAssignor), which may be all that is left of a shortened trace.
 _ASSIGNING = re.compile(
     r"\n[^\S\n]*+at [\w.$/]*"
     r"(?:(?:Consumer|Worker)Coordinator\.(?:performAssignment|onLeaderElected)|Assignor\.assign)\("
@@ -67,22 +67,26 @@ LONGEST_DETAIL = 300
 
 
 def exception_in(record: LogRecord, component: str | None) -> Match | None:
-    """An ExceptionLogged for an application's error; None for brokers, Kafka's own classes and anything milder."""
+    """An ExceptionLogged for an application's error; None for brokers, Kafka's own classes and lesser severities."""
     logger = record.logger or ""
-    if component == "broker" or _KAFKAS.match(logger) or ("." not in logger and _speaks_as_kafka(record.message)):
+    if component == "broker" or _KAFKAS.match(logger) or ("." not in logger and _logged_by_kafka(record.message)):
         return None
     loud = record.level in ("ERROR", "FATAL", "SEVERE", "CRITICAL")
-    thrown = _thrown_in(record.message)
+    thrown = _exception(record.message)
     if not (loud or _RAISED.search(record.message) or (thrown and _TRACE.search(record.message))):
         return None
     return Match(
-        pattern=PATTERN, event="ExceptionLogged", fields=thrown_in(record.message), group=None, speaker=SpeakerWords()
+        pattern=PATTERN,
+        event="ExceptionLogged",
+        fields=exception_fields(record.message),
+        group=None,
+        speaker=SpeakerWords(),
     )
 
 
-def thrown_in(message: str) -> dict[str, Any]:
-    """The fields of an ExceptionLogged that a message with a stack trace shows, whatever words announce it."""
-    thrown = _thrown_in(message) or _ABOVE_ITS_FRAMES.search(message)
+def exception_fields(message: str) -> dict[str, Any]:
+    """The fields of an ExceptionLogged in a message with a stack trace, whatever words announce it."""
+    thrown = _exception(message) or _ABOVE_ITS_FRAMES.search(message)
     detail = (thrown[2] if thrown and thrown[2] else message.partition("\n")[0]).strip()
     return {
         "exception": thrown[1] if thrown else None,
@@ -91,14 +95,14 @@ def thrown_in(message: str) -> dict[str, Any]:
     }
 
 
-def _thrown_in(message: str) -> re.Match[str] | None:
+def _exception(message: str) -> re.Match[str] | None:
     return _RAISED.search(message) or _THROWN_BY_KAFKA.search(message) or _THROWN.search(message)
 
 
-def thrown_below(message: str, *, announced: bool = False) -> Iterator[str]:
-    """The lines below the first in which exceptions say what went wrong, class first: those of a stack trace.
+def exception_lines(message: str, *, announced: bool = False) -> Iterator[str]:
+    """The lines of exceptions (class first) below the first line of a message with a stack trace.
 
-    Below a line that has `announced` them they are known without, and so is one of Kafka's that stands there alone.
+    Below a line that `announced` them, or for a single Kafka exception, no stack trace is required.
     """
     begin = message.find("\n")
     if begin >= 0 and (answer := _ALONE_BELOW.match(message, begin)) is not None:
@@ -107,15 +111,15 @@ def thrown_below(message: str, *, announced: bool = False) -> Iterator[str]:
         yield from (stated[1] or stated[2] for stated in islice(_STATED.finditer(message, begin), _MOST_STATED))
 
 
-def thrown_at(message: str, exception: str) -> str | None:
-    """The first line of an exception's stack trace that is neither Java's nor Kafka's; None where no such line is."""
+def application_frame(message: str, exception: str) -> str | None:
+    """The first frame of an exception's stack trace that is neither Java's nor Kafka's; None if there is none."""
     trace = message[message.find(exception) :].partition("\nCaused by: ")[0]
     frame = next((f for f in _FRAME.finditer(trace) if not f[1].startswith(_FRAMES_OF_KAFKA)), None)
     return trace[frame.start() + 1 :].partition("\n")[0].strip() if frame is not None else None
 
 
-def _speaks_as_kafka(message: str) -> bool:
-    """True if one of Kafka's classes wrote it: it begins as their messages do, or its trace has only their frames."""
+def _logged_by_kafka(message: str) -> bool:
+    """True if a Kafka class logged it: it starts like their messages, or its trace has only their frames."""
     frames = _FRAME.findall(message)
     return _SPOKEN.match(message) is not None or (
         not _FOR_THE_CALLER.search(message)

@@ -1,4 +1,4 @@
-"""The types of holes: how Kafka, Java and Scala print a value, and how it is read back."""
+"""The types of placeholders: how Kafka, Java and Scala print a value, and how to read it."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from rebalance_forensics.catalog.jvm_texts import (
 )
 from rebalance_forensics.events.coordinator import FIRST_COORDINATOR_NODE, LAST_COORDINATOR_NODE
 
-# Flattened logs put the whole dump on one line, so a setting ends where the next one begins.
+# Flattened logs print the whole configuration on one line, so a setting ends where the next one starts.
 _SETTING = re.compile(r"(?:^|\s)([a-z][\w.-]*) =(.*?)(?=\s+[a-z][\w.-]* =|\s*$)", re.DOTALL)
 
-# Nothing secret is kept: no password, no SASL, no SSL setting is in this list.
+# No secrets: no password, SASL or SSL setting is in this list.
 KEPT = frozenset(
     """
     application.id application.server broker.id node.id client.id client.rack connect.protocol
@@ -49,11 +49,11 @@ KEPT = frozenset(
 
 
 def read_settings(text: str) -> tuple[tuple[str, str], ...]:
-    """The settings that matter to groups, sorted; each as Kafka prints it (`null` included)."""
+    """The settings that matter to groups, sorted, as Kafka prints them (`null` included)."""
     return tuple(sorted({name: value.strip() for name, value in _SETTING.findall(text) if name in KEPT}.items()))
 
 
-# librdkafka, franz-go and kafka-go log the same errors in lines of their own, which say of which request.
+# librdkafka, franz-go and kafka-go also log these errors themselves, with the request.
 _CLIENTS_OWN = re.compile(
     r"RD_KAFKA_RESP_ERR_|\[thrd:|Group \"|(?:Join|Sync|Leave)Group|Heartbeat|heartbeat error"
     r"|(?<!PHP )Fatal (?:consumer )?error"
@@ -83,54 +83,54 @@ _LONG = 2**63
 
 
 def name(text: str) -> str:
-    """A name as it stands; masked with marks by hand it is one name, however many marks there are."""
+    """A name as printed; names that people masked with marks are all the same, however many marks there are."""
     return HIDDEN if text[:1] in _MARKS and not text.strip(text[0]) else text
 
 
 def uncoded(text: str) -> str:
-    """Words before an error's text; ValueError for the constant, which tables of errors have beside it and no log."""
+    """The text before an error; ValueError for an error constant, which appears in tables of errors, not in logs."""
     if "RD_KAFKA_RESP_ERR_" in text:
         raise ValueError(text)
     return text
 
 
 def crash(text: str) -> str:
-    """The error with which a KafkaJS consumer crashed; ValueError for the one that it has no coordinator."""
+    """The error that crashed a KafkaJS consumer; ValueError for a missing coordinator, which is an event of its own."""
     if text == "KafkaJSGroupCoordinatorNotFound":
         raise ValueError(text)
     return text
 
 
 def application(text: str) -> str:
-    """An application's words before an error that its client returned; ValueError for a client's own line."""
+    """An application's text before an error that its client returned; ValueError for a client's own line."""
     if _CLIENTS_OWN.search(text):
         raise ValueError(text)
     return text
 
 
 def answered(text: str) -> str:
-    """Why a brod member leaves or rejoins; ValueError for a heartbeat without an answer, an event of its own."""
+    """Why a brod member leaves or rejoins; ValueError for a heartbeat without response, an event of its own."""
     if text.strip() == "hb_timeout":
         raise ValueError(text)
     return text.strip()
 
 
 def other_thread(text: str) -> str:
-    """A thread's name; ValueError for that of a StreamThread, whose end is an event of its own."""
+    """The name of a thread; ValueError for a StreamThread, whose end is an event of its own."""
     if _STREAM_THREAD.search(text):
         raise ValueError(text)
     return text
 
 
 def option(text: str) -> str | None:
-    """Some(x), Optional[x] and x are x; None, Optional.empty and null are nothing."""
+    """Some(x), Optional[x] and x are x; None, Optional.empty and null are None."""
     match = _PRESENT.fullmatch(text)
     inner = match[1] if match else text
     return None if inner in _EMPTY else inner
 
 
 def integer(text: str) -> int:
-    """A number of Java's, at most a long; ValueError for one that Kafka cannot have printed."""
+    """A Java long or int; ValueError for a number that Kafka cannot have printed."""
     number = int(text)
     if not -_LONG <= number < _LONG:
         raise ValueError(text)
@@ -138,7 +138,7 @@ def integer(text: str) -> int:
 
 
 def decimal(text: str) -> float:
-    """A number with decimals; ValueError for one without end."""
+    """A decimal number; ValueError for infinity and NaN."""
     number = float(text)
     if not isfinite(number):
         raise ValueError(text)
@@ -152,7 +152,7 @@ def option_int(text: str) -> int | None:
 
 
 def items(text: str) -> tuple[str, ...]:
-    """The elements of [a, b], Set(a, b), {a, b}, Python's ('a', 'b') or a, b; brackets inside an element stay whole."""
+    """The elements of [a, b], Set(a, b), {a, b}, Python's ('a', 'b') or a, b; an element may contain brackets."""
     inner = text.strip()
     if not _has_brackets(inner) and "," not in inner:
         inner = inner.strip("'")
@@ -162,7 +162,7 @@ def items(text: str) -> tuple[str, ...]:
 
 
 def names(text: str) -> tuple[str, ...]:
-    """The names in a collection or one alone; each that was masked by hand is the same name (see `name`)."""
+    """The names in a collection, or a single name; see `name` for masked ones."""
     return tuple(name(item) for item in items(text))
 
 
@@ -177,7 +177,7 @@ def _unwrapped(text: str) -> str:
 
 
 def _opening(text: str) -> int | None:
-    """Where the bracket opens that encloses the whole text, if one does."""
+    """The position of the bracket that encloses the whole text; None if there is none."""
     match = _WRAPPER.match(text)
     start = match.end() if match else 0
     closing = {"[": "]", "(": ")", "{": "}"}.get(text[start : start + 1])
@@ -204,12 +204,12 @@ def _split(text: str) -> list[str]:
 
 
 def partitions(text: str) -> tuple[str, ...]:
-    """Topic partitions as `topic-0`, topic ids and epochs dropped; `{topic=[0, 1]}` is spelled out."""
+    """Topic partitions as `topic-0`, without topic ids and epochs; `{topic=[0, 1]}` is expanded."""
     if python := _PYTHON_PARTITION.findall(text):
         return tuple(f"{topic}-{number}" for topic, number in python)
     if ruby := _RUBY_PARTITIONS.fullmatch(text):
         return tuple(f"{ruby[1]}-{number.strip()}" for number in ruby[2].split(",") if number.strip())
-    # Before collections: a topic may begin with a capital letter, as Scala's `Set(...)` and Java's classes do.
+    # Checked before collections: a topic may start with a capital letter, like Scala's `Set(...)` and Java classes.
     if _GO_LIST.fullmatch(text):
         topics = (topic.lstrip(", ").partition("[") for topic in text.split("]"))
         return tuple(f"{topic}-{number}" for topic, _, numbers in topics for number in numbers.split())
@@ -238,10 +238,10 @@ def listed_partitions(text: str) -> tuple[str, ...]:
 def wrapped_partitions(text: str) -> tuple[str, ...]:
     """The partitions as librdkafka's wrappers print them: `orders[0]@unset` (Go), `orders [[0]]` (.NET), `orders/0: …`.
 
-    Python's `TopicPartition{topic=orders,partition=0,offset=…}`, of which the first may have lost its beginning, Rust's
+    Also Python's `TopicPartition{topic=orders,partition=0,offset=…}`, whose first element may be truncated, Rust's
     `TopicPartitionListElem { topic: "orders", partition: 0, … }`, Arroyo's `Partition(topic=Topic(name='orders'), …)`.
 
-    ValueError for a text with something else in it.
+    ValueError if the text contains anything else.
     """
     found = tuple(f"{topic}-{number}" for topic, number in _WRAPPED_PARTITION.findall(text))
     if not found and text.strip("[] "):
@@ -257,7 +257,7 @@ def assignment(text: str) -> FieldValue:
 
 
 def target(text: str) -> dict[str, FieldValue]:
-    """The members in `{m=MemberAssignmentImpl(partitions={id=[0]}), …}`; none of a map that is cut off."""
+    """The members in `{m=MemberAssignmentImpl(partitions={id=[0]}), …}`; empty for a truncated map."""
     start = text.strip()
     if start[:1] != "{" or _opening(start) is None:
         return {"members": ()}
@@ -271,7 +271,7 @@ def plan(text: str) -> FieldValue:
 
 
 def node(text: str) -> dict[str, FieldValue]:
-    """A Node as Kafka prints it; for connections to coordinators see `connection`."""
+    """A Node as Kafka prints it; see `connection` for the numbers of coordinator connections."""
     match = _NODE.fullmatch(text)
     if match is None:
         return {"coordinator": None, "node": None}
@@ -280,9 +280,9 @@ def node(text: str) -> dict[str, FieldValue]:
 
 
 def connection(text: str) -> int:
-    """The number of a client's connection: the broker's id, or Integer.MAX_VALUE - broker for its coordinator."""
-    # From 4.4 on the coordinator's is printed as `+1` for broker 1 (GroupCoordinatorNode). kafka-python calls it
-    # `coordinator-1`; its and franz-go's addresses to start from are `bootstrap-0` and `seed_0`, Java's are -1, -2, ….
+    """The number of a client's connection: the broker id, or Integer.MAX_VALUE - broker id for the coordinator."""
+    # Since 4.4 the coordinator is printed as `+1` for broker 1 (GroupCoordinatorNode). kafka-python calls it
+    # `coordinator-1`; bootstrap addresses are `bootstrap-0` there, `seed_0` in franz-go and -1, -2, … in Java.
     kind, number = text.rstrip("0123456789"), integer(text[len(text.rstrip("0123456789")) :])
     if kind in ("+", "coordinator-"):
         return LAST_COORDINATOR_NODE - number
@@ -290,7 +290,7 @@ def connection(text: str) -> int:
 
 
 def epoch_ms(text: str) -> int:
-    """Epoch milliseconds, or the date Kafka Streams prints for them since 3.4."""
+    """Epoch milliseconds, or the date that Kafka Streams has printed for them since 3.4."""
     if re.fullmatch(r"-?\d+", text):
         return integer(text)
     moment = datetime.fromisoformat(text.replace(",", ".").replace(" ", "T", 1).replace(" ", ""))
@@ -322,7 +322,7 @@ def tasks_by_member(text: str) -> FieldValue:
 
 
 def participants(text: str) -> FieldValue:
-    """Process -> consumer member ids, from `p-1: [c-1, c-2]` line by line."""
+    """Process -> member ids of its consumers, from lines of `p-1: [c-1, c-2]`."""
     return tuple(sorted((process.strip(), items(members)) for process, members in _PARTICIPANT.findall(text)))
 
 
@@ -339,11 +339,11 @@ def _held(states: list[tuple[str, str]], kind: re.Pattern[str]) -> FieldValue:
     return tuple(sorted((process, tasks(match[1]) if match else ()) for process, match in matches))
 
 
-class HoleType(Struct, frozen=True):
-    """One type: `source` is its program, `read` its value, or several fields as a mapping.
+class FieldType(Struct, frozen=True):
+    """A type of placeholder: `source` is what it matches, `read` turns the text into a value or a mapping of fields.
 
-    `loose` is a second program, tried when no template matches with the first. `composite` types yield fields
-    of their own names; the text of such a hole is kept too if the event has a field of the hole's name.
+    `loose` is what it matches if no template matches strictly. A `composite` type fills several fields by name; the
+    text itself is kept as well if the event has a field of the placeholder's name.
     """
 
     source: str
@@ -357,76 +357,76 @@ _COLLECTION = r"(?:[A-Z]\w*|set|frozenset)?[\[({][^\n]*?[\])}]|[^\s\[\](){}][^\n
 _PARTITIONS = rf"(?:\S+?\[[\d ]*\](?:, )?)+|{_COLLECTION}"
 _OPTION = r"Some\([^\n]*?\)|Optional(?:Int|Long)?\[[^\n]*?\]|Optional(?:Int|Long)?\.empty"
 ANY = r"(?s:.*?)"
-# StreamThread and KafkaStreams name their threads so: <application.id>-<process id>-StreamThread-<number>.
+# The name of a stream thread: <application.id>-<process id>-StreamThread-<number>.
 _STREAM_THREAD = re.compile(r"-StreamThread-\d+\Z")
-# What people put in place of an address before they publish a log.
+# What people put in place of an address when they publish a log.
 _MASKED = r"\*{2,}(?::\*+)?|[xX]{3,}|<[\w .-]{1,40}>(?::<[\w .-]{1,40}>)?"
 
-TYPES: Mapping[str, HoleType] = {
-    "id": HoleType(r"\S+?", name, loose=r"[^\n]+?"),
-    # The class of an exception on a line of its own, where a person may have put dots in its place.
-    "class": HoleType(r"[A-Za-z_$][\w$.]*", str),
-    "word": HoleType(r"""[^\s,;()\[\]{}'"]+?""", str),
-    "text": HoleType(ANY, str),
-    "line": HoleType(r"[^\n]*?", str),
-    "uncoded": HoleType(r"[^\n]*?", uncoded),
-    "application": HoleType(r"[^\n]*?", application),
-    "stream_thread": HoleType(r"[^\"\n]*?-StreamThread-\d+", str),
-    "other_thread": HoleType(r"[^\"\n]*?", other_thread),
-    # What stands behind an error in a program's own words: rdkafka-ruby's code, quotes and brackets, PHP's place.
-    "closing": HoleType(r"(?: \([a-z_]{3,40}\))?[)\]}>\"'`.,;]{0,6}(?: in \S{1,300}:\d{1,6})?", str),
-    "crash": HoleType(r"\S+?", crash, loose=r"[^\n]+?"),
-    "rest": HoleType(r"(?s:.*)", str.strip),
-    "atom": HoleType(r"""[^\s,;()\[\]{}'"]+?""", answered),
-    "term": HoleType(r"(?s:.*)", answered),
-    # Behind an exception's own words, which have blanks: of a flattened trace only its first frame ends them.
-    "trace": HoleType(r"(?:\s*\n|\s+at [\w.$/<>]+\()(?s:.*)", str),
-    "dot": HoleType(r"\.", str),
-    "int": HoleType(r"-?\d+", integer),
-    "broker_id": HoleType(r"\d+", integer),
-    "float": HoleType(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", decimal),
-    # No stop of the JVM below a tenth of a second is read: a healthy log has one a second.
-    "nanos": HoleType(r"\d{9,}", lambda text: round(integer(text) / 1_000_000)),
-    "seconds": HoleType(
+TYPES: Mapping[str, FieldType] = {
+    "id": FieldType(r"\S+?", name, loose=r"[^\n]+?"),
+    # The class of an exception on a line of its own.
+    "class": FieldType(r"[A-Za-z_$][\w$.]*", str),
+    "word": FieldType(r"""[^\s,;()\[\]{}'"]+?""", str),
+    "text": FieldType(ANY, str),
+    "line": FieldType(r"[^\n]*?", str),
+    "uncoded": FieldType(r"[^\n]*?", uncoded),
+    "application": FieldType(r"[^\n]*?", application),
+    "stream_thread": FieldType(r"[^\"\n]*?-StreamThread-\d+", str),
+    "other_thread": FieldType(r"[^\"\n]*?", other_thread),
+    # What may follow an error in a program's own message: rdkafka-ruby's code, quotes and brackets, PHP's location.
+    "closing": FieldType(r"(?: \([a-z_]{3,40}\))?[)\]}>\"'`.,;]{0,6}(?: in \S{1,300}:\d{1,6})?", str),
+    "crash": FieldType(r"\S+?", crash, loose=r"[^\n]+?"),
+    "rest": FieldType(r"(?s:.*)", str.strip),
+    "atom": FieldType(r"""[^\s,;()\[\]{}'"]+?""", answered),
+    "term": FieldType(r"(?s:.*)", answered),
+    # After the message of an exception, which contains blanks: in a flattened trace only the first frame ends it.
+    "trace": FieldType(r"(?:\s*\n|\s+at [\w.$/<>]+\()(?s:.*)", str),
+    "dot": FieldType(r"\.", str),
+    "int": FieldType(r"-?\d+", integer),
+    "broker_id": FieldType(r"\d+", integer),
+    "float": FieldType(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", decimal),
+    # Stops of the JVM shorter than 100 ms are ignored: a healthy log has one each second.
+    "nanos": FieldType(r"\d{9,}", lambda text: round(integer(text) / 1_000_000)),
+    "seconds": FieldType(
         r"(?:[1-9]\d*|0[.,][1-9])\d*(?:[.,]\d+)?", lambda text: round(decimal(text.replace(",", ".")) * 1000)
     ),
-    "signed_seconds": HoleType(r"[-+]?\d+\.\d+", lambda text: round(decimal(text) * 1000)),
-    "housekeeper_delta": HoleType(r"[^\s()]{2,60}", housekeeper_delta),
-    "pause": HoleType(r"[^\n]*", pause, composite=True),
-    "full_pause": HoleType(r"[^\n]*", full_pause, composite=True),
-    "collection": HoleType(r"(?s:.*)", collection, composite=True),
-    "openj9_stop": HoleType(r"(?s:.*)", openj9_stop, composite=True),
-    "thread_stack": HoleType(ANY, thread_stack, composite=True),
-    "vm_error": HoleType(r"(?s:.*)", vm_error, composite=True),
-    "bool": HoleType(r"(?i:true|false)", lambda text: text.lower() == "true"),
-    "option": HoleType(rf"{_OPTION}|[^\s(){{}}\[\]]*?", option, loose=rf"{_OPTION}|[^\n(){{}}\[\]]*?"),
-    "option_int": HoleType(rf"{_OPTION}|-?\d+|None|null", option_int),
-    "list": HoleType(_COLLECTION, items),
-    # kafka-go's default client id has blanks and brackets, and with it every member id made of it.
-    "ids": HoleType(_COLLECTION, names, loose=rf"{_COLLECTION}|[^\s\[\](){{}}]+ [^\n\[\]{{}}]+?"),
-    "partitions": HoleType(_PARTITIONS, partitions),
-    "listed_partitions": HoleType(r"(?s:.*)", listed_partitions),
-    "wrapped_partitions": HoleType(r"[^\n]*?", wrapped_partitions),
-    "assignment": HoleType(r"\{(?s:.*?)\}", assignment),
-    "plan": HoleType(r"[^\s{},][^\n{}]*\{[^\n]*\}", plan),
-    "target": HoleType(ANY, target, composite=True),
-    "settings": HoleType(r"(?s:.*)", read_settings),
-    "epoch_ms": HoleType(r"-?\d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3} \S+?", epoch_ms),
-    "connection": HoleType(r"(?:[-+]|coordinator-|bootstrap-|seed_)?\d+", connection),
-    "node": HoleType(
+    "signed_seconds": FieldType(r"[-+]?\d+\.\d+", lambda text: round(decimal(text) * 1000)),
+    "housekeeper_delta": FieldType(r"[^\s()]{2,60}", housekeeper_delta),
+    "pause": FieldType(r"[^\n]*", pause, composite=True),
+    "full_pause": FieldType(r"[^\n]*", full_pause, composite=True),
+    "collection": FieldType(r"(?s:.*)", collection, composite=True),
+    "openj9_stop": FieldType(r"(?s:.*)", openj9_stop, composite=True),
+    "thread_stack": FieldType(ANY, thread_stack, composite=True),
+    "vm_error": FieldType(r"(?s:.*)", vm_error, composite=True),
+    "bool": FieldType(r"(?i:true|false)", lambda text: text.lower() == "true"),
+    "option": FieldType(rf"{_OPTION}|[^\s(){{}}\[\]]*?", option, loose=rf"{_OPTION}|[^\n(){{}}\[\]]*?"),
+    "option_int": FieldType(rf"{_OPTION}|-?\d+|None|null", option_int),
+    "list": FieldType(_COLLECTION, items),
+    # kafka-go's default client id contains blanks and brackets, and so do the member ids derived from it.
+    "ids": FieldType(_COLLECTION, names, loose=rf"{_COLLECTION}|[^\s\[\](){{}}]+ [^\n\[\]{{}}]+?"),
+    "partitions": FieldType(_PARTITIONS, partitions),
+    "listed_partitions": FieldType(r"(?s:.*)", listed_partitions),
+    "wrapped_partitions": FieldType(r"[^\n]*?", wrapped_partitions),
+    "assignment": FieldType(r"\{(?s:.*?)\}", assignment),
+    "plan": FieldType(r"[^\s{},][^\n{}]*\{[^\n]*\}", plan),
+    "target": FieldType(ANY, target, composite=True),
+    "settings": FieldType(r"(?s:.*)", read_settings),
+    "epoch_ms": FieldType(r"-?\d+|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3} \S+?", epoch_ms),
+    "connection": FieldType(r"(?:[-+]|coordinator-|bootstrap-|seed_)?\d+", connection),
+    "node": FieldType(
         rf"(?:\S*? )?\(id: [-+]?\d+(?: rack: [^()\n]*)?\)|[^\s()]+:\d+|null|{_MASKED}",
         node,
         composite=True,
     ),
-    "tasks": HoleType(_COLLECTION, tasks),
-    "tasks_by_member": HoleType(r"\{[^\n]*?\}", tasks_by_member),
-    "participants": HoleType(ANY, participants),
-    "client_states": HoleType(ANY, client_states, composite=True),
+    "tasks": FieldType(_COLLECTION, tasks),
+    "tasks_by_member": FieldType(r"\{[^\n]*?\}", tasks_by_member),
+    "participants": FieldType(ANY, participants),
+    "client_states": FieldType(ANY, client_states, composite=True),
 }
-"""The types written in Python; `error` and those of patterns/fragments come from data."""
+"""The types defined in Python; `error` and those of patterns/fragments come from data."""
 
 
 @cache
-def choices(spec: str) -> HoleType:
-    """The type of `{phase:starting|started}`: one of the words named."""
-    return HoleType("|".join(re.escape(word) for word in spec.split("|")), str)
+def choices(spec: str) -> FieldType:
+    """The type of `{phase:starting|started}`: one of these words."""
+    return FieldType("|".join(re.escape(word) for word in spec.split("|")), str)

@@ -1,4 +1,4 @@
-"""What a hole can hold, and how a text becomes what an event's field is declared to be."""
+"""The values of placeholders, and their conversion to the declared types of event fields."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from rebalance_forensics.events.base import own_names
 
 Scalar = str | int | float | bool | None
 FieldValue = Scalar | tuple["FieldValue", ...]
-# An assignment, pairs of a name and a list, is the deepest value of an event; msgspec cannot decode a recursive type.
+# An assignment, pairs of a name and a list, is the most nested value of an event; msgspec cannot decode a recursive
+# type.
 Constant = Scalar | tuple[Scalar | tuple[Scalar | tuple[Scalar, ...], ...], ...]
-"""What a template sets without a hole."""
+"""A value that a template sets under `set:`."""
 
 SPEAKER_FIELDS = frozenset({"broker", "client_id", "instance_id", "thread", "task", "offsets_partition"})
-"""What a hole may tell about the speaker when the event has no field of that name."""
+"""Names of placeholders that describe the speaker if the event has no field of that name."""
 
 
 class FieldError(ValueError):
-    """A value does not fit the field it is meant for."""
+    """A value that does not fit its field."""
 
 
 @cache
 def declared(event: str) -> dict[str, object]:
-    """The event's own fields and their annotations, without those every event has."""
+    """The event's own fields and their annotations, without those that every event has."""
     cls = EVENT_TYPES[event]
-    # What is said of the type itself is a ClassVar.
+    # Facts about the type itself are ClassVars.
     return {name: hint for name, hint in get_type_hints(cls).items() if name in own_names(cls)}
 
 
@@ -42,7 +43,7 @@ def required(event: str) -> frozenset[str]:
 
 @cache
 def unknown(event: str) -> frozenset[str]:
-    """The event's own fields that have a value for unknown."""
+    """The event's own fields for which `unknown` is a value."""
     return frozenset(
         name for name, hint in declared(event).items() if any("unknown" in get_args(h) for h in (hint, *get_args(hint)))
     )
@@ -50,8 +51,8 @@ def unknown(event: str) -> frozenset[str]:
 
 @cache
 def defaults(event: str) -> dict[str, FieldValue]:
-    """What a line that does not say a field of the event means by it."""
-    # `msgspec.structs.fields` would read each annotation first: a tenth of a second for a short log.
+    """The values of the event's own fields if a line does not set them."""
+    # `msgspec.structs.fields` evaluates every annotation first, which takes 0.1 s, noticeable for a short log.
     kind = EVENT_TYPES[event]
     having = kind.__struct_fields__[len(kind.__struct_fields__) - len(kind.__struct_defaults__) :]
     known = zip(having, kind.__struct_defaults__, strict=True)
@@ -62,7 +63,7 @@ Coercer = Callable[[FieldValue], FieldValue]
 
 
 class Hint(NamedTuple):
-    """What a field takes: a value of type `exact` as it is, any other once it is `coerced`."""
+    """What a field accepts: a value of type `exact` as it is, any other after `coerced`."""
 
     exact: type | None
     coerced: Coercer
@@ -70,7 +71,7 @@ class Hint(NamedTuple):
 
 @cache
 def own_fields(event: str) -> tuple[dict[str, Hint], frozenset[str]]:
-    """What each of the event's own fields takes, and which of them it needs."""
+    """What each of the event's own fields accepts, and which of them are required."""
     return {name: _hint(hint) for name, hint in declared(event).items()}, required(event)
 
 
@@ -85,13 +86,13 @@ def _hint(hint: object) -> Hint:
 
 
 def coerce(value: FieldValue, hint: object) -> FieldValue:
-    """Make the value what the annotation asks for; FieldError where that would be a guess."""
+    """Convert a value to the annotated type; FieldError if that would be a guess."""
     return coercer(hint)(value)
 
 
 @cache
 def coercer(hint: object) -> Coercer:
-    """What makes a value what an annotation asks for: taken apart once, for line after line."""
+    """The conversion to an annotated type; the annotation is analyzed once."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
         return partial(_choice, choices=arguments)
@@ -112,13 +113,13 @@ def _choice(value: FieldValue, choices: tuple[object, ...]) -> FieldValue:
 
 
 def _items(value: FieldValue) -> tuple[FieldValue, ...]:
-    """Several values, or one of them alone."""
+    """The items of a value, which may be a single one."""
     return value if isinstance(value, tuple) else () if value in (None, "") else (value,)
 
 
 def _all(value: FieldValue, coerced: Coercer, kind: object) -> FieldValue:
     items = _items(value)
-    # Most are the names and numbers that a hole has read already.
+    # Most items already have the right type.
     return items if {*map(type, items)} <= {kind} else tuple([coerced(item) for item in items])
 
 
@@ -147,7 +148,7 @@ def _scalar(value: FieldValue, hint: object) -> FieldValue:
 
 
 def frozen(value: object) -> FieldValue:
-    """Lists as tuples, mappings as sorted pairs: how events hold them."""
+    """Lists as tuples, mappings as sorted pairs, as events store them."""
     if isinstance(value, dict):
         return tuple(sorted((str(name), frozen(item)) for name, item in value.items()))
     if isinstance(value, (list, tuple)):

@@ -1,4 +1,4 @@
-"""What stands in the holes of one template as fields of its event: worked out once, for line after line."""
+"""Turns the values of a template's placeholders into fields of its event; the conversions are chosen once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast, get_args
 
 from rebalance_forensics.catalog.compiled_catalog import Entry
 from rebalance_forensics.catalog.contenders import Rivals
-from rebalance_forensics.catalog.field_types import HoleType
+from rebalance_forensics.catalog.field_types import FieldType
 from rebalance_forensics.catalog.fields import SPEAKER_FIELDS, FieldError, FieldValue, Hint, own_fields
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.prefixes import Peeled, speaker_of
@@ -22,18 +22,18 @@ _GROUP = "group"
 
 
 class _Slot(NamedTuple):
-    """A hole: what reads it, None where its text is its value, and where that goes."""
+    """A placeholder and the field it fills; `read` is None if the text is the value."""
 
     at: int
     read: Callable[[Any], FieldValue] | None
     name: str
     hint: Hint | None
     exact: type | None
-    """A value of this type needs no more than its name."""
+    """A value of this type needs no conversion."""
 
 
 class _Composite(NamedTuple):
-    """A hole that holds several fields with names of their own."""
+    """A placeholder that fills several fields."""
 
     at: int
     read: Callable[[str], FieldValue | dict[str, FieldValue]]
@@ -41,28 +41,28 @@ class _Composite(NamedTuple):
 
 
 class Filling:
-    """Fills the fields of one template's event."""
+    """Fills the fields of a template's event."""
 
     def __init__(self, entry: Entry, types: Types) -> None:
         self.entry = entry
         self.rivals: Rivals | None = None
-        """The templates that may win against it, once they are asked for."""
+        """The templates that may win against it; computed on demand."""
         self._types = types
         self._hints, self._needed = own_fields(entry.event) if entry.event else ({}, frozenset())
         self._role = _role(entry.pattern)
         self._constants = self._own(entry.program.constants)
         self._slots: list[_Slot] = []
         self._composites: list[_Composite] = []
-        for at, (name, kind) in enumerate(entry.program.holes):
+        for at, (name, kind) in enumerate(entry.program.placeholders):
             self._take(at, name, type_named(kind, types))
-        self._of_prefixes = frozenset(self._hints) | {"offsets_partition"}
-        """What a prefix says that is a field of the event as well."""
-        said_anyway = entry.program.constants.keys() - self._hints.keys()
-        self._is_plain = entry.event is not None and said_anyway.isdisjoint(SPEAKER_FIELDS | {_GROUP})
+        self._prefix_fields = frozenset(self._hints) | {"offsets_partition"}
+        """The names by which a prefix may set a field of the event."""
+        unused_constants = entry.program.constants.keys() - self._hints.keys()
+        self._is_plain = entry.event is not None and unused_constants.isdisjoint(SPEAKER_FIELDS | {_GROUP})
 
     def match(self, groups: Groups, peeled: Peeled) -> Match | None:
-        """What the values in the holes tell; None where one of them cannot be read, or they tell too little."""
-        if not self._is_plain or not self._of_prefixes.isdisjoint(peeled.fields):
+        """The match with these values; None if one of them cannot be read or a required field is missing."""
+        if not self._is_plain or not self._prefix_fields.isdisjoint(peeled.fields):
             fields = self.entry.program.filled(groups, self._types)
             return None if fields is None else self.matched(fields, peeled)
         try:
@@ -71,7 +71,7 @@ class Filling:
             return None
 
     def matched(self, fields: Mapping[str, FieldValue], peeled: Peeled) -> Match | None:
-        """A match from named fields; the prefix fills the gaps."""
+        """A match from named fields; the prefix fills missing ones."""
         prefix = peeled.fields
         all_fields = fields
         if not self._hints.keys().isdisjoint(prefix):
@@ -80,8 +80,8 @@ class Filling:
             all_fields = {"partition": prefix["offsets_partition"], **all_fields}
         return self._match(self._own(all_fields), fields, peeled)
 
-    def _take(self, at: int, name: str, kind: HoleType) -> None:
-        """Note where the value of a hole goes."""
+    def _take(self, at: int, name: str, kind: FieldType) -> None:
+        """Register the field that a placeholder fills."""
         hint = self._hints.get(name)
         if kind.composite:
             self._composites.append(_Composite(at, kind.read, name))
@@ -90,7 +90,7 @@ class Filling:
             self._slots.append(_Slot(at, read, name, hint, hint.exact if hint else None))
 
     def _filled(self, groups: Groups, peeled: Peeled) -> Match | None:
-        """The fields of a text's groups; those of a hole itself go before those inside one."""
+        """The match of a text's groups; a placeholder of its own takes precedence over a value inside another one."""
         own = self._constants.copy()
         other: dict[str, FieldValue] = {}
         values: Sequence[FieldValue] = self._inside(groups, own, other) if self._composites else groups
@@ -109,22 +109,22 @@ class Filling:
         return self._match(own, other, peeled)
 
     def _inside(self, groups: Groups, own: dict[str, FieldValue], other: dict[str, FieldValue]) -> list[FieldValue]:
-        """What stands in the holes, where fields of other names stand inside of them."""
+        """The values of the placeholders; the fields inside composite ones are put in place."""
         values: list[FieldValue] = [*groups]
-        for at, read, hole in self._composites:
+        for at, read, placeholder in self._composites:
             if (text := groups[at]) is None:
                 continue
             inside = read(text)
             if not isinstance(inside, dict):
                 values[at] = inside
                 continue
-            values[at] = inside.get(hole, text)
+            values[at] = inside.get(placeholder, text)
             for name, value in inside.items():
                 self._put(name, value, own, other)
         return values
 
     def _put(self, name: str, value: FieldValue, own: dict[str, FieldValue], other: dict[str, FieldValue]) -> None:
-        """Put a value where it belongs: to the event's own fields, as one of their type, or to what else is said."""
+        """Put a value among the event's own fields, converted to their type, or among the others."""
         hint = self._hints.get(name)
         if hint is None:
             other[name] = value
@@ -147,7 +147,7 @@ class Filling:
         return own
 
     def _match(self, own: dict[str, FieldValue], others: Mapping[str, FieldValue], peeled: Peeled) -> Match | None:
-        """The match of the event's own fields and what else is said; None where the event cannot be built."""
+        """The match of the event's own fields and the others; None if a required field is missing."""
         if not self._needed <= own.keys():
             return None
         words: dict[str, FieldValue] | None = None
@@ -163,7 +163,7 @@ class Filling:
             group=intern(str(group)) if group else None,  # one object for all lines of a group
             speaker=speaker_of(peeled, peeled.role or self._role, words),
             weight=entry.weight,
-            dressed=entry.dressed or peeled.kind is not None,
+            spells_prefix=entry.spells_prefix or peeled.kind is not None,
             since=entry.releases[0] if entry.releases is not None else None,
         )
 

@@ -1,4 +1,4 @@
-"""Which programs a text may be of: by how it begins or by a word in it, then by the longest words of each."""
+"""Finds the programs that may match a text: by its start or by a word in it, then by their longest literal text."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Generic, TypeVar
 
 from rebalance_forensics.catalog.program import Program
 
-# Leads are looked up by as many of their first characters as one of these; the longest that fits.
+# Leads are indexed by this many of their first characters: the largest number that they have.
 _WIDTHS = (24, 12, 8, 6, 4)
 _OPENING = min(_WIDTHS)
 _FEW = 12
-# For so few needles, or in so long a text, looking for each costs less than taking all words of the text.
+# With so few needles, or in so long a text, searching for each is cheaper than splitting the text into words.
 _MANY_WORDS = 4000
 
 T = TypeVar("T")
 Place = tuple[int, T, str, str]
-"""A thing with its order, its needle and its lead."""
+"""An indexed item: its order, the item, its needle and its lead."""
 
 
 class Sieve(Generic[T]):
-    """Some places, and which of them a text may be of; words that all texts have anyway part none of them."""
+    """Chooses the items that may match a text; words that appear `everywhere` do not distinguish any."""
 
     def __init__(self, places: Iterable[Place[T]], everywhere: Container[str] = ()) -> None:
         self.places = sorted(places, key=_order)
         self._unindexed = self.places
         self._by_word: dict[str, list[Place[T]]] = {}
         self.words = self._by_word.keys()
-        """One of these is in each text that is of a place found by a word."""
+        """A text that matches an item indexed by a word contains one of these."""
         if len(self.places) > _FEW:
             self._unindexed = []
             for place in self.places:
@@ -37,11 +37,11 @@ class Sieve(Generic[T]):
                 (self._by_word.setdefault(word, []) if word else self._unindexed).append(place)
 
     def candidates(self, text: str) -> list[T]:
-        """What the text may be of, in the order of the index."""
-        return _things(self.through(text))
+        """The items that may match the text, in the order of the index."""
+        return _items(self.through(text))
 
     def unindexed(self, text: str) -> list[Place[T]]:
-        """Of the places that no word finds, those whose needle and lead the text has."""
+        """The places that are indexed by no word and whose needle and lead the text has."""
         found: list[Place[T]] = []
         for place in self._unindexed:
             if place[2] in text and text.startswith(place[3]):
@@ -62,15 +62,15 @@ class Sieve(Generic[T]):
 
 
 class Index(Generic[T]):
-    """Things with programs, found by the words of those."""
+    """Items found by the literal text of their programs."""
 
-    def __init__(self, things: Iterable[tuple[T, Program]]) -> None:
+    def __init__(self, items: Iterable[tuple[T, Program]]) -> None:
         by_opening: dict[str, dict[int, dict[str, list[Place[T]]]]] = {}
         not_leading: list[Place[T]] = []
         by_lead: list[tuple[str, Place[T]]] = []
-        for order, (thing, program) in enumerate(things):
+        for order, (item, program) in enumerate(items):
             lead = program.lead
-            place = (order, thing, program.needle, lead)
+            place = (order, item, program.needle, lead)
             by_lead.append((lead, place))
             width = next((width for width in _WIDTHS if len(lead) >= width), None)
             if width is None:
@@ -81,7 +81,7 @@ class Index(Generic[T]):
         self._by_lead = sorted(by_lead, key=lambda led: led[0])
         self._leads = [lead for lead, _ in self._by_lead]
         self.rest = Sieve(not_leading)
-        """All that are not found by how a text begins."""
+        """The items that are not found by the start of a text."""
         self._by_opening = {
             opening: [
                 (width, {lead: Sieve(places) for lead, places in table.items()}) for width, table in tables.items()
@@ -90,11 +90,11 @@ class Index(Generic[T]):
         }
 
     def candidates(self, text: str) -> list[T]:
-        """What the text may be of, in the order of the index."""
-        return _things(self._led(text) + self.rest.through(text))
+        """The items that may match the text, in the order of the index."""
+        return _items(self._led(text) + self.rest.through(text))
 
     def leads_of(self, text: str) -> tuple[str, ...]:
-        """The beginnings of a text that things are found by: few, whichever ids follow."""
+        """The starts of a text that items are found by: few in all, whichever ids follow."""
         leads: tuple[str, ...] = ()
         for width, table in self._by_opening.get(text[:_OPENING], ()):
             if (lead := text[:width]) in table:
@@ -102,22 +102,22 @@ class Index(Generic[T]):
         return leads
 
     def led_by(self, leads: Sequence[str]) -> list[Place[T]]:
-        """The places found by how a text begins, by its `leads_of`."""
+        """The places found by the start of a text, as `leads_of` returns it."""
         tables = self._by_opening.get(leads[0][:_OPENING], ()) if leads else ()
         sieves = (table[lead] for width, table in tables for lead in leads if len(lead) == width)
         return sorted((place for sieve in sieves for place in sieve.places), key=_order)
 
     def beginning_with(self, opening: str) -> Sieve[T]:
-        """The sieve for all texts that begin like this."""
+        """The sieve for all texts that start with this."""
         places = (place for _, place in self._by_lead)
         return Sieve(place for place in places if place[3].startswith(opening) or opening.startswith(place[3]))
 
     def opening_of(self, text: str) -> str:
-        """As much of a text's beginning as sets `beginning_with` it apart: up to where it differs from every lead."""
-        # A broker names thousands of partitions in prefixes that differ from all leads after the same few letters.
+        """The part of a text's start that determines `beginning_with`: up to where it differs from every lead."""
+        # A broker logs thousands of partitions in prefixes that differ from all leads after the same few characters.
         at = bisect(self._leads, text)
         near = self._leads[max(at - 1, 0) : at + 1]
-        alike = (len(commonprefix((text, lead))) for lead in near)  # noqa: RUF071 - letters, not paths
+        alike = (len(commonprefix((text, lead))) for lead in near)  # noqa: RUF071 - characters, not paths
         return text[: max(alike, default=0) + 1]
 
     def _led(self, text: str) -> list[Place[T]]:
@@ -128,7 +128,7 @@ class Index(Generic[T]):
         return found
 
 
-def _things(found: list[Place[T]]) -> list[T]:
+def _items(found: list[Place[T]]) -> list[T]:
     if len(found) > 1:
         found.sort(key=_order)
     return [place[1] for place in found]
@@ -139,6 +139,6 @@ def _order(place: Place[T]) -> int:
 
 
 def _whole_word(needle: str, everywhere: Container[str]) -> str | None:
-    """The longest word of a needle with blanks on both sides, which a text that has the needle has as a word."""
+    """The longest inner word of a needle: any text that contains the needle contains it as a whole word."""
     inner = [word for word in needle.split()[1:-1] if word not in everywhere]
     return max(inner, key=len, default=None)

@@ -1,4 +1,4 @@
-"""What HotSpot prints over several lines: a collection of JDK 8, the stack of a thread, the error it ended with."""
+"""Multi-line texts of JVMs: a JDK 8 collection, the stack of a thread, a fatal error."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from rebalance_forensics.records import SECOND_MS
 
 Fields = dict[str, FieldValue]
 
-# A healthy log has a shorter stop each second.
+# A healthy log shows shorter stops each second.
 _SHORTEST_STOP = SECOND_MS // 10
 _KIB = {"B": 1 / 1024, "K": 1, "M": 1 << 10, "G": 1 << 20}
 _SIZE = r"\d{1,12}(?:[.,]\d)?[BKMG]"
-# The whole heap stands behind the generations, which stand in brackets with their names; G1 names it on a later line.
+# The whole heap follows the generations, which are in brackets with their names; G1 prints it on a later line.
 _HEAP = re.compile(rf"(?<!: )(?<![\d.,])({_SIZE})->({_SIZE})\(({_SIZE})\)")
 _HEAP_OF_G1 = re.compile(rf"\bHeap: ({_SIZE})\(({_SIZE})\)->({_SIZE})\(({_SIZE})\)")
 _HEAP_AT_MARK = re.compile(rf"\] ({_SIZE})\(({_SIZE})\), ")
 _TOOK = re.compile(r"[,)] ?(\d{1,6}[.,]\d{2,8}) secs\]")
-# A concurrent phase that ends meanwhile is printed into the middle of the collection, with a [Times: of its own.
+# A concurrent phase that ends during a collection is printed in the middle of it, with its own [Times: .
 _BESIDE_THE_APPLICATION = re.compile(r"\[(?:GC |CMS-|ASCMS-)concurrent[^\[\]\n]{0,200}\]")
 _OPERATION = re.compile(r"\A ?\(?(CMS Initial Mark|CMS Final Remark|remark|cleanup)\b")
-# What begins as a young collection becomes a full one where survivors find no room in the old generation, or CMS was
-# not through in time: the same stop then collects the old generation as well, without the words "Full GC".
+# A young collection becomes a full one if survivors do not fit into the old generation or CMS did not finish in time:
+# the same stop then collects the old generation as well, and the words "Full GC" are missing.
 _COLLECTS_THE_OLD = re.compile(r"\[(?:CMS(?: Perm)?|Tenured)(?=[\d: ])|\(concurrent mode (?:failure|interrupted)\)")
 
 
 def kib(text: str) -> int:
-    """The memory that HotSpot prints as `3900M` or `3900.5M`, in KiB."""
+    """A size that HotSpot prints, such as `3900M` or `3900.5M`, in KiB."""
     return round(float(text[:-1].replace(",", ".")) * _KIB[text[-1]])
 
 
 def collection(text: str) -> Fields:
-    """A stop for a collection of JDK 8, from what stands behind `[GC` or `[Full GC`; ValueError for one too short.
+    """A stop for a JDK 8 collection, from the text after `[GC` or `[Full GC`; ValueError if it is too short.
 
-    Phases beside the application (`[GC concurrent-mark-end, 10.1 secs]`) stop nobody.
+    Concurrent phases (`[GC concurrent-mark-end, 10.1 secs]`) do not stop the application.
     """
-    # Without a cause (JDK 7 and before) the heap stands where the cause does now.
+    # Without a cause (JDK 7 and older) the heap is printed in its place.
     if text.startswith(" concurrent"):
-        text = text.partition("]")[2]  # the end of a phase may stand in the middle of a collection
-    # The last duration is that of the whole: phases and generations stand before it. G1's own lines are in ms.
+        text = text.partition("]")[2]  # a concurrent phase may end in the middle of a collection
+    # The last duration is the total, after those of phases and generations. G1's own lines are in ms.
     took = _TOOK.findall(_BESIDE_THE_APPLICATION.sub("", text))
     stopped_ms = round(float(took[-1].replace(",", ".")) * 1000) if took else 0
     if stopped_ms < _SHORTEST_STOP:
@@ -60,14 +60,14 @@ def collection(text: str) -> Fields:
 
 
 _TYPE_OF_J9 = re.compile(r'\btype="([a-z -]{1,40})"')
-# A `global mark phase` of the balanced policy marks a part of the heap at a time, as G1 does.
+# A `global mark phase` of the balanced policy is incremental, like G1's marking.
 _COMPLETE = ("global", "global gc", "global garbage collect")
 _DURATION_OF_J9 = re.compile(r'\bdurationms="(\d{1,9}(?:\.\d{1,6})?)"')
 _HEAP_OF_J9 = re.compile(r'<mem-info id="\d+" free="(\d{1,15})" total="(\d{1,15})"')
 
 
 def openj9_stop(text: str) -> Fields:
-    """A stop of OpenJ9, from the attributes of an element that ends one; ValueError for one too short."""
+    """A stop of OpenJ9, from the attributes of the element that ends it; ValueError if it is too short."""
     took = _DURATION_OF_J9.search(text)
     stopped_ms = round(float(took[1])) if took else 0
     if stopped_ms < _SHORTEST_STOP:
@@ -83,13 +83,13 @@ def openj9_stop(text: str) -> Fields:
 
 _PAUSE = re.compile(
     rf"(?: \((?:[^()\n]|\(\)){{1,80}}\)){{0,4}}(?: (?P<before>{_SIZE})->(?P<after>{_SIZE})\((?P<size>{_SIZE})\))?"
-    # JDK 9 prints when it began and ended.
+    # JDK 9 also prints the start and the end.
     r"(?: \([\d.,]{1,20}s, [\d.,]{1,20}s\))?,? (?P<ms>\d{1,9}[.,]\d{1,6}) ?ms\]?(?: [a-z][^\n]*)?"
 )
 
 
 def pause(text: str, shortest: int = _SHORTEST_STOP) -> Fields:
-    """A stop for a collection, from what stands behind `Pause Young` and the like; ValueError for one too short."""
+    """A stop for a collection, from the text after `Pause Young` and the like; ValueError if it is too short."""
     found = _PAUSE.fullmatch(text.rstrip())
     stopped = float(found["ms"].replace(",", ".")) if found is not None else -1
     if found is None or stopped < shortest:
@@ -101,17 +101,17 @@ def pause(text: str, shortest: int = _SHORTEST_STOP) -> Fields:
 
 
 def full_pause(text: str) -> Fields:
-    """A stop for a full collection, however short: one without an end has not ended."""
+    """A stop for a full collection, however short; ValueError if the line does not show its end."""
     return pause(text, 0)
 
 
 _DELTA = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?(?:\d+[\u00b5\u03bcu]s)?(?:\d+ns)?")
-# HikariCP's housekeeper runs every 30 s, and reports one that came more than half of that late.
+# HikariCP's housekeeper runs every 30 s and warns if it is late by more than half of that.
 _HOUSEKEEPING = 30 * SECOND_MS
 
 
 def housekeeper_delta(text: str) -> int:
-    """How long no thread ran, in ms: by how much HikariCP's housekeeper, which prints `1m6s828ms`, was late."""
+    """How long no thread ran, in ms: the delay of HikariCP's housekeeper, which prints `1m6s828ms`."""
     found = _DELTA.fullmatch(text)
     if found is None:
         raise ValueError(text)
@@ -136,7 +136,7 @@ _OF_LIBRARIES = tuple(
     """.split()  # noqa: SIM905 - names read best as words
 )
 _CONSUMER = "org.apache.kafka.clients.consumer."
-# Frames of the loops that call poll() and hand over what it returns.
+# Frames of the loops that call poll() and pass on what it returns.
 _LOOPS = (
     _CONSUMER,
     *"""
@@ -146,7 +146,7 @@ _LOOPS = (
     org.apache.flink.connector.kafka. org.apache.flink.streaming.connectors.kafka. io.confluent.parallelconsumer.
     """.split(),  # noqa: SIM905
 )
-# The heartbeat thread, and the one that KIP-848's consumer leaves its requests to.
+# The heartbeat thread, and the background thread of the KIP-848 consumer.
 _BESIDE_THE_LOOP = ("$HeartbeatThread.run", "ConsumerNetworkThread.run")
 _WAITS_FOR = re.compile(
     r"- (?:waiting to lock|parking to wait for|waiting on) +<(?:(?:0x)?[0-9a-f]+> \(an? ([\w.$]+)|([\w.$]+)@[0-9a-f]+>)"
@@ -156,13 +156,13 @@ _MOST_FRAMES = 3
 
 
 def thread_stack(text: str) -> Fields:
-    """The state of a thread and where it is; ValueError for one that is neither in the application nor a consumer's.
+    """The state and position of a thread; ValueError if it neither runs application code nor drives a consumer.
 
-    `frames` are the topmost of the application, `called` what these called, `top` the topmost of all; `in_poll` where
-    nothing of the application stands above poll().
+    `frames` are the topmost of the application, `called` what these called, `top` the topmost of all; `in_poll` is
+    True if no application code is above poll().
     """
     state = text.partition("\n")[0].partition(" (")[0].strip() or None
-    # A module and a class loader may stand in front: `java.base@17.0.15/`, `app//`.
+    # Module and class loader may precede the class: `java.base@17.0.15/`, `app//`.
     frames = [_without_module(frame) for frame in _FRAME.findall(text)]
     of_heartbeats = any(method_of(frame).endswith(_BESIDE_THE_LOOP) for frame in frames)
     drives = not of_heartbeats and any(frame.startswith(_LOOPS) for frame in frames)
@@ -205,14 +205,14 @@ _NATIVE = re.compile(
 _PROBLEMATIC = re.compile(r"^# Problematic frame:\n# ([^\n]+)", re.MULTILINE)
 _PID = re.compile(r"\bpid=(\d+)")
 _COMMAND = re.compile(r"^java_command: (\S+)", re.MULTILINE)
-# The options of the JVM come first; their values stand behind `=` or `:`.
+# JVM options come first; their values follow `=` or `:`.
 _COMMAND_LINE = re.compile(r"^Command Line: (?:-\S* )*([^\s-]\S*)", re.MULTILINE)
 _LISTED = re.compile(r"^(?:=>| ) ?0x[0-9a-f]{4,16} JavaThread \"([^\"\n]*)\"", re.MULTILINE)
 _USED = re.compile(r"\btotal (\d+[KM]), used (\d+[KM])")
 
 
 def vm_error(text: str) -> Fields:
-    """What a JVM died of, from its last words or its hs_err file."""
+    """The fatal error of a JVM, from its console output or its hs_err file."""
     signal, memory, native = _SIGNAL.search(text), _OUT_OF_MEMORY.search(text), _NATIVE.search(text)
     reason = signal[1] if signal else native[0].lstrip("# ") if native else None
     frame, pid = _PROBLEMATIC.search(text), _PID.search(text)
@@ -226,7 +226,7 @@ def vm_error(text: str) -> Fields:
     if "\nJava Threads: " in text:
         found["threads"] = tuple(_LISTED.findall(text))
     if used := _USED.findall(text):
-        # Parallel and Serial list the generations one by one.
+        # The Parallel and Serial collectors list each generation.
         found["size_kib"] = sum(kib(size) for size, _ in used)
         found["after_kib"] = sum(kib(size) for _, size in used)
     return found

@@ -1,4 +1,4 @@
-"""The words of templates to look for in raw bytes: rare ones, which no envelope escapes, and few of them."""
+"""Chooses the words of templates to search for in raw bytes: few, rare, and escaped by no envelope."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 _WORDS_IN_A_ROW = 4
-# Parts of words that lines about groups share and others hardly have; the first letter, maybe a capital, left out.
+# Parts of words that lines about groups share and others rarely contain, without the first letter, which may be a
+# capital.
 _STEMS = (
     *"""
     ebalanc oordinator ssignment ssignor ssigned eartbeat onnector eneration hutdown opology ejoining
@@ -23,22 +24,22 @@ _STEMS = (
     *("afka Connect", "afka version", "onfig values:", "onsumer has", "onsumer stopped", "Herder "),
 )
 
-# Names that lines of every kind contain.
+# Names in lines of every kind.
 _EVERYWHERE = ("__consumer_offsets", "BrokerServer")
-# Nine letters of rare words, or as much with common ones.
+# Nine characters of rare words, or the equivalent with common ones.
 _RARE = 34
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|__|[A-Z]{4}")
 
 
 def offers(literals: Sequence[str]) -> frozenset[str]:
-    """The words by which a template's line could be found; none where nothing in it is rare enough."""
+    """The words by which a template's lines could be found; empty if none is rare enough."""
     stretches = rare_among(stretches_of(literals))
     stems = {stem for stem in _STEMS if any(stem in stretch for stretch in stretches)}
     return frozenset(stems | {phrase for stretch in stretches for phrase in _phrases(stretch)})
 
 
 def cover(offered: Sequence[frozenset[str]]) -> list[str | None]:
-    """For each template one of the words it offers, as few different ones in all as can be found quickly."""
+    """One of the offered words for each template, with few different words in total (greedy set cover)."""
     finds: dict[str, list[int]] = defaultdict(list)
     for number, words in enumerate(offered):
         for word in words:
@@ -57,7 +58,7 @@ def cover(offered: Sequence[frozenset[str]]) -> list[str | None]:
 
 
 def _place(word: str, found: int) -> tuple[int, int, str]:
-    """What finds most comes first, of those the longest: the longer, the rarer."""
+    """Order words by how many templates they find, then by length: longer words are rarer."""
     return -found, -len(word), word
 
 
@@ -68,7 +69,7 @@ def _is_specific(phrase: str, *, alone: bool) -> bool:
 
 
 def _phrases(stretch: str) -> Iterable[str]:
-    """Rare words in a row, and single words that read like names in code."""
+    """Rare sequences of words, and single words that look like identifiers."""
     words = list(re.finditer(r"\S+", stretch))
     for index, first in enumerate(words):
         for last in words[index : index + _WORDS_IN_A_ROW]:
@@ -81,15 +82,15 @@ def _phrases(stretch: str) -> Iterable[str]:
 SHORTEST = 7
 _LONGEST = 32
 _RARE_LETTERS = 4
-# Common words are rare as a pair: "Loaded member", "Kafka version:", "Starting task".
+# A pair of common words is rare: "Loaded member", "Kafka version:", "Starting task".
 _COMMON_LETTERS = 12
 
-# JSON, CSV and XML write these as they are; quotes, backslashes, angle brackets and line breaks they do not.
+# Characters that JSON, CSV and XML do not escape, unlike quotes, backslashes, angle brackets and line breaks.
 _PLAIN = re.compile(r"[A-Za-z0-9 _.\-:(),\[\]]+")
-# The name of a value beside the message, which a logger of JSON writes in quotes.
+# The key of a value outside the message, which JSON loggers quote.
 _KEY = re.compile(r"[\s,]*\w+: ?")
 
-# Words that lines about anything but groups are made of, too.
+# Words that lines about other things contain as well.
 _COMMON = frozenset(
     """
     a an and are as at be been by can cannot could due error failed failure for from has have in info into is it its
@@ -110,19 +111,19 @@ _COMMON = frozenset(
 
 
 def words_to_search(literals: Iterable[str]) -> str | None:
-    """The best words to look for among a template's literals; None where all of them are common."""
+    """The best words to search for in a template's literal text; None if all of them are common."""
     words = tuple(literals)
     own = words[1:] if words and words[0].startswith("[") else words
     return _best(own) or _best(words)
 
 
 def stretches_of(literals: Iterable[str]) -> list[str]:
-    """The parts of the literals that an envelope leaves as they are in the message."""
+    """The parts of the literals that no envelope escapes."""
     return [stretch for literal in literals for stretch in _PLAIN.findall(literal)]
 
 
 def rare_among(stretches: Iterable[str]) -> list[str]:
-    """The words that may be searched for; the name of a value only where the message has nothing else."""
+    """The words that can be searched for; the key of a value only if the message has nothing else."""
     rare = [stretch for stretch in stretches if len(stretch) >= SHORTEST and rarity(stretch) > 0]
     return [stretch for stretch in rare if not _KEY.fullmatch(stretch)] or rare
 
@@ -133,7 +134,7 @@ def _best(literals: Iterable[str]) -> str | None:
 
 @lru_cache(maxsize=65536)
 def rarity(stretch: str) -> int:
-    """How unlikely a line about something else contains it: rare words count whole, common ones by a quarter."""
+    """How unlikely it is in lines about other things: rare words count fully, common ones a quarter."""
     words = stretch.split()
     rare = sum(len(word) for word in words if _bare(word) not in _COMMON)
     common = sum(len(word) for word in words if _bare(word) in _COMMON)
@@ -146,7 +147,7 @@ def _bare(word: str) -> str:
 
 
 def _cut(stretch: str) -> str:
-    """At most `_LONGEST` characters, at word boundaries, where they are rarest."""
+    """The rarest part of at most `_LONGEST` characters, from a word boundary."""
     if len(stretch) <= _LONGEST:
         return stretch
     starts = [0] + [match.end() for match in re.finditer(" ", stretch)]

@@ -1,4 +1,4 @@
-"""Pattern files from disk: where the shipped ones are, and YAML to patterns."""
+"""Loads pattern files: finds the shipped ones and converts YAML to patterns."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FRAGMENTS = "fragments"
 
 
 def shipped_patterns() -> Path:
-    """The patterns we ship: inside the installed package, or beside it in a checkout."""
+    """The shipped patterns: inside the installed package, or next to it in a checkout."""
     package = Path(__file__).resolve().parent
     installed = package / "_shipped"
     return installed if installed.is_dir() else package.parents[1] / "patterns"
 
 
 def pattern_files(directories: Iterable[Path]) -> tuple[tuple[Path, str], ...]:
-    """Every pattern file with its id, sorted by id; a later directory's file replaces an earlier one of the same id."""
+    """Every pattern file with its id, sorted by id; a file in a later directory replaces one with the same id."""
     found = {
         pattern_id(path, directory): path
         for directory in directories
@@ -43,7 +43,7 @@ def pattern_id(path: Path, directory: Path) -> str:
 
 
 def load_all(files: Iterable[tuple[Path, str]]) -> PatternSet:
-    """Read every file; the first that is no pattern raises PatternError."""
+    """Load every file; PatternError for the first that is not a pattern."""
     patterns: list[Pattern] = []
     errors: dict[str, ErrorWording] = {}
     for path, identifier in files:
@@ -55,7 +55,7 @@ def load_all(files: Iterable[tuple[Path, str]]) -> PatternSet:
 
 
 def names_errors(identifier: str) -> bool:
-    """`fragments/errors.yaml` is no pattern: it lists Kafka's error codes."""
+    """True for `fragments/errors.yaml`, which is not a pattern but lists Kafka's error codes."""
     return identifier == f"{FRAGMENTS}/errors"
 
 
@@ -66,7 +66,7 @@ def load_errors(path: Path) -> Mapping[str, ErrorWording]:
 
 
 def load_pattern(path: Path, identifier: str) -> Pattern:
-    """Read one file; PatternError says where it is not a pattern."""
+    """Load one file; PatternError says where it is invalid."""
     file = _File(path)
     try:
         node = file.document()
@@ -88,14 +88,14 @@ class _ErrorsFile(Struct, forbid_unknown_fields=True):
 F = TypeVar("F")
 _STEP = re.compile(r"\.(?P<key>\w+)|\[(?P<index>\d+)\]")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<key>.*)`")
-# Below these keys stand values of events, and names; everywhere else each scalar is a text, `2.4` and `no` too.
+# Keys whose values are typed; everywhere else every scalar is a text, including `2.4` and `no`.
 _TYPED = frozenset({"set", "fields", "errors"})
-# What a problem of a whole pattern, template or sample is said of.
+# Keys whose line a problem with a whole pattern, template or sample is reported at.
 _HEADS = ("text", "message", "event", "fragment")
 
 
 class _File:
-    """One YAML document, whose lines problems are named by."""
+    """One YAML document; its problems are reported by line."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -116,7 +116,7 @@ class _File:
         return node
 
     def converted(self, node: yaml.Node, kind: type[F], known: Mapping[str, object] | None = None) -> F:
-        """The document as what it should be; PatternError names the line that does not fit."""
+        """The document as this type; PatternError names the line that does not fit."""
         value = self._value(node)
         try:
             return convert({**value, **(known or {})} if isinstance(value, dict) else value, kind)
@@ -136,7 +136,7 @@ class _File:
             raise self.error(place.start_mark.line + 1, problem) from error
 
     def _value(self, node: yaml.Node, *, typed: bool = False) -> Any:  # noqa: ANN401 - any of YAML's
-        """A value in plain Python, with its line if it is a mapping; dates and the like stay texts."""
+        """A value as plain Python, with its line if it is a mapping; dates and the like stay texts."""
         if isinstance(node, yaml.SequenceNode):
             return [self._value(item, typed=typed) for item in node.value]
         if not isinstance(node, yaml.MappingNode):
@@ -144,7 +144,7 @@ class _File:
         found: dict[str, Any] = {}
         for key, value in node.value:
             if key.value in found:
-                raise self.error(key.start_mark.line + 1, f"{key.value}: stands here a second time")
+                raise self.error(key.start_mark.line + 1, f"duplicate key {key.value}:")
             found[str(key.value)] = self._value(value, typed=typed or key.value in _TYPED)
         if typed:
             return found

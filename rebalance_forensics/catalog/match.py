@@ -1,4 +1,4 @@
-"""What a pattern read in a message."""
+"""The result of matching a message."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from rebalance_forensics.catalog.prefixes import SpeakerWords
 
 
 class Match(Struct, frozen=True, kw_only=True, gc=False):
-    """What a pattern read in a message. `event` is None for a known line that says nothing about groups.
+    """What a pattern read in a message; `event` is None for a known line that says nothing about groups.
 
-    `weight` says how many letters of the message are the pattern's own; a `dressed` message begins with the prefix that
-    a class of Kafka puts there.
+    `weight` is the number of characters that are literal text of the pattern; `spells_prefix` is True for a message
+    with the log prefix of a Kafka class.
     """
 
     pattern: str
@@ -22,8 +22,8 @@ class Match(Struct, frozen=True, kw_only=True, gc=False):
     group: str | None
     speaker: SpeakerWords
     weight: int = 0
-    dressed: bool = False
+    spells_prefix: bool = False
     since: Release | None = None
     """The first release that logs it in these words."""
     thrown: str | None = None
-    """The line of the stack trace that says it, below the words with which the application announces that."""
+    """The line of the stack trace that matched, below the application's own announcement."""

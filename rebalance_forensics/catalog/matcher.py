@@ -1,4 +1,4 @@
-"""From a message to the one pattern that knows it: candidates by their words, then one anchored program each."""
+"""Finds the pattern of a message: candidates by their words, then one anchored program for each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rebalance_forensics.catalog.compiled_catalog import CompiledCatalog, Entry,
 from rebalance_forensics.catalog.contenders import Contenders, Rivals
 from rebalance_forensics.catalog.cut_messages import CutMessages
 from rebalance_forensics.catalog.errors import ErrorNames
-from rebalance_forensics.catalog.exceptions import thrown_below
+from rebalance_forensics.catalog.exceptions import exception_lines
 from rebalance_forensics.catalog.fields import FieldValue, required, unknown
 from rebalance_forensics.catalog.filling import Filling
 from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns
@@ -25,7 +25,7 @@ from rebalance_forensics.catalog.speakers import EXCEPTION_WORDS, GROUP_CLASSES,
 
 
 class Catalog:
-    """Every pattern we have, compiled."""
+    """All patterns, compiled."""
 
     def __init__(self, compiled: CompiledCatalog, *, key: str | None = None) -> None:
         self.compiled = compiled
@@ -40,22 +40,22 @@ class Catalog:
 
     @classmethod
     def load(cls, extra: Sequence[Path] = ()) -> Catalog:
-        """The shipped patterns and those in the directories given; compiled once, kept by the hash of the files."""
+        """The shipped patterns and those in the given directories, compiled once and cached by their hash."""
         files = pattern_files([shipped_patterns(), *extra])
         key = key_of(files)
         return cls(compiled(files, key), key=key)
 
     def match(self, message: str, *, logger: str | None = None, level: str | None = None) -> Match | None:  # noqa: ARG002 - part of the interface; a level confirms nothing yet
-        """The pattern that says most of the message itself; None where no pattern knows it.
+        """The matching pattern with the longest literal text; None if no pattern matches.
 
-        How the message begins tells most of them; what begins like none of ours, and has the words of no template that
-        is found by others, nobody knows.
+        Most patterns are found by the start of the message. A message whose start is unknown, and which has none of the
+        words that index the other templates, matches none.
         """
         spoken = clean(message)
         if "\n" in spoken and (blank := _BLANK_LINE.search(spoken)) is not None:
             whole, above = self._match(spoken, logger), self._match(spoken[: blank.start()].rstrip(), logger)
-            # No message of one line has an empty one in it: what follows is by whoever passed the message on. Where a
-            # copy has an empty line below each, the rest of a message of several lines fills fields of its own.
+            # No single-line message contains an empty line: what follows was added by a person. In a copy with an
+            # empty line after each line, the rest of a multi-line message fills further fields.
             if above is None or whole is None:
                 return above or whole
             if whole.pattern == above.pattern:
@@ -86,7 +86,7 @@ class Catalog:
         return None
 
     def matches(self, message: str, *, logger: str | None = None) -> list[Match]:
-        """All patterns that know the message, the winner first; more than one is ambiguous."""
+        """All patterns that match the message, the winner first; more than one is ambiguous."""
         best: dict[str, Match] = {}
         spoken = clean(message)
         for match in self._matches(spoken, peel(spoken), logger):
@@ -103,48 +103,48 @@ class Catalog:
         begun: bool = False,
         since: Release | None = None,
     ) -> Match | None:
-        """The message that a text holds, wherever it begins; cut ones as far as they go.
+        """The message that a text contains, wherever it starts; a truncated one as far as it goes.
 
-        A text that is `headed` stood behind a header that a layout knows, so what begins it is no sentence. Ids that
-        are only `begun` are told, if wanted, with the ellipsis behind them. `since` is the oldest release that a
-        coordinator may have here, as its other lines show.
+        A `headed` text followed a header of a known layout, so it does not start with prose. With `begun`, truncated
+        ids are reported with their ellipsis. `since` is the oldest release that the coordinator may run, judging by
+        its other lines.
         """
-        cut = bare_messages.around_the_cut(text := bare_messages.behind_a_left_out_prefix(text))
+        cut = bare_messages.split_at_omission(text := bare_messages.without_omitted_prefix(text))
         if cut is None:
-            return bare_messages.found_in(text, self.match)
+            return bare_messages.find_message(text, self.match)
         whole_lines, newline, _ = cut.head.rpartition("\n")
         if newline:
             whole = self.match(whole_lines, logger=logger) if headed else None
-            whole = whole or bare_messages.found_in(whole_lines, self.match)
+            whole = whole or bare_messages.find_message(whole_lines, self.match)
             if whole is not None or text.count("\n") > _MOST_BREAKS:
                 return whole
             text = " ".join([line.strip() for line in text.split("\n")])
             return self.match_inside(text, logger=logger, level=level, headed=headed, begun=begun, since=since)
-        whole = bare_messages.found_in(cut.head, self.match) if cut.is_whole else None
-        if cut.behind_a_word:
+        whole = bare_messages.find_message(cut.head, self.match) if cut.is_whole else None
+        if cut.ends_at_word:
             whole = whole or self._whole(cut.head.rstrip())
         cut = cut._replace(logger=logger or cut.logger)
         found = (
             self._cut(each, at, level, headed=headed, begun=begun, since=since)
-            for each in (cut, bare_messages.without_its_thread(cut))
+            for each in (cut, bare_messages.without_thread(cut))
             if each is not None
             for at in bare_messages.beginnings(cut.head)
         )
         if (match := whole or next(filter(None, found), None) or self._behind_its_logger(cut, level)) is not None:
             return match
-        rest = bare_messages.behind_the_first_cut(text)
+        rest = bare_messages.after_first_omission(text)
         return None if rest is None else self.match_inside(rest, logger=logger, level=level, begun=begun, since=since)
 
     def _whole(self, head: str) -> Match | None:
-        """A message that ends with words of its own, of which only the logger was cut off."""
-        found = bare_messages.found_in(head, self.match)
-        longer = None if found is None else bare_messages.found_in(f"{head} x", self.match)
-        # Where it ends with a value, more of that value may have been cut off.
+        """A message that ends with literal text, so that only its logger was cut."""
+        found = bare_messages.find_message(head, self.match)
+        longer = None if found is None else bare_messages.find_message(f"{head} x", self.match)
+        # If it ends with a value, part of the value may be missing.
         return None if longer is not None and longer != found else found
 
     def _behind_its_logger(self, cut: bare_messages.Cut, level: str | None) -> Match | None:
-        """The match of a message's end, where its beginning was left out together with the end of its logger."""
-        logger = bare_messages.begun_logger(cut.head if cut.head or not cut.logger else cut.logger)
+        """Match the end of a message whose start was left out together with the end of its logger."""
+        logger = bare_messages.truncated_logger(cut.head if cut.head or not cut.logger else cut.logger)
         if logger is None:
             return None
         peeled = peel("")
@@ -154,7 +154,7 @@ class Catalog:
     def _cut(
         self, cut: bare_messages.Cut, at: int, level: str | None, *, headed: bool, begun: bool, since: Release | None
     ) -> Match | None:
-        """What the beginning and the end of a message tell, of which something was left out."""
+        """Match the start and the end of a message with an omission."""
         peeled = peel_cut(cut.head[at:]) or peel(cut.head[at:])
         found = self._cut_messages.read(peeled, cut.tail, logger=cut.logger, level=level, since=since)
         if found is None:
@@ -166,38 +166,38 @@ class Catalog:
         if match is None:
             return None
         match = replace(match, weight=left.own)
-        amid = at > 0 or not (headed or left.own >= bare_messages.NO_SENTENCE)
-        return match if bare_messages.is_kafkas(match, amid=amid) else None
+        amid = at > 0 or not (headed or left.own >= bare_messages.LONG_LITERAL)
+        return match if bare_messages.is_kafka_message(match, amid=amid) else None
 
     def match_thrown(self, message: str) -> Match | None:
-        """What the consumer of a task threw at it, below the line with which its worker announces that it failed."""
-        for line in thrown_below(clean(message), announced=True):
+        """The exception that a Connect task's consumer threw, below the line in which the worker reports it."""
+        for line in exception_lines(clean(message), announced=True):
             if (match := self.match(line)) is not None and match.event is not None:
                 return replace(match, thrown=line)
         return None
 
     def prefilter(self) -> Scan:
-        """What finds the lines worth a look in raw bytes."""
+        """The scan that finds relevant lines in raw bytes."""
         if self._scan is None:
             self._scan = scan_for(self.search_words(), key=self._key)
         return self._scan
 
     def search_words(self) -> frozenset[str]:
-        """The words a relevant line has at least one of: of the message, of an exception, or the class that logs it."""
+        """Each relevant line contains one of these: words of a message or an exception, or the class that logs it."""
         words = {entry.search_words for entry in self.compiled.entries if entry.search_words}
         return frozenset(words | {f".{name}" for name in GROUP_CLASSES} | EXCEPTION_WORDS)
 
     def is_group_class(self, logger_or_component: str) -> bool:
-        """True if the class logs about groups, so that an unknown line of it is worth counting."""
+        """True if the class logs about groups, so that its unknown lines are counted."""
         return simple_name(logger_or_component) in GROUP_CLASSES
 
     def read(self, entry: Entry, text: str) -> dict[str, FieldValue] | None:
-        """What one template alone reads in a text."""
+        """The fields that one template reads in a text."""
         strictly = entry.program.read(text, self._types)
         return strictly if strictly is not None else entry.program.read(text, self._types, loosely=True)
 
     def read_fragment(self, name: str, text: str) -> Mapping[str, FieldValue] | None:
-        """What a fragment reads in a text, None where none of its templates matches."""
+        """The fields that a fragment reads in a text; None if none of its templates matches."""
         try:
             found = self._types[name].read(text)
         except ValueError:
@@ -205,9 +205,9 @@ class Catalog:
         return found if isinstance(found, Mapping) else None
 
     def _matches(self, spoken: str, whole: Peeled, logger: str | None) -> Iterator[Match]:
-        """Matches in the order of preference: the fewest liberties first, then the most words of the template's own."""
+        """Matches in order of preference: the strictest reading first, then the longest literal text."""
         for form, thrown in _forms(spoken):
-            for peeled in _undressed(whole if form is spoken else peel(form)):
+            for peeled in _without_prefixes(whole if form is spoken else peel(form)):
                 candidates = self._contenders.all(peeled, logger)
                 for loosely in (False, True):
                     found = False
@@ -230,7 +230,7 @@ class Catalog:
         return filling.rivals
 
 
-# So often a record is broken at the width of a terminal; what has more lines was printed so, as configurations are.
+# A terminal wraps a record at most this often; a record with more lines was printed that way, like a configuration.
 _MOST_BREAKS = 4
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -241,7 +241,7 @@ _TRACE = re.compile(
 
 
 def clean(message: str) -> str:
-    """The message without colours, carriage returns and trailing blanks."""
+    """The message without colors, carriage returns and trailing whitespace."""
     if "\x1b" in message:
         message = _ANSI.sub("", message)
     if "\r" in message:
@@ -250,12 +250,11 @@ def clean(message: str) -> str:
 
 
 def _forms(message: str) -> Iterator[tuple[str, str | None]]:
-    """The whole message; then without the stack trace behind it; its first line alone; what the trace throws.
+    """The message in several forms: whole, without its stack trace, its first line, each exception in the trace.
 
-    At last as one line. A thrown line comes with itself: an application announces in words of its own what a client
-    threw at it.
+    Last, as one line. An exception is paired with its own line, since the application announces it in its own words.
     """
-    # A terminal, a form or a console logger may have broken the line between words or inside one.
+    # A terminal, a form or a console logger may have wrapped the line between words or inside one.
     yield message, None
     if "\n" not in message:
         return
@@ -265,15 +264,15 @@ def _forms(message: str) -> Iterator[tuple[str, str | None]]:
         yield head, None
     if "\n" in head:
         yield head[: head.index("\n")].rstrip(), None
-    yield from ((line, line) for line in thrown_below(message))
+    yield from ((line, line) for line in exception_lines(message))
     if "\n" in head and head.count("\n") <= _MOST_BREAKS:
         lines = [line.strip() for line in head.split("\n")]
         yield " ".join(lines), None
         yield "".join(lines), None
 
 
-def _undressed(peeled: Peeled) -> Iterator[Peeled]:
-    """The message without the prefixes we know; then, if no pattern knew it, without an unknown one as well."""
+def _without_prefixes(peeled: Peeled) -> Iterator[Peeled]:
+    """The message without known prefixes; then without an unknown prefix as well."""
     yield peeled
     if (rest := without_unknown(peeled.bare)) is not None:
         inner = peel(rest)
@@ -283,5 +282,5 @@ def _undressed(peeled: Peeled) -> Iterator[Peeled]:
 
 
 def _filled(match: Match) -> int:
-    """How many fields a line gave something for."""
+    """The number of fields that a line filled."""
     return sum(map(bool, match.fields.values()))

@@ -1,4 +1,4 @@
-"""A pattern as its YAML file says it: templates, samples, rejects, each with its line in the file."""
+"""A pattern as in its YAML file: templates, samples and rejects, each with its line in the file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Text = Annotated[str, Meta(min_length=1)]
 
 
 class Template(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One wording: its text, who logs it since when, and the constants it sets."""
+    """One wording: its text, the class and releases that log it, and the constants it sets."""
 
     text: Text
     line: int
@@ -24,7 +24,7 @@ class Template(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Sample(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A message that must match, and the fields it must yield; or, as a reject, one that must not."""
+    """A message that must match and yield these fields; as a reject, one that must not match."""
 
     name: Text
     message: str
@@ -33,7 +33,7 @@ class Sample(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Pattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One message of Kafka's: `id` is its path. A fragment is a part of messages and has no event."""
+    """One log message; `id` is its path. A fragment is a part of messages and has no event."""
 
     id: str
     path: Path
@@ -42,13 +42,13 @@ class Pattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     templates: tuple[Template, ...] = ()
     loggers: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
-    """The programs that print these words, as syslog names them, with `*` for any letters; a logger never does."""
+    """The programs that print this message, as syslog names them, with `*` as a wildcard; loggers never print it."""
     beside: str | None = None
-    """What finds a line whose message has no rare words: the name of its program, which has to stand beside it."""
+    """The program name to search for if the message has no rare words; the line must contain it."""
     prefixes: tuple[str, ...] = ()
-    """The innermost log prefix must be one of these; for words that several speakers share."""
+    """The innermost log prefix must be one of these; for messages that several kinds of process share."""
     in_doubt: str | None = None
-    """The pattern that says less: a line of which too little is left to tell the two apart is read as that."""
+    """The less specific pattern that a truncated line is read as if the two cannot be distinguished."""
     line: int = 1
     fragment: str | None = None
     samples: tuple[Sample, ...] = ()
@@ -56,7 +56,7 @@ class Pattern(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ErrorWording(Struct, frozen=True, forbid_unknown_fields=True):
-    """What stands for an error in logs: its number in the protocol, its texts, and the exceptions that carry it."""
+    """How logs denote an error: its code in the protocol, its texts and its exceptions."""
 
     code: int | None = None
     texts: tuple[str, ...] = ()
@@ -64,26 +64,26 @@ class ErrorWording(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PatternSet(Struct, frozen=True):
-    """All that the pattern files of one run say."""
+    """The contents of all pattern files of a run."""
 
     patterns: tuple[Pattern, ...]
     errors: Mapping[str, ErrorWording]
 
 
 class Problem(Struct, frozen=True):
-    """What is wrong with a pattern file, where, and what to do about it."""
+    """A problem in a pattern file: where it is and what to do about it."""
 
     path: Path
     line: int
     sentence: str
 
     def __str__(self) -> str:
-        """As editors and people read it: file:line: sentence."""
+        """`file:line: sentence`, as editors parse it."""
         return f"{self.path}:{self.line}: {self.sentence}"
 
 
 class PatternError(ValueError):
-    """A pattern file that cannot be read at all."""
+    """A pattern file that cannot be loaded."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(str(problem))

@@ -1,4 +1,4 @@
-"""Patterns against their own samples and rejects: every claim a pattern file makes, verified."""
+"""Checks patterns against their own samples and rejects, and against those of all other patterns."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from rebalance_forensics.catalog.pattern import (
 )
 from rebalance_forensics.catalog.prefixes import peel
 from rebalance_forensics.catalog.program import IGNORED, Types
-from rebalance_forensics.catalog.template import Part, TemplateError, holes_of, literals_of, parse
+from rebalance_forensics.catalog.template import Part, TemplateError, literals_of, parse, placeholders_of
 
 
 class Proof:
-    """A catalog on trial."""
+    """Checks the patterns of a catalog."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
 
     def problems(self, pattern: Pattern) -> Iterator[Problem]:
-        """What the pattern's samples and rejects disprove."""
+        """Every problem with the pattern's templates, samples and rejects."""
         yield from self.template_problems(pattern)
         if pattern.fragment:
             return
@@ -46,14 +46,14 @@ class Proof:
             yield from self.reject_problems(pattern, reject)
 
     def template_problems(self, pattern: Pattern) -> Iterator[Problem]:
-        """Every template of an event needs a sample of its own; a fragment must keep all its promises."""
+        """Every template of an event needs a sample of its own; a fragment must read its samples as declared."""
         if pattern.fragment:
             yield from self._fragment_problems(pattern)
         elif pattern.event:
             yield from self._unproven(pattern)
 
     def sample_problems(self, pattern: Pattern, sample: Sample) -> Iterator[Problem]:
-        """A sample must be claimed by this pattern, by no other, with exactly its fields."""
+        """A sample must be matched by this pattern alone, with exactly its fields."""
         matches = self._catalog.matches(sample.message)
         own = next((match for match in matches if match.pattern == pattern.id), None)
         for other in matches:
@@ -66,12 +66,12 @@ class Proof:
                 yield Problem(pattern.path, sample.line, f"sample {sample.name!r}: {sentence}.")
 
     def reject_problems(self, pattern: Pattern, reject: Sample) -> Iterator[Problem]:
-        """A reject must be left alone by this pattern."""
+        """A reject must not be matched by this pattern."""
         if any(match.pattern == pattern.id for match in self._catalog.matches(reject.message)):
             yield Problem(pattern.path, reject.line, f"the reject {reject.name!r} matches all the same.")
 
     def _why_not(self, pattern: Pattern, sample: Sample) -> str:
-        """The nearest reason why no template took the sample."""
+        """The most likely reason why no template matches the sample."""
         peeled = peel(clean(sample.message))
         for entry in self._catalog.compiled.entries:
             if entry.pattern != pattern.id:
@@ -117,7 +117,7 @@ def _present(fields: Mapping[str, FieldValue]) -> dict[str, FieldValue]:
 
 
 def _alike(found: Mapping[str, FieldValue], wanted: Mapping[str, FieldValue]) -> bool:
-    """True if both are the same value before an event types them: x is (x,), 5 is "5"."""
+    """True if both are equal before conversion to the types of an event: x equals (x,), 5 equals "5"."""
     return found.keys() == wanted.keys() and all(_plain(found[name]) == _plain(wanted[name]) for name in found)
 
 
@@ -127,7 +127,7 @@ def _plain(value: FieldValue) -> FieldValue:
 
 
 def _differences(match: Match, sample: Sample) -> Iterator[str]:
-    """Where the match says something else than the sample wants; what a prefix says need not be listed."""
+    """The differences between a match and the fields of its sample; a prefix's fields need not be listed."""
     if match.event is None and sample.fields is None:
         return
     hints = event_fields.declared(match.event) if match.event else {}
@@ -172,7 +172,7 @@ def _value(value: FieldValue) -> str:
 
 
 def check(paths: Sequence[Path]) -> list[Problem]:
-    """Every problem of the pattern files given (directories or files), each tried within the whole catalog."""
+    """Every problem in these pattern files or directories, checked within the whole catalog."""
     asked = {identifier: path for path, identifier in _asked(paths)}
     shipped = {identifier: path for path, identifier in loader.pattern_files([loader.shipped_patterns()])}
     loaded = Loaded({**shipped, **asked})
@@ -187,7 +187,7 @@ def check(paths: Sequence[Path]) -> list[Problem]:
 
 
 def _false_claims(loaded: Loaded, checked: Sequence[Pattern], catalog: Catalog) -> Iterator[Problem]:
-    """Samples of other patterns that one of these claims, too, alone and beside all others."""
+    """Samples of other patterns that one of these also matches, alone and within the whole catalog."""
     paths = {pattern.id: pattern.path for pattern in checked}
     fragments = tuple(pattern for pattern in loaded.sound if pattern.fragment and pattern.id not in paths)
     claimants = Catalog(compile_catalog(PatternSet((*checked, *fragments), loaded.errors)))
@@ -213,7 +213,7 @@ def _asked(paths: Iterable[Path]) -> list[tuple[Path, str]]:
 
 
 def _id_of_file(path: Path) -> str:
-    """A file's id within the folder of patterns it lies in; else its folder's name and its own."""
+    """The id of a file within its patterns directory; else the name of its folder and its own."""
     resolved = path.resolve()
     shipped = loader.shipped_patterns().resolve()
     root = shipped if resolved.is_relative_to(shipped) else resolved.parent.parent
@@ -221,7 +221,7 @@ def _id_of_file(path: Path) -> str:
 
 
 class Loaded:
-    """The files that are sound enough to be compiled, and the problems of all."""
+    """The patterns that compile, and the problems of all files."""
 
     def __init__(self, files: Mapping[str, Path]) -> None:
         self.problems: list[Problem] = []
@@ -232,11 +232,11 @@ class Loaded:
         self.sound = tuple(self._sound_part(pattern, types) for pattern in loaded)
 
     def catalog(self) -> Catalog:
-        """The catalog of all that is sound."""
+        """The catalog of all patterns that compile."""
         return Catalog(compile_catalog(PatternSet(self.sound, self.errors), self._entry))
 
     def _entry(self, pattern: Pattern, template: Template, types: Types) -> Entry:
-        """Compiled once: there are thousands, and users with patterns of their own would wait for them at each run."""
+        """Compile a template once: there are thousands, and users with custom patterns wait for them in each run."""
         if id(template) not in self._entries:
             self._entries[id(template)] = compile_entry(pattern, template, types)
         return self._entries[id(template)]
@@ -266,7 +266,7 @@ class Loaded:
 
 
 def shape_problems(pattern: Pattern, types: Types) -> Iterator[Problem]:
-    """Everything that can be said without matching."""
+    """Problems that can be found without matching."""
     yield from (Problem(pattern.path, pattern.line, f"{sentence}.") for sentence in _missing(pattern))
     for template in pattern.templates:
         for sentence in _template_problems(pattern, template, types):
@@ -290,7 +290,7 @@ def _template_problems(pattern: Pattern, template: Template, types: Types) -> It
     try:
         parts = parse(template.text)
     except TemplateError:
-        return  # compiling says it
+        return  # reported when it is compiled
     if pattern.event:
         yield from _unknown_fields(pattern.event, template, parts, types)
     if pattern.event and pattern.beside is None and words_to_search(literals_of(parts)) is None:
@@ -300,10 +300,10 @@ def _template_problems(pattern: Pattern, template: Template, types: Types) -> It
 def _unknown_fields(event: str, template: Template, parts: tuple[Part, ...], types: Types) -> Iterator[str]:
     hints = event_fields.declared(event)
     known = hints.keys() | SPEAKER_FIELDS | {"group", IGNORED}
-    for hole in holes_of(parts):
-        composite = hole.type in types and types[hole.type].composite
-        if hole.name not in known and not composite:
-            yield f"{event} has no field {hole.name!r}; it has {', '.join(sorted(hints)) or 'none'}"
+    for placeholder in placeholders_of(parts):
+        composite = placeholder.type in types and types[placeholder.type].composite
+        if placeholder.name not in known and not composite:
+            yield f"{event} has no field {placeholder.name!r}; it has {', '.join(sorted(hints)) or 'none'}"
     for name, value in template.constants.items():
         if name not in hints:
             yield f"set: {event} has no field {name!r}; it has {', '.join(sorted(hints)) or 'none'}"
@@ -315,7 +315,7 @@ def _unknown_fields(event: str, template: Template, parts: tuple[Part, ...], typ
 
 
 def main(arguments: Sequence[str]) -> Iterator[str]:
-    """One line a problem, for `python -m rebalance_forensics.catalog.pattern_checks patterns/`."""
+    """One line for each problem, for `python -m rebalance_forensics.catalog.pattern_checks patterns/`."""
     return map(str, check([Path(argument) for argument in arguments] or [loader.shipped_patterns()]))
 
 

@@ -1,4 +1,4 @@
-"""Which lines of a block of bytes are worth a look: those that contain words some pattern is made of."""
+"""Finds the relevant lines in a block of bytes: those that contain search words of a pattern."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Scan(Protocol):
     """Finds literals in bytes."""
 
     def hits(self, block: bytes) -> list[int]:
-        """Sorted positions, each inside a literal that was found; a line without one is never parsed."""
+        """Sorted positions within the literals found; lines without any are not parsed."""
 
 
 def scan_for(search_words: Iterable[str], *, key: str | None = None, fast: bool = True) -> Scan:
-    """What finds these words: Hyperscan where it is installed (and `fast`), else our own."""
+    """A scan for these words: Hyperscan if it is installed (and `fast`), else `WordScan`."""
     words: list[bytes] = []
     for word in sorted({word.encode() for word in search_words}, key=len):
-        # A word that contains another is found by it.
+        # A word that contains another one is found by that.
         if not any(shorter in word for shorter in words):
             words.append(word)
     if fast and hyperscan is not None:
@@ -38,9 +38,9 @@ def scan_for(search_words: Iterable[str], *, key: str | None = None, fast: bool 
 
 
 def _database(words: list[bytes], key: str) -> Any:  # noqa: ANN401 - hyperscan has no types
-    """A block-mode database of literals, kept in the cache: to compile it takes a moment."""
+    """A block-mode database of literals, cached because it takes a moment to compile."""
     name = f"prefilter-{key}.hs"
-    # One that another version or machine wrote is refused.
+    # A database from another version or machine is rejected.
     with suppress(hyperscan.error, ValueError, TypeError):
         if kept := cache.read(name):
             return hyperscan.loadb(kept, mode=hyperscan.HS_MODE_BLOCK)
@@ -64,7 +64,7 @@ class _HyperscanScan:
         def on_match(_word: int, _start: int, end: int, _flags: int, _context: object) -> None:
             found[end - 1] = None  # one call less than to append to a list
 
-        # Working memory, which no two threads may share.
+        # Scratch memory, one for each thread.
         if not hasattr(self._of_thread, "scratch"):
             self._of_thread.scratch = hyperscan.Scratch(self._database)
         self._database.scan(block, match_event_handler=on_match, scratch=self._of_thread.scratch)

@@ -1,4 +1,4 @@
-"""Log prefixes, peeled one after the other: what the speaker says about itself before it speaks."""
+"""Removes log prefixes, one after the other, and reads what they say about the process that logs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rebalance_forensics.events.base import Role
 
 
 class SpeakerWords(Struct, frozen=True, kw_only=True, gc=False, cache_hash=True):
-    """What prefixes say about the speaker; see events.base.Speaker for the words."""
+    """What prefixes say about the speaker; events.base.Speaker explains the fields."""
 
     role: Role = "unknown"
     broker: int | None = None
@@ -25,26 +25,26 @@ class SpeakerWords(Struct, frozen=True, kw_only=True, gc=False, cache_hash=True)
 
 
 class Peeled(Struct, frozen=True, gc=False):
-    """A message and its prefixes: `stages` are the message as written and after each peeling, `said` what they say."""
+    """A message and its prefixes: `stages` are the message as logged and after each prefix is removed."""
 
     stages: tuple[str, ...]
     fields: Mapping[str, FieldValue]
     role: Role | None
     kind: str | None
-    """What the innermost prefix is: Consumer, GroupCoordinator, stream-thread, task, …"""
+    """The innermost prefix: Consumer, GroupCoordinator, stream-thread, task, …"""
     prefixes: tuple[str, ...] = ()
-    """What was peeled off each stage to leave the next."""
+    """The text that was removed from each stage to get the next."""
     speakers: dict[Role, SpeakerWords] = {}
-    """The speaker as the prefixes alone describe it, for each role asked for."""
+    """Role -> the speaker as the prefixes alone describe it; filled on demand."""
 
     @property
     def bare(self) -> str:
-        """The message without any prefix known to us."""
+        """The message without known prefixes."""
         return self.stages[-1]
 
 
-# Ids may contain brackets, so the one that ends a prefix has a blank behind it; `groupId=` is left out by some.
-# The first `, groupId=` counts: in a line full of them, trying each would take the square of its length.
+# Ids may contain brackets, so the bracket that ends a prefix is followed by a blank; some clients omit `groupId=`.
+# Only the first `, groupId=` counts: trying each would be quadratic in a line full of them.
 _CLIENT = (
     r"(?:(?>instanceId=(?P<instance_id>[^\n]*?), clientId=)|clientId=)"
     r"(?:(?>(?P<client_id>[^\n]*?), groupId=)(?P<group>[^\n]*?)|(?P<client_id>[^\n]*?))\](?: |$)"
@@ -56,7 +56,7 @@ _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
         "broker",
         r"\[GroupCoordinator id=(?P<broker>\d+)(?: topic=__consumer_offsets partition=(?P<offsets_partition>\d+))?\] ?",
     ),
-    # As it names itself until 0.11.
+    # Until 0.11.
     ("[Group ", "broker", r"\[Group Metadata Manager on Broker (?P<broker>\d+)\]:? ?"),
     ("[GroupM", "broker", r"\[GroupMetadataManager brokerId=(?P<broker>\d+)\]:? ?"),
     ("[ShareC", "broker", r"\[ShareCoordinator id=(?P<broker>\d+)(?: topic=\S+ partition=\d+)?\] ?"),
@@ -72,7 +72,7 @@ _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
         "broker",
         r"\[Broker(?:Server|LifecycleManager|MetadataPublisher) id=(?P<broker>\d+)(?: isZkBroker=\w+)?\] ?",
     ),
-    # A controller logs about other brokers; its own id must not pass for theirs.
+    # A controller logs about other brokers; its own id must not be taken for theirs.
     ("[Quorum", "broker", r"\[QuorumController id=\d+\] ?"),
     ("[Contro", "broker", r"\[Controller(?:Server id=| id=| )\d+\] ?"),
     ("[Socket", "broker", r"\[SocketServer listenerType=CONTROLLER, nodeId=\d+\] ?"),
@@ -80,7 +80,7 @@ _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
     ("[Replic", "broker", r"\[ReplicaManager broker=(?P<broker>\d+)\] ?"),
     ("[Partit", "broker", r"\[Partition (?P<partition>\S+) broker=(?P<broker>\d+)\] ?"),
     ("[Consum", "consumer", rf"\[Consumer {_CLIENT}"),
-    # A person who masks the client's name may take the word in front of it along.
+    # People who mask the client id may mask the key before it as well.
     ("[Consum", "consumer", r"\[Consumer [^\s=,\]]{1,200}, groupId=(?P<group>[^\n]*?)\](?: |$)"),
     ("[ShareC", "share", rf"\[ShareConsumer {_CLIENT}"),
     ("[Worker", "connect", rf"\[Worker {_CLIENT}"),
@@ -98,9 +98,9 @@ _SPEAKERS: tuple[tuple[str, Role | None, str], ...] = (
     ("task [", "streams", r"task \[(?P<task>[^\n\]]*)\] ?"),
     ("topolog", "streams", r"topology-name \[[^\n\]]*\] ?"),
 )
-# Connect's context in front of everything a connector or its clients say ([sink|task-0], [sink|worker]).
+# Connect's context in front of every message of a connector and its clients ([sink|task-0], [sink|worker]).
 _CONNECT_CONTEXT = regex.compile(r"\[(?P<task>[^\]\[|\n]+\|(?:worker|task-\d+(?:\|offsets)?))\] ?")
-# ruby-kafka's tag: the group and the partitions of each topic, of more than five only the first.
+# ruby-kafka's tag: the group and the partitions of each topic, abbreviated if there are more than five.
 _RUBY = regex.compile(r"\[\[(?P<group>[^\]\n]+)\] \{[^}\n]*\}:\] ")
 # librdkafka's facility, client (`client.id#consumer-1`: the number distinguishes those of one process), thread and, on
 # connections, broker.
@@ -108,7 +108,7 @@ _RDKAFKA = regex.compile(
     r"[A-Z][A-Z0-9_]{2,} \[(?P<thread>(?P<client_id>[^\]\n]*?)#(?:consumer|producer)-\d+)\] "
     r"(?:\[thrd:[^\]\n]*\]: )?(?:\S+/(?:(?P<node>\d+)|-\d+|bootstrap): )?"
 )
-# And with what a program prints before the thread: rdkafka-ruby its name, others the fields of the event.
+# The same after what a program prints before the thread: rdkafka-ruby its name, others the fields of the event.
 _RDKAFKA_THREAD = regex.compile(
     r"(?:[^\n#]{0,160}?(?<![\w.-])(?P<thread>(?P<client_id>[\w.-]{1,250})#(?:consumer|producer)-\d+)\b)?"
     r"[^\n\[]{0,120}+\[thrd:[^\]\n]*\]: (?:\S+/(?:(?P<node>\d+)|-\d+|bootstrap): )?"
@@ -133,11 +133,11 @@ def _by_opening() -> dict[str, tuple[tuple[Role | None, regex.Pattern[str]], ...
 
 _OPENINGS = _by_opening()
 OPENINGS = ("[", "stream-", "standby-task [", "global-stream-thread [", "state-updater [", "task [", "topology-name [")
-"""How a template begins that spells a prefix out itself."""
+"""How a template starts that spells out a prefix."""
 
 
 def peel(message: str) -> Peeled:
-    """Take off every prefix known to us, outermost first; an unknown one stays."""
+    """Remove every known prefix, outermost first; an unknown one stays."""
     outermost = _first(message)
     if outermost is None:
         return Peeled((message,), _NOTHING_SAID, None, None, (), _SPEAKERS_OF_NOTHING_SAID)
@@ -150,7 +150,7 @@ def peel(message: str) -> Peeled:
 
 
 def _peeled_on(message: str, rest: str, outermost: _Found, inner: _Found) -> Peeled:
-    """Peel a message that has more than one prefix."""
+    """Peel a message with more than one prefix."""
     stages: list[str] = [message, rest]
     prefixes = [outermost.text]
     words, role, kind = dict(outermost.words), outermost.role, outermost.kind
@@ -173,7 +173,7 @@ _ROLE_OF_CLIENT: Mapping[str, Role] = {"Consumer": "consumer", "ShareConsumer": 
 
 
 def peel_cut(head: str) -> Peeled | None:
-    """A client's prefix that breaks off: which client speaks where its id is whole, never of which group."""
+    """The truncated prefix of a client: it names the client if the id is complete, never the group."""
     match = _CUT_CLIENT.match(head)
     if match is None:
         return None
@@ -182,7 +182,7 @@ def peel_cut(head: str) -> Peeled | None:
 
 
 def without_unknown(message: str) -> str | None:
-    """The message without a bracketed prefix that no table knows, if it begins with one."""
+    """The message without an unknown bracketed prefix, if it starts with one."""
     match = _UNKNOWN.match(message)
     return message[match.end() :] if match else None
 
@@ -193,12 +193,12 @@ class _Found(Struct, frozen=True):
     role: Role | None
     kind: str
     speakers: dict[Role, SpeakerWords] = {}
-    """As in Peeled: the same prefix is found line after line."""
+    """As in Peeled: the same prefix appears in line after line."""
 
 
 def _first(message: str) -> _Found | None:
     if message[:6] in _OPENINGS:
-        # Prefixes repeat line after line: remember them by their text up to the blank that ends them.
+        # Prefixes repeat line after line: cache them by their text up to the blank that ends them.
         end = message.find("]")
         end = message.find(" ", end) + 1 if end > 0 else 0
         return (_known(message[:end]) if end > 1 else None) or _search(message)
@@ -244,7 +244,7 @@ _WORDS = frozenset(SpeakerWords.__struct_fields__) - {"role"}
 
 
 def speaker_of(peeled: Peeled, role: Role, words: Mapping[str, FieldValue] | None = None) -> SpeakerWords:
-    """The speaker as prefixes and holes describe it."""
+    """The speaker as the prefixes and the placeholders describe it."""
     if words:
         return _speaker(role, tuple(word for word in {**peeled.fields, **words}.items() if word[0] in _WORDS))
     if (known := peeled.speakers.get(role)) is None:

@@ -1,4 +1,4 @@
-"""A template compiled: one anchored program, and how its matches become fields."""
+"""Compiles a template to one anchored program whose groups become fields."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ import re2
 import regex
 from msgspec import Struct
 
-from rebalance_forensics.catalog.field_types import HoleType, choices
+from rebalance_forensics.catalog.field_types import FieldType, choices
 from rebalance_forensics.catalog.fields import Constant, FieldValue
 from rebalance_forensics.catalog.template import (
-    Hole,
     Maybe,
     Part,
+    Placeholder,
     TemplateError,
-    holes_of,
     literal_source,
     literals_of,
+    placeholders_of,
     stretches_of,
     words_in,
 )
 
-# The look ahead that a program may have; any other is refused by RE2.
+# The only lookahead that a program may contain; RE2 has none (see Automaton).
 BREAK_AHEAD = r"(?=\s*\n)"
 _MARK = "\x0b"
-# What `\s` means to `regex`; the mark is one of them, so that blanks in a program pass over it.
+# What `\s` means to `regex`; the mark is included, so that whitespace in a program skips it.
 _BLANKS = r"\t-\r \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
 _TOKEN = re.compile(r"(?P<ahead>\(\?=\\s\*\\n\))|\\(?P<escaped>.)|(?P<opens>\[\^?\]?)|(?P<closes>\])|.", re.DOTALL)
 _BREAKS = regex.compile(r"(?<=\S)(?=[^\S\n]*+\n)")
@@ -38,23 +38,23 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class Automaton:
-    """One anchored program by RE2, which fills the same groups as the same program of `regex`."""
+    """One anchored program run by RE2, with the same groups as the `regex` program."""
 
-    # RE2 does not backtrack: its time grows with the length of the text alone, whatever the text holds. It knows
-    # neither blanks beyond ASCII nor a look ahead. The one look ahead that templates compile to, "blanks and a line
-    # break follow", becomes a mark that is put into the text wherever that holds; the groups are cut from the text
-    # without it.
+    # RE2 does not backtrack: its time grows linearly with the length of the text, whatever the text contains. It knows
+    # neither Unicode whitespace nor lookaheads. The one lookahead that templates compile to, "whitespace and a line
+    # break follow", becomes a mark that is inserted into the text wherever that holds; groups are taken from the text
+    # without marks.
     def __init__(self, source: str) -> None:
         options = re2.Options()
         options.log_errors = False
         self._program = re2.compile(_translated(source), options)
 
     def fullmatch(self, text: str) -> tuple[str | None, ...] | None:
-        """What the groups hold, None each where a group took no part; None where the text is not of this program."""
+        """The groups, None for each that took no part in the match; None if the text does not match."""
         inserted = [found.start() for found in _BREAKS.finditer(text)]
-        # Any other blank does for a mark that is there already: groups are cut from the text itself.
+        # A mark that the text already contains may become any other whitespace: groups are taken from the text itself.
         marked = _with_marks(text.replace(_MARK, "\f"), inserted)
-        # JSON may escape half a character, which UTF-8 cannot say.
+        # JSON may escape a lone surrogate, which UTF-8 cannot encode.
         match = self._program.fullmatch(marked if marked.isascii() else _SURROGATE.sub("\ufffd", marked))
         if match is None:
             return None
@@ -74,7 +74,7 @@ def _with_marks(text: str, places: list[int]) -> str:
 
 
 def _translated(source: str) -> str:
-    """The program in RE2's dialect, token by token."""
+    """Translate a program into RE2's dialect, token by token."""
     written: list[str] = []
     inside = False
     for token in _TOKEN.finditer(source):
@@ -100,46 +100,46 @@ def _escaped(char: str, *, inside: bool) -> str:
 
 Groups = Sequence[str | None]
 Matching = Callable[[str], "regex.Match[str] | None"]
-Types = Mapping[str, HoleType]
+Types = Mapping[str, FieldType]
 IGNORED = "_"
 _TYPE_NAME = re.compile(r"[a-z_]+")
 _SHORT = 512
-# Backtracking is quickest where it cannot go far: in so short a text, with so few places to cut it anew.
+# Backtracking is faster than RE2 while it cannot go far: in a short text with few ambiguous placeholders.
 _FEW_CUTS = 3
 
 
 class Program(Struct, dict=True, array_like=True):
-    """One anchored program. `loose` is the second try in which ids may contain blanks; it is None where none can.
+    """One anchored program; `loose` is a second attempt in which ids may contain blanks, None if nothing changes.
 
-    `lead` is how every text of it begins, `needle` the longest words after that. `holes` are the names and types of its
-    groups, in order; `constants` hold where no hole says otherwise.
+    Every match starts with `lead` and contains `needle`, the longest literal text after that. `placeholders` are the
+    names and types of the groups, in order; `constants` apply unless a placeholder sets the same field.
     """
 
     lead: str
     needle: str
     source: str
     loose: str | None
-    holes: tuple[tuple[str, str], ...]
+    placeholders: tuple[tuple[str, str], ...]
     constants: Mapping[str, Constant] = {}
     cuts: tuple[int, int] = (0, 0)
-    """How many holes of `source` and of `loose` may hold the words behind them: there a text may be cut anew."""
+    """How many placeholders of `source` and of `loose` also match the text after them, so that a match backtracks."""
     words: tuple[str, ...] = ()
-    """Everything it says itself, stretch by stretch, the optional parts among it."""
+    """All literal text, stretch by stretch, optional parts included."""
     between: tuple[str, ...] = ()
-    """What stands before, between and behind its holes; nothing where a hole or a part of it may be missing."""
+    """The literal text before, between and after the placeholders; empty if any part is optional."""
 
     def read(self, text: str, types: Types, *, loosely: bool = False) -> dict[str, FieldValue] | None:
-        """The fields the text fills, or None where the text is not of this template."""
+        """The fields that the text fills; None if it does not match."""
         groups = self.groups_of(text, loosely=loosely)
         return None if groups is None else self.filled(groups, types)
 
     def filled(self, groups: Groups, types: Types) -> dict[str, FieldValue] | None:
-        """The fields that some of the groups fill; None where one of them cannot be read."""
-        found = fields_in(self.holes, groups, types)
+        """The fields that the groups fill; None if one of them cannot be read."""
+        found = fields_in(self.placeholders, groups, types)
         return None if found is None else {**self.constants, **found}
 
     def groups_of(self, text: str, *, loosely: bool = False) -> Groups | None:
-        """What stands in each hole of a text; None where it is not of this template."""
+        """The text of each placeholder; None if the text does not match."""
         if loosely and self.loose is None:
             return None
         if len(text) > _SHORT or self.cuts[loosely] > _FEW_CUTS:
@@ -164,11 +164,11 @@ class Program(Struct, dict=True, array_like=True):
         return Automaton(self.loose or "")
 
 
-def fields_in(holes: Sequence[tuple[str, str]], groups: Groups, types: Types) -> dict[str, FieldValue] | None:
-    """The fields that texts in holes of these names and types fill; None where one of them cannot be read."""
+def fields_in(placeholders: Sequence[tuple[str, str]], groups: Groups, types: Types) -> dict[str, FieldValue] | None:
+    """The fields that the texts of these placeholders (name, type) fill; None if one of them cannot be read."""
     own: dict[str, FieldValue] = {}
     inside: dict[str, FieldValue] = {}
-    for (name, kind), text in zip(holes, groups, strict=True):
+    for (name, kind), text in zip(placeholders, groups, strict=True):
         if text is None:
             continue
         try:
@@ -180,12 +180,12 @@ def fields_in(holes: Sequence[tuple[str, str]], groups: Groups, types: Types) ->
             value = value.get(name, text)
         if name != IGNORED:
             own[name] = value
-    # What stands in a hole of its own goes before what stands inside another.
+    # A placeholder of its own takes precedence over a value inside another one.
     return inside | own
 
 
 def compile_parts(parts: Sequence[Part], types: Types, constants: Mapping[str, Constant]) -> Program:
-    """Compile a template that `template.parse` took apart."""
+    """Compile a parsed template."""
     strict = _source(parts, types, loosely=False)
     loose = _source(parts, types, loosely=True)
     leads = bool(parts) and isinstance(parts[0], str)
@@ -195,7 +195,7 @@ def compile_parts(parts: Sequence[Part], types: Types, constants: Mapping[str, C
         needle=max(stretches[1:] if leads else stretches, key=len, default="").strip(),
         source=strict,
         loose=loose if loose != strict else None,
-        holes=tuple((hole.name, hole.type) for hole in holes_of(parts)),
+        placeholders=tuple((placeholder.name, placeholder.type) for placeholder in placeholders_of(parts)),
         constants=constants,
         cuts=(_cuts(parts, types, loosely=False), _cuts(parts, types, loosely=True)),
         words=tuple(words_in(parts)),
@@ -204,12 +204,12 @@ def compile_parts(parts: Sequence[Part], types: Types, constants: Mapping[str, C
 
 
 def _between(parts: Sequence[Part]) -> tuple[str, ...]:
-    """The literals around holes that are all there."""
+    """The literal text around the placeholders; empty if any part is optional."""
     found = [""]
     for part in parts:
         if isinstance(part, str):
             found[-1] += part
-        elif isinstance(part, Hole) and not part.optional:
+        elif isinstance(part, Placeholder) and not part.optional:
             found.append("")
         else:
             return ()
@@ -217,17 +217,17 @@ def _between(parts: Sequence[Part]) -> tuple[str, ...]:
 
 
 def _cuts(parts: Sequence[Part], types: Types, *, loosely: bool) -> int:
-    """How many holes may hold what follows them."""
+    """How many placeholders also match what follows them."""
     inner = sum(_cuts(part.parts, types, loosely=loosely) for part in parts if isinstance(part, Maybe))
     return inner + sum(
-        isinstance(part, Hole) and _may_hold(part, following, types, loosely=loosely)
+        isinstance(part, Placeholder) and _may_hold(part, following, types, loosely=loosely)
         for part, following in pairwise(parts)
     )
 
 
-def _may_hold(hole: Hole, following: Part, types: Types, *, loosely: bool) -> bool:
-    """True if the words behind a hole may stand in it as well; anything but words may."""
-    kind = type_named(hole.type, types)
+def _may_hold(placeholder: Placeholder, following: Part, types: Types, *, loosely: bool) -> bool:
+    """True if a placeholder also matches the text that follows it; anything but literal text counts as a match."""
+    kind = type_named(placeholder.type, types)
     source = kind.loose if loosely and kind.loose else kind.source
     return not isinstance(following, str) or _holds(source, following)
 
@@ -248,7 +248,7 @@ def _source(parts: Sequence[Part], types: Types, *, loosely: bool) -> str:
 
 
 def _may_be_empty(part: Part, types: Types) -> bool:
-    if isinstance(part, Hole):
+    if isinstance(part, Placeholder):
         return part.optional or _holds_nothing(type_named(part.type, types).source)
     return isinstance(part, Maybe)
 
@@ -259,7 +259,7 @@ def _holds_nothing(source: str) -> bool:
 
 
 def _blanks_may_be_cut(literal: str) -> str:
-    """Where nothing follows on the line, layouts and shippers cut the blanks at its end."""
+    """The literal with optional blanks at its end: layouts and shippers trim them if nothing follows on the line."""
     words = literal.rstrip(" ")
     blanks = literal[len(words) :]
     return rf"{literal_source(words)}(?:{re.escape(blanks)}|{BREAK_AHEAD}|$)"
@@ -275,10 +275,10 @@ def _part_source(part: Part, types: Types, *, loosely: bool) -> str:
     return f"({source})?" if part.optional else f"({source})"
 
 
-def type_named(name: str, types: Types) -> HoleType:
-    """The type a hole names; TemplateError where there is none."""
+def type_named(name: str, types: Types) -> FieldType:
+    """The type that a placeholder names; TemplateError if there is none."""
     if known := types.get(name):
         return known
     if "|" in name or not _TYPE_NAME.fullmatch(name):
         return choices(name)
-    raise TemplateError(f"no hole type is called {name!r}; there are {', '.join(sorted(types))}")
+    raise TemplateError(f"no field type is called {name!r}; there are {', '.join(sorted(types))}")

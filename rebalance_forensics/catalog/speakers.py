@@ -1,4 +1,4 @@
-"""The classes that speak about groups."""
+"""The classes that log about groups."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ GROUP_CLASSES = frozenset(
     KafkaGroupLeaderElector SchemaRegistryCoordinator
     """.split()  # noqa: SIM905 - words read best as words
 )
-"""A line of theirs that no pattern knows counts as unmatched."""
+"""A line of these classes that no pattern matches counts as unrecognized."""
 
 
 def simple_name(logger: str) -> str:
@@ -32,4 +32,4 @@ def simple_name(logger: str) -> str:
 EXCEPTION_WORDS = frozenset(
     {"Exception", "OutOfMemoryError", "NoClassDefFoundError", "StackOverflowError", "Traceback (most recent call last)"}
 )
-"""What the prefilter looks for so that an application's own errors are seen at all."""
+"""What the prefilter searches for to find an application's own errors."""

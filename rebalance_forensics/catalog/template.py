@@ -1,4 +1,4 @@
-"""Kafka's own wording with holes in it: the text of a template, taken apart and compiled to one anchored program."""
+"""Parses the text of a template: Kafka's own wording with placeholders."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from msgspec import Struct
 
 
 class TemplateError(ValueError):
-    """What is wrong with a template's text, in one sentence."""
+    """A template that cannot be parsed or compiled; the message says why, in one sentence."""
 
 
-class Hole(Struct, frozen=True):
-    """A place where Kafka prints a value: `{name:type}`, `{name:type?}` where it may be missing."""
+class Placeholder(Struct, frozen=True):
+    """A value that Kafka prints: `{name:type}`, or `{name:type?}` if it may be missing."""
 
     name: str
     type: str
@@ -22,14 +22,14 @@ class Hole(Struct, frozen=True):
 
 
 class Maybe(Struct, frozen=True):
-    """`[[…]]`: words that some releases print and others leave out."""
+    """`[[…]]`: text that some releases print and others omit."""
 
     parts: tuple[Part, ...]
 
 
-Part = str | Hole | Maybe
+Part = str | Placeholder | Maybe
 
-# The type of a broker as Java prints it: host, port, id and rack.
+# The type of a broker as Java prints it, with host, port, id and rack.
 _ADDRESS = "node"
 
 _TOKEN = re.compile(
@@ -40,7 +40,7 @@ _TOKEN = re.compile(
 
 @lru_cache(maxsize=8192)
 def parse(text: str) -> tuple[Part, ...]:
-    """Take a template's text apart into literals, holes and optional parts."""
+    """Split the text of a template into literals, placeholders and optional parts."""
     stack: list[list[Part]] = [[]]
     at = 0
     for token in _TOKEN.finditer(text):
@@ -54,7 +54,7 @@ def parse(text: str) -> tuple[Part, ...]:
             part = Maybe(tuple(stack.pop()))
             stack[-1].append(part)
         elif token["name"]:
-            stack[-1].append(Hole(token["name"], token["type"] or "text", bool(token["optional"])))
+            stack[-1].append(Placeholder(token["name"], token["type"] or "text", bool(token["optional"])))
         else:
             _literal(stack[-1], token["brace"][0] if token["brace"] else token["quoted"] or token["close"] or "")
     if len(stack) > 1:
@@ -71,11 +71,11 @@ def _literal(parts: list[Part], text: str) -> None:
 
 
 def _without_addresses(parts: Sequence[Part]) -> list[Part]:
-    """The parts with every broker address optional: people remove addresses first before they publish a log."""
+    """The parts with every broker address optional: addresses are the first thing that people remove from a log."""
     done: list[Part] = []
     for part in parts:
         before = done[-1] if done else None
-        if isinstance(part, Hole) and part.type == _ADDRESS and isinstance(before, str) and before.endswith(" "):
+        if isinstance(part, Placeholder) and part.type == _ADDRESS and isinstance(before, str) and before.endswith(" "):
             done[-1] = before[:-1]
             done.append(Maybe((" ", part)))
         else:
@@ -84,28 +84,28 @@ def _without_addresses(parts: Sequence[Part]) -> list[Part]:
 
 
 def _trimmed(parts: list[Part]) -> tuple[Part, ...]:
-    """Trailing blanks never decide: layouts and shippers cut them."""
+    """The parts without trailing blanks, which layouts and shippers trim."""
     if parts and isinstance(parts[-1], str):
         parts[-1] = parts[-1].rstrip()
     return tuple(part for part in parts if part != "")
 
 
-def holes_of(parts: Sequence[Part]) -> Iterator[Hole]:
-    """Every hole in reading order, those of optional parts included."""
+def placeholders_of(parts: Sequence[Part]) -> Iterator[Placeholder]:
+    """Every placeholder in order, those of optional parts included."""
     for part in parts:
-        if isinstance(part, Hole):
+        if isinstance(part, Placeholder):
             yield part
         elif isinstance(part, Maybe):
-            yield from holes_of(part.parts)
+            yield from placeholders_of(part.parts)
 
 
 def literals_of(parts: Sequence[Part]) -> tuple[str, ...]:
-    """The words every message of this template contains, in order."""
+    """The literal text that every message of this template contains, in order."""
     return tuple(part for part in parts if isinstance(part, str))
 
 
 def words_in(parts: Sequence[Part]) -> Iterator[str]:
-    """Everything a message of this template may say itself, in order, those of optional parts included."""
+    """All literal text that a message of this template may contain, in order, optional parts included."""
     for part in parts:
         if isinstance(part, str):
             yield from filter(None, stretches_of(part))
@@ -114,7 +114,7 @@ def words_in(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def weight_of(parts: Sequence[Part]) -> int:
-    """How much a template says itself: the length of all its words."""
+    """The length of a template's literal text."""
     return sum(len(part) if isinstance(part, str) else weight_of(_inner(part)) for part in parts)
 
 
@@ -126,11 +126,11 @@ _BLANKS = re.compile(r"(?<! ) *+[\t\n]\s*")
 
 
 def stretches_of(literal: str) -> tuple[str, ...]:
-    """The pieces of a literal that no line break or tab cuts."""
+    """The pieces of a literal between line breaks and tabs."""
     return tuple(_BLANKS.split(literal))
 
 
 @lru_cache(maxsize=8192)
 def literal_source(literal: str) -> str:
-    """The program for literal words; line breaks and tabs also match the blanks they become in a flattened log."""
+    """The program for literal text; line breaks and tabs also match the blanks that they become in a flattened log."""
     return r"\s+".join(re.escape(stretch) for stretch in stretches_of(literal))

@@ -1,4 +1,4 @@
-"""Literals in bytes without Hyperscan: whole arrays at a time, in two sieves, then byte by byte what is left."""
+"""Finds literals in bytes without Hyperscan: two sieves over whole arrays, then a comparison of what is left."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 _GRAM = 4
-# Wherever a literal starts, a window of seven bytes holds one whole word of four at an aligned place.
+# Wherever it starts, a window of seven bytes contains an aligned word of four bytes.
 _WINDOW = 2 * _GRAM - 1
 _CHUNK = 1 << 16
 _WINDOW_MASK = np.uint64((1 << (8 * _WINDOW)) - 1)
 
 
 class WordScan:
-    """Each literal is known by the rarest window in it, and each window by its four words."""
+    """Finds each literal by its rarest window, and each window by its four words."""
 
     def __init__(self, literals: list[bytes]) -> None:
         counts = Counter(literal[at : at + _GRAM] for literal in literals for at in range(len(literal) - _GRAM + 1))
@@ -43,7 +43,7 @@ class WordScan:
     def _sieve(
         self, block: bytes, eights: npt.NDArray[np.uint64], places: npt.NDArray[np.int64], found: set[int]
     ) -> None:
-        """Of the places where a window may start, those where a literal stands."""
+        """Add the literals among the places where a window may start."""
         if places.size and places[0] < 0:
             places = places[1:]
         for at in places[self._second[_hash_windows(eights[places])]].tolist():
@@ -67,6 +67,6 @@ def _hash_windows(eights: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 def _rarest_window(literal: bytes, counts: Counter[bytes]) -> int:
-    """Where the window starts whose words few other literals (and so, few other lines) have."""
+    """The start of the window whose words appear in the fewest other literals, and so in few other lines."""
     starts = range(len(literal) - _WINDOW + 1)
     return min(starts, key=lambda start: sum(counts[literal[start + at : start + at + _GRAM]] for at in range(_GRAM)))

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics import defects
 from rebalance_forensics import events as ev
-from rebalance_forensics.catalog.bare_messages import is_kafkas
+from rebalance_forensics.catalog.bare_messages import is_kafka_message
 from rebalance_forensics.catalog.compiled_catalog import Release
 from rebalance_forensics.catalog.event_assembly import event_of, mention_of, named_by_prefix
 from rebalance_forensics.catalog.exceptions import exception_in
@@ -350,7 +350,7 @@ class _Remembered:
             _, closed, behind = record.message.partition("] ")
             if closed and LEFT_OUT not in behind:
                 whole = self._catalog.match(record.message, logger=record.logger, level=record.level)
-                if whole is not None and whole.dressed:
+                if whole is not None and whole.spells_prefix:
                     return whole
             return self._catalog.match_inside(
                 record.message,
@@ -363,7 +363,7 @@ class _Remembered:
         whole = self._catalog.match(record.message, logger=record.logger, level=record.level)
         # Behind the program that syslog names stands a message, however few words it has.
         in_doubt = record.bare and record.program is None
-        if self._pasted and (whole is None or (in_doubt and not is_kafkas(whole))):
+        if self._pasted and (whole is None or (in_doubt and not is_kafka_message(whole))):
             # A line may have been copied only in part, without a mark of that.
             found = self._catalog.match_inside(record.message)
             return found or self._catalog.match_inside(record.message + LEFT_OUT, since=self._since)
@@ -372,7 +372,7 @@ class _Remembered:
             found = self._catalog.match(inner.message, logger=inner.logger, level=inner.level)
             found = found or self._catalog.match(inner.message.rstrip("\"'"), logger=inner.logger, level=inner.level)
             is_record = inner.stamp is not None or inner.logger is not None or record.message.startswith(inner.message)
-            return found if is_record or (found and is_kafkas(found)) else None
+            return found if is_record or (found and is_kafka_message(found)) else None
         return whole
 
 

@@ -24,7 +24,7 @@ def test_a_sound_pattern_has_no_problem(tmp_path: Path) -> None:
     [
         ("GroupDied", "GroupBuried", "1: there is no event GroupBuried; docs/events.md lists them."),
         ("{group:id}", "{group:id", "4: a lone { at column 23; write it twice for a brace."),
-        ("{group:id}", "{group:idd}", "4: no hole type is called 'idd'"),
+        ("{group:id}", "{group:idd}", "4: no field type is called 'idd'"),
         ("{group:id}", "{grupp:id}", "4: GroupDied has no field 'grupp'; it has generation."),
         ("{group: payments}", "{group: orders}", "8: sample 'buried': group is payments, not orders."),
         ("{group: payments}", "{}", "8: sample 'buried': it yields group: payments, too; add it to fields:."),

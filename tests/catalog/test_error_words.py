@@ -24,8 +24,8 @@ def printed() -> Iterator[Printed]:
     for client in KNOWN.clients:
         speaker = client.name if client.name in FORMS else "Java"
         for words in words_of(client):
-            holes = [hole for hole in words.holes if hole[:2] == ("error", "error")]
-            for _, _, start, end in holes[:1] if len(holes) == 1 else ():
+            placeholders = [placeholder for placeholder in words.placeholders if placeholder[:2] == ("error", "error")]
+            for _, _, start, end in placeholders[:1] if len(placeholders) == 1 else ():
                 for other in (words for words in error_words() if words.speaker == speaker):
                     message = words.prefix + words.message[:start] + other.text + words.message[end:]
                     yield message, words.event, other.error

@@ -69,7 +69,7 @@ def test_the_offsets_partition_may_be_the_first_one() -> None:
 
 
 def test_a_line_that_says_nothing_about_groups_is_known_and_makes_no_event() -> None:
-    quiet = next(entry for entry in CATALOG.compiled.entries if entry.event is None and not entry.program.holes)
+    quiet = next(entry for entry in CATALOG.compiled.entries if entry.event is None and not entry.program.placeholders)
     match = CATALOG.match(quiet.program.lead)
     assert match is not None
     assert match.event is None

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rebalance_forensics.catalog.exceptions import exception_in, thrown_at
+from rebalance_forensics.catalog.exceptions import application_frame, exception_in
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.sources.records.record_reader import parse_line
 
@@ -73,15 +73,15 @@ THROWN = (
 
 
 def test_where_the_application_threw_an_exception_is_the_first_line_that_is_neither_javas_nor_kafkas() -> None:
-    assert thrown_at(THROWN, "java.lang.IllegalStateException") == (
+    assert application_frame(THROWN, "java.lang.IllegalStateException") == (
         "at org.example.WeightedAssignor.assign(WeightedAssignor.java:41)"
     )
 
 
 def test_a_line_above_an_exception_or_below_its_cause_does_not_show_where_it_was_thrown() -> None:
     wrapped = f"{THROWN}Caused by: org.example.Refused: no\n\tat org.example.Rules.check(Rules.java:7)\n"
-    assert thrown_at(wrapped, "org.example.Refused") == "at org.example.Rules.check(Rules.java:7)"
-    assert thrown_at(f"{THROWN}Caused by: org.example.Refused: no", "org.example.Refused") is None
+    assert application_frame(wrapped, "org.example.Refused") == "at org.example.Rules.check(Rules.java:7)"
+    assert application_frame(f"{THROWN}Caused by: org.example.Refused: no", "org.example.Refused") is None
 
 
 def test_a_trace_that_somebody_cut_behind_the_assignor_still_shows_that_it_threw() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rebalance_forensics.catalog.fields import FieldValue
 from rebalance_forensics.catalog.matcher import Catalog
 from rebalance_forensics.catalog.program import IGNORED, Program, Types
-from rebalance_forensics.catalog.template import Hole, Part, parse
+from rebalance_forensics.catalog.template import Part, Placeholder, parse
 from tests.shipped import shipped
 
 _LETTERS = string.ascii_letters + string.digits
@@ -45,19 +45,23 @@ def _types() -> Types:
 
 @cache
 def _fillable() -> list[tuple[tuple[Part, ...], Program]]:
-    """Templates whose holes all have a type above, with nothing optional, no name twice and words between holes."""
+    """Templates whose placeholders have a type above and words between them, nothing optional and no name twice."""
     texts = [template.text for pattern in shipped().sound if not pattern.fragment for template in pattern.templates]
     parsed = [(parse(text), entry.program) for text, entry in zip(texts, _catalog().compiled.entries, strict=True)]
     return [(parts, program) for parts, program in parsed if _is_fillable(parts)]
 
 
 def _is_fillable(parts: tuple[Part, ...]) -> bool:
-    holes = [part for part in parts if isinstance(part, Hole)]
-    plain = all(isinstance(part, str) or (isinstance(part, Hole) and part.type in _PRINTED) for part in parts)
-    apart = all(isinstance(hole, str) or _ends(following) for hole, following in pairwise(parts))
-    names = [hole.name for hole in holes if hole.name != IGNORED]
+    placeholders = [part for part in parts if isinstance(part, Placeholder)]
+    plain = all(isinstance(part, str) or (isinstance(part, Placeholder) and part.type in _PRINTED) for part in parts)
+    apart = all(isinstance(placeholder, str) or _ends(following) for placeholder, following in pairwise(parts))
+    names = [placeholder.name for placeholder in placeholders if placeholder.name != IGNORED]
     return (
-        bool(holes) and plain and apart and len(names) == len(set(names)) and not any(hole.optional for hole in holes)
+        bool(placeholders)
+        and plain
+        and apart
+        and len(names) == len(set(names))
+        and not any(placeholder.optional for placeholder in placeholders)
     )
 
 
@@ -75,7 +79,7 @@ def test_a_filled_template_matches_back_to_the_same_fields(data: st.DataObject) 
     for part in parts:
         if isinstance(part, str):
             message += part
-        elif isinstance(part, Hole):
+        elif isinstance(part, Placeholder):
             value, printed = data.draw(_PRINTED[part.type])
             message += printed
             if part.name != IGNORED:

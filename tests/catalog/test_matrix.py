@@ -46,7 +46,7 @@ def test_no_client_is_called_silent_about_what_a_pattern_reads() -> None:
         for names, cell in matrix().items()
         for silence in cell.silences
         for wording in cell.wordings
-        if not (silence.level == "INFO" and wording.only_at_debug)
+        if not (silence.level == "INFO" and wording.debug_only)
         if silence.before is None or wording.first is None or wording.first < _release(silence.before)
         if silence.since is None or wording.last is None or wording.last >= _release(silence.since)
     ]
@@ -102,7 +102,7 @@ def test_what_debug_alone_shows_is_called_silent_at_info() -> None:
     at_debug = {
         names
         for names, cell in matrix().items()
-        if cell.wordings and all(wording.only_at_debug for wording in cell.wordings)
+        if cell.wordings and all(wording.debug_only for wording in cell.wordings)
         if names[1] not in {framework.name for framework in KNOWN.frameworks}
     }
     assert {names for names in at_debug if all(s.level != "INFO" for s in matrix()[names].silences)} == set()

@@ -27,10 +27,10 @@ def others() -> Sequence[Place[Entry]]:
 
 
 def texts(entry: Entry, value: str) -> Iterator[str]:
-    """Messages of a template, each with this value in another one of its holes."""
-    between, holes = entry.program.between, entry.program.holes
-    for place in range(len(holes)):
-        values = [value if at == place else VALUES.get(kind, "orders") for at, (_, kind) in enumerate(holes)]
+    """Messages of a template, each with this value in another one of its placeholders."""
+    between, placeholders = entry.program.between, entry.program.placeholders
+    for place in range(len(placeholders)):
+        values = [value if at == place else VALUES.get(kind, "orders") for at, (_, kind) in enumerate(placeholders)]
         yield between[0] + "".join(said + behind for said, behind in zip(values, between[1:], strict=True))
 
 
@@ -49,7 +49,7 @@ def told_apart(entry: Entry) -> Iterator[tuple[str, bool, bool]]:
 
 
 def test_what_would_win_is_found_by_its_words_in_a_value_as_surely_as_in_the_whole_message() -> None:
-    plain = [entry for entry in compiled().entries if entry.program.between[1:] and not entry.dressed]
+    plain = [entry for entry in compiled().entries if entry.program.between[1:] and not entry.spells_prefix]
     asked = [one for entry in plain[:: len(plain) // 40] for one in told_apart(entry)]
     assert [text for text, found, whole in asked if found != whole] == []
     assert {whole for _, _, whole in asked} == {True, False}
@@ -58,7 +58,7 @@ def test_what_would_win_is_found_by_its_words_in_a_value_as_surely_as_in_the_who
 def entry_of(text: str) -> Entry:
     parts = parse(text)
     program = compile_parts(parts, TYPES, {})
-    return Entry("broker/x", None, (), (), weight_of(parts), dressed=False, search_words=None, program=program)
+    return Entry("broker/x", None, (), (), weight_of(parts), spells_prefix=False, search_words=None, program=program)
 
 
 @pytest.mark.parametrize("around", ["{}", "({})", "group={},"])

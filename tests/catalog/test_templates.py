@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_forensics.catalog.field_types import TYPES
 from rebalance_forensics.catalog.program import compile_parts
-from rebalance_forensics.catalog.template import Hole, Maybe, TemplateError, parse
+from rebalance_forensics.catalog.template import Maybe, Placeholder, TemplateError, parse
 
 
 def _read(template: str, message: str) -> dict[str, object] | None:
@@ -15,9 +15,9 @@ def _read(template: str, message: str) -> dict[str, object] | None:
 def test_literals_holes_and_optional_parts_come_apart() -> None:
     assert parse("Group {group:id} is dead[[, {why:text?}]]") == (
         "Group ",
-        Hole("group", "id"),
+        Placeholder("group", "id"),
         " is dead",
-        Maybe((", ", Hole("why", "text", optional=True))),
+        Maybe((", ", Placeholder("why", "text", optional=True))),
     )
 
 
@@ -40,7 +40,7 @@ def test_double_brackets_of_the_message_are_written_as_quoted_text() -> None:
 
 
 def test_an_unknown_type_is_an_error_that_names_the_others() -> None:
-    with pytest.raises(TemplateError, match="no hole type is called 'grupp'"):
+    with pytest.raises(TemplateError, match="no field type is called 'grupp'"):
         compile_parts(parse("Group {group:grupp}"), TYPES, {})
 
 

@@ -45,7 +45,7 @@ _LOGGER = re.compile(
     re.MULTILINE,
 )
 # A paste may end inside it; Kafka's own packages stand in no message behind an open parenthesis.
-_CUT_LOGGER = re.compile(r" \((?:kafka|org\.apache\.kafka|io\.confluent)(?:\.[\w$]*)+\Z")
+_LOGGER_START = re.compile(r" \((?:kafka|org\.apache\.kafka|io\.confluent)(?:\.[\w$]*)+\Z")
 # What shows that an exception follows; its first line may be any text.
 _TRACE = re.compile(
     r"^(?:[ \t]++(?:at |\.\.\. \d)|[ \t]*+(?:Caused by: |Traceback |[\w.$]*(?:Exception|Error|Throwable)\b))",
@@ -103,7 +103,7 @@ def logger_in_parentheses(parsed: Parsed) -> Parsed:
                 thread=ended.thread or parsed.thread,
                 message=message[:at] + ended.behind,
             )
-        if at >= 0 and _CUT_LOGGER.match(message, at):
+        if at >= 0 and _LOGGER_START.match(message, at):
             return replace(parsed, message=message[:at])
     return _ended(without_trailer(parsed, found := _LOGGER.search(message)), found)
 

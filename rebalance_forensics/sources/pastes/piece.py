@@ -14,7 +14,7 @@ from rebalance_forensics.sources.layouts.header_remainder import begins_as_kafka
 from rebalance_forensics.sources.layouts.split_messages import awaits_message
 from rebalance_forensics.sources.lines.text import is_jvm_output
 
-_LOOKED_AT = 300
+_MAX_SEARCHED = 300
 _SHORT = 2048
 _OBJECT = '{"'
 _SETTING = re.compile(r"[a-z][\w.-]*+ = ")
@@ -41,7 +41,7 @@ class Piece(Struct, frozen=True):
 
 def has_time(text: str) -> bool:
     """True if the text begins with the header of a record that has a time."""
-    return _header(text[:_LOOKED_AT])[1]
+    return _header(text[:_MAX_SEARCHED])[1]
 
 
 def is_object(text: str) -> bool:
@@ -72,7 +72,7 @@ def _is_record(text: str) -> bool:
         or begins_as_kafka_does(text)
         or is_jvm_output(text)
         or LEVEL_FIRST.match(text) is not None
-        or _header(text[:_LOOKED_AT])[0]
+        or _header(text[:_MAX_SEARCHED])[0]
     )
 
 
@@ -82,13 +82,13 @@ _known_record = lru_cache(maxsize=2048)(_is_record)
 
 def lacks_message(text: str) -> bool:
     """True for a header whose message stands on the next line."""
-    parsed = _parsed(text) if len(text) < _LOOKED_AT else None
+    parsed = _parsed(text) if len(text) < _MAX_SEARCHED else None
     return parsed is not None and awaits_message(parsed.message)
 
 
 def belongs_below(text: str) -> bool:
     """True for a text that can be the message of a header above it: it has neither time nor logger."""
-    parsed = _parsed(text.lstrip()[:_LOOKED_AT])
+    parsed = _parsed(text.lstrip()[:_MAX_SEARCHED])
     return parsed is None or (parsed.stamp is None and parsed.logger is None)
 
 

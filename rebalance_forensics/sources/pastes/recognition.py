@@ -11,7 +11,7 @@ from rebalance_forensics.sources.pastes.piece import Piece, has_time, is_excepti
 
 LARGEST = 32 << 20
 """In bytes; people do not select more by hand."""
-_LOOKED_AT = 400
+_MAX_SEARCHED = 400
 _NEAR_THE_EDGE = 30
 # The longest line with a name and a time that a chat puts above a record.
 _SHORT = 60
@@ -28,7 +28,7 @@ _LOST = 5
 def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
     """True for a file that is a paste: a table, broken lines, records that have lost a header or gained marks."""
     # Lines that were `cut` at a column are as full as broken ones.
-    lines = [line.rstrip() for line in head.split("\n")[:_LOOKED_AT]]
+    lines = [line.rstrip() for line in head.split("\n")[:_MAX_SEARCHED]]
     return (
         marks.has_fence(lines)
         or tables.has_rule(lines)
@@ -38,7 +38,7 @@ def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
         or characters.has_links(lines)
         or characters.has_rewritten_messages(lines)
         or characters.has_typeset_dates(lines)
-        or (len(lines) < _LOOKED_AT and (characters.has_bold(headers) or is_exception(lines[0])))
+        or (len(lines) < _MAX_SEARCHED and (characters.has_bold(headers) or is_exception(lines[0])))
         or joined_records.is_glued(lines)
         or _is_cut(lines)
         or (not cut and _is_wrapped(lines))

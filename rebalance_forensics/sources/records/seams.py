@@ -19,7 +19,7 @@ from rebalance_forensics.sources.records.profiled_peeler import DATED, Peeler
 
 _LINE_BYTES = 64 << 10
 # Lines before the end of a file among which its last header is sought.
-_LOOKED_AT = 200
+_MAX_SEARCHED = 200
 _ENDS_WITH_LOGGER = re.compile(rb" \([\w$./-]+\)\s*\Z")
 
 
@@ -84,7 +84,7 @@ class Seam:
         # Not so where both end with a logger: each is then the end of a record of its own.
         if not self.profile.closed or line[:1] in (b" ", b"\t") or not _ENDS_WITH_LOGGER.search(line):
             return True
-        lines = before.split(b"\n") if before.count(b"\n") <= _LOOKED_AT else before.rsplit(b"\n", _LOOKED_AT)[1:]
+        lines = before.split(b"\n") if before.count(b"\n") <= _MAX_SEARCHED else before.rsplit(b"\n", _MAX_SEARCHED)[1:]
         last = next((each for each in reversed(lines) if each and self.begins(each)), None)
         return last is None or not self.is_closed(last)
 

@@ -11,7 +11,7 @@ from rebalance_forensics.catalog.program import Types
 
 @pytest.fixture(scope="module")
 def shipped_types() -> Types:
-    """Every hole type, those that are data included."""
+    """Every placeholder type, those that are data included."""
     return compile_catalog(load_all(pattern_files([shipped_patterns()]))).types()
 
 
