@@ -39,7 +39,9 @@ class Advice(Struct, frozen=True, kw_only=True, gc=False):
     why: str
     cost: str | None = None
     template: str | None = None
-    """The action with `{who}` in it, where it names whom it concerns."""
+    """The action with `{who}` or `{figure}` in it, where it names whom it concerns or has a figure."""
+    figure: int | None = None
+    """What stands for `{figure}`: the value to set, which differs from one occurrence to the next."""
 
 
 class KnownBug(Struct, frozen=True, kw_only=True, gc=False):

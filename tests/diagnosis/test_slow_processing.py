@@ -25,17 +25,20 @@ SHORT = "consumer poll timeout has expired."
 
 
 def slow_member(release: Release, seen: Side = "both") -> Story:
-    story = Story(release=release, seen=seen).formed("c-1", "c-2", "c-3")
-    old = story.id_of("c-3")
+    return timed_out(Story(release=release, seen=seen).formed("c-1", "c-2", "c-3"), "01:10", back="01:10:12.000")
+
+
+def timed_out(story: Story, minute: str, back: str) -> Story:
+    release, old = story.release, story.id_of("c-3")
     if release >= (3, 0):
-        story.client("c-3", "01:10:00.000", EXPIRED, level="WARN")
+        story.client("c-3", f"{minute}:00.000", EXPIRED, level="WARN")
     if release >= (2, 4):
         why = SHORT if release >= (3, 0) else EXPIRED
-        story.client("c-3", "01:10:00.001", LEAVING.format(old, why))
-    story.broker("01:10:00.010", story.words.left(old, SHORT))
-    story.rebalanced("01:10:00.011", story.words.leaving(old, SHORT), ["c-1", "c-2"])
+        story.client("c-3", f"{minute}:00.001", LEAVING.format(old, why))
+    story.broker(f"{minute}:00.010", story.words.left(old, SHORT))
+    story.rebalanced(f"{minute}:00.011", story.words.leaving(old, SHORT), ["c-1", "c-2"])
     story.reborn("c-3")
-    return story.rebalanced("01:10:12.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+    return story.rebalanced(back, story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
 
 
 @pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
@@ -44,6 +47,17 @@ def test_either_side_tells_of_the_poll_timeout(release: Release, seen: Side) -> 
     story = slow_member(release, seen)
     assert story.causes() == ["slow-processing"]
     assert story.blamed() == ["c-3"]
+
+
+def test_of_loops_of_several_lengths_the_advice_gives_the_figure_for_the_longest_once() -> None:
+    story = slow_member((3, 9))
+    timed_out(story, "01:14", back="01:17:00.000")
+    (cause,) = story.the_incident().root_causes
+    assert (cause.cause, cause.occurrences) == ("slow-processing", 2)
+    assert [(advice.figure, advice.action) for advice in cause.advice] == [
+        (None, "Lower max.poll.records, or move slow work out of the poll loop."),
+        (720_000, "Raise max.poll.interval.ms to about 720000 if such loops are normal."),
+    ]
 
 
 @pytest.mark.parametrize("seen", ["both", "clients"])

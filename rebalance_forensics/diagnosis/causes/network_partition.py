@@ -81,6 +81,7 @@ def _after_outage(
     timeline: Timeline, participant: Participant, missed_heartbeats: str, away: int | None, logged: str
 ) -> tuple[Advice, ...]:
     silence = sessions.silence_ms(timeline, participant, away)
+    enough = rounded_up(silence) if silence else None
     check = Advice(
         action=(
             "Check the network between {who} and the brokers at that time: links, security groups, conntrack, DNS."
@@ -90,11 +91,12 @@ def _after_outage(
     if away is None:
         return (check,)
     patience = Advice(
-        action=f"To ride out such outages, {sessions.raise_above(timeline, silence)}.",
+        action=f"To ride out such outages, {sessions.raise_session(timeline, enough)}.",
+        figure=enough,
         why=f"The session timeout is {sessions.session_in_words(timeline, participant)}; a shorter outage causes no "
         "rebalance.",
         cost="Trade-off: a dead member is noticed only "
-        f"{f'after {seconds(rounded_up(silence))}' if silence else 'that much later'}, and its partitions "
+        f"{f'after {seconds(enough)}' if enough else 'that much later'}, and its partitions "
         "stay unread that long.",
     )
     return check, patience

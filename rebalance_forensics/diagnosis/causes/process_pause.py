@@ -112,6 +112,7 @@ def _after_pause(
     timeline: Timeline, participant: Participant, missed_heartbeats: str, away: int | None
 ) -> tuple[Advice, ...]:
     silence = sessions.silence_ms(timeline, participant, away)
+    enough = rounded_up(silence) if silence else None
     session = sessions.session_in_words(timeline, participant)
     return (
         Advice(
@@ -119,10 +120,11 @@ def _after_pause(
             why=f"{missed_heartbeats}; the session timeout is {session}.",
         ),
         Advice(
-            action=f"If such pauses are normal, {sessions.raise_above(timeline, silence)}.",
+            action=f"If such pauses are normal, {sessions.raise_session(timeline, enough)}.",
+            figure=enough,
             why="A pause shorter than the session timeout causes no rebalance.",
-            cost=f"Trade-off: a dead member is noticed only after {seconds(rounded_up(silence))}."
-            if silence
+            cost=f"Trade-off: a dead member is noticed only after {seconds(enough)}."
+            if enough
             else f"Trade-off: dead members are noticed later. Current value: {session}.",
         ),
     )

@@ -464,11 +464,12 @@ def allow_slower_rejoins(timeline: Timeline, timeout_ms: int | None, needed_ms: 
     setting_of = "rebalance.timeout.ms" if timeline.kind == "connect" else "max.poll.interval.ms"
     known = f" ({timeout_ms} ms)" if timeout_ms else ""
     needed = None if needed_ms is None else timeline.measured(needed_ms)
-    enough = f"to about {rounded_up(needed)}" if needed else "above the time that a member needs to rejoin"
+    enough = "to about {figure}" if needed else "above the time that a member needs to rejoin"
     return (
         Advice(
             action=f"Raise the rebalance timeout {enough}: {setting_of} in Java clients; KafkaJS rebalanceTimeout, "
             "Sarama Consumer.Group.Rebalance.Timeout, franz-go RebalanceTimeout.",
+            figure=rounded_up(needed) if needed else None,
             why=f"The coordinator removes members that do not rejoin within it{known}"
             f"{lasting(needed, '; a removed member asked to join {} after the rebalance began')}.",
             cost="A rebalance may then wait that long for a stuck member.",

@@ -284,7 +284,7 @@ def shorten_loops(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBro
         lower = consumer_setting(timeline, "max.poll.records")
         action = f"Lower {lower}, or move slow work out of the poll loop."
         cost = "Smaller batches cost throughput; work outside the loop needs its own commit logic."
-    enough = "above the duration of the slowest loop"
+    enough, figure = "above the duration of the slowest loop", None
     if not limit:  # what it is where nobody set it differs by client
         longer = lasting(away_ms or None, " by about {}")
         why = f"one poll loop exceeded max.poll.interval.ms{longer}; the logs do not show its value."
@@ -295,10 +295,11 @@ def shorten_loops(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBro
         fit = (timeouts.number_of(records) or 0) * limit // slowest
         full = f" If it was a full batch (max.poll.records is {records}), only {fit} would have finished in time."
         why = f"one poll loop took about {seconds(slowest)}; max.poll.interval.ms is {seconds(limit)}."
-        why, enough = f"{why}{full if fit else ''}", f"to about {rounded_up(slowest)}"
+        why, enough, figure = f"{why}{full if fit else ''}", "to about {figure}", rounded_up(slowest)
     why = f"If so: {why}" if slow.shown == "silent" else capitalized(why)
     longer_interval = Advice(
         action=f"Raise {consumer_setting(timeline, timeouts.POLL)} {enough} if such loops are normal.",
+        figure=figure,
         why="A loop that ends within max.poll.interval.ms causes no rebalance.",
         cost="A stuck consumer is then noticed later, and a rebalance may wait that long for it.",
     )

@@ -65,11 +65,13 @@ def after_static_expiry(timeline: Timeline, away: Absence) -> tuple[Advice, ...]
         else "It was back only after its session expired"
     )
     late = f"It was down for {seconds(down)}" if down is not None else late
-    wait = f"for {seconds(rounded_up(down))}" if down is not None else "longer"
-    enough = f"to about {rounded_up(down)}" if down is not None else "above the duration of a restart"
+    figure = rounded_up(down) if down is not None else None
+    wait = f"for {seconds(figure)}" if figure is not None else "longer"
+    enough = "to about {figure}" if figure is not None else "above the duration of a restart"
     unless_back = "If it was being restarted, raise" if away.back_at is None else "Raise"
     raised = Advice(
         action=f"{unless_back} {sessions.session_setting(timeline)} {enough}.",
+        figure=figure,
         why=f"{late}; the session timeout is {sessions.session_in_words(timeline, away.participant)}.",
         cost=(
             f"The partitions of a member that is really gone then stay unread {wait} "

@@ -19,7 +19,6 @@ from rebalance_forensics.diagnosis.cluster.relations import Relations, relations
 from rebalance_forensics.diagnosis.cluster.sentences import group_sentence, narrative_of, overruled_because, summary_of
 from rebalance_forensics.diagnosis.cluster.shared_faults import Part, SharedFault, led_by, shared_faults, went_in_turn
 from rebalance_forensics.diagnosis.engine.confidence import LIKELY, PROBABLE, UNSURE
-from rebalance_forensics.diagnosis.engine.incidents import without_numbers
 from rebalance_forensics.diagnosis.model import (
     RANKS,
     Advice,
@@ -33,7 +32,7 @@ from rebalance_forensics.diagnosis.model import (
     SignRow,
     WouldDecide,
 )
-from rebalance_forensics.diagnosis.wording.culprits import about
+from rebalance_forensics.diagnosis.wording.culprits import about, kind_of
 from rebalance_forensics.diagnosis.wording.event_text import LONGEST_STEP
 from rebalance_forensics.diagnosis.wording.proof import interleaved
 from rebalance_forensics.records import EpochMs, is_timed, natural
@@ -378,20 +377,15 @@ def _advice(fault: SharedFault, causes: Sequence[RootCause], own: Sequence[Distu
     alike = Counter(_actions(cause) for cause in causes)
     surest = max(shown or causes, key=lambda cause: (cause.confidence, alike[_actions(cause)], len(cause.advice)))
     group = next((each.group for each in own if any(cause is surest for cause in each.shared)), "")
-    reasons = lists_by_key((without_numbers(_action(a)), a.why) for cause in causes for a in cause.advice)
+    reasons = lists_by_key((kind_of(a), a.why) for cause in causes for a in cause.advice)
     advice = [
-        replace(a, why=f"In group {group}: {a.why}") if len(set(reasons[without_numbers(_action(a))])) > 1 else a
-        for a in surest.advice
+        replace(a, why=f"In group {group}: {a.why}") if len(set(reasons[kind_of(a)])) > 1 else a for a in surest.advice
     ]
     return about(advice, fault.culprits)
 
 
 def _actions(cause: RootCause) -> tuple[str, ...]:
-    return tuple(map(_action, cause.advice))
-
-
-def _action(advice: Advice) -> str:
-    return advice.template or advice.action
+    return tuple(map(kind_of, cause.advice))
 
 
 def _chain(fault: SharedFault, causes: Sequence[RootCause]) -> tuple[ChainLink, ...]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
 
 from msgspec.structs import replace
 
@@ -26,7 +24,7 @@ from rebalance_forensics.diagnosis.episodes.runs import ONE_PLAN
 from rebalance_forensics.diagnosis.model import RANKS, Advice, ChainLink, Culprit, Incident, RootCause, Severity
 from rebalance_forensics.diagnosis.reference.known_bugs import known_bugs_of
 from rebalance_forensics.diagnosis.what_if.alternatives import alternatives
-from rebalance_forensics.diagnosis.wording.culprits import about, ids_in_evidence, the_group
+from rebalance_forensics.diagnosis.wording.culprits import about, ids_in_evidence, kind_of, the_group
 from rebalance_forensics.diagnosis.wording.event_text import what_happened
 from rebalance_forensics.diagnosis.wording.proof import interleaved, select_evidence
 from rebalance_forensics.events.connect import WorkerAssigned
@@ -41,7 +39,6 @@ from rebalance_forensics.timeline.time_index import lists_by_key
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_SCALING_MS, REQUEST_TIMEOUT_MS
 
 LONGEST_CHAIN = 40
-_NUMBERS = re.compile(r"\d+")
 
 
 def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], confidence: float) -> RootCause:
@@ -77,21 +74,15 @@ def _behind(findings: Sequence[Weighed]) -> tuple[Behind, ...]:
 
 
 def _advice(findings: Sequence[Weighed]) -> tuple[Advice, ...]:
-    """Each piece of advice once, with the culprits' names; of those that differ in numbers the longest occurrence's."""
+    """Each piece of advice once, with the culprits' names; of those that differ in figures the longest occurrence's."""
     kept: dict[str, Advice] = {}
     hypotheses = [w.hypothesis for w in findings]
     for hypothesis in (
         sorted(hypotheses, key=lambda h: h.started_at() - h.last_at()) if len(hypotheses) > 1 else hypotheses
     ):
         for advice in hypothesis.advice:
-            kept.setdefault(without_numbers(advice.action), advice)
+            kept.setdefault(kind_of(advice), advice)
     return about(kept.values(), list(dict.fromkeys(c for h in hypotheses for c in h.culprits)))
-
-
-@lru_cache(maxsize=1 << 10)
-def without_numbers(text: str) -> str:
-    """What advice is recognized by: that of several occurrences, or groups, differs in its figures."""
-    return _NUMBERS.sub("", text)
 
 
 def summary_of(findings: Sequence[Weighed]) -> str:

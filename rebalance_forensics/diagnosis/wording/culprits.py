@@ -58,13 +58,19 @@ def names_of(culprits: Sequence[Culprit]) -> str:
 
 
 def about(advice: Iterable[Advice], culprits: Sequence[Culprit]) -> tuple[Advice, ...]:
-    """Advice with the names of these culprits for `{who}`, also where it named others before."""
+    """Advice with its figure, and with the names of these culprits for `{who}`, also where it named others before."""
     who = names_of(culprits) or "the process"
-    return tuple(_about(a, a.template or a.action, who) for a in advice)
+    return tuple(_about(a, kind_of(a), who) for a in advice)
+
+
+def kind_of(advice: Advice) -> str:
+    """What advice is recognized by: that of several occurrences, or groups, differs in who and figure."""
+    return advice.template or advice.action
 
 
 def _about(advice: Advice, template: str, who: str) -> Advice:
-    return replace(advice, action=template.replace("{who}", who), template=template) if "{who}" in template else advice
+    action = template.replace("{figure}", str(advice.figure)).replace("{who}", who)
+    return replace(advice, action=action, template=template) if action != template else advice
 
 
 def _others(participant: Participant, name: str) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
+from rebalance_forensics.diagnosis.wording.durations import lasting, seconds
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.timeline import timeouts
 from rebalance_forensics.timeline.clients import SINK_CLIENTS
@@ -89,10 +89,9 @@ def its_log(absence: Absence) -> str:
     return "its log does not show" if absence.participant.has_log else "without its own log it is unknown"
 
 
-def raise_above(timeline: Timeline, silence: int | None) -> str:
-    """The setting to raise, and to what: above a silence in ms, None where its length is unknown."""
-    enough = f"to about {rounded_up(silence)}" if silence else "above the longest"
-    return f"set {session_setting(timeline)} {enough}"
+def raise_session(timeline: Timeline, figure: int | None) -> str:
+    """The setting to raise, and to what: to the figure of the advice, None where the length of a silence is unknown."""
+    return f"set {session_setting(timeline)} {'to about {figure}' if figure else 'above the longest'}"
 
 
 def away_ms(absence: Absence) -> int | None:
