@@ -1,17 +1,20 @@
-"""The coordinators of a group over time, and evictions by brokers that no longer coordinate it."""
+"""The coordinators of a group over time: their terms, how each handed the group over, and who spoke for it too late."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from msgspec import Struct
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline import windows
+from rebalance_forensics.timeline.brokers import affected_broker, starts_of, stopped_around, stops_and_starts
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.model import CoordinatorTerm
-from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 
 def coordinators_of(events: Sequence[Event]) -> tuple[CoordinatorTerm, ...]:
@@ -93,4 +96,111 @@ def _was_unwritten(evicting: Event, unloading: Event) -> bool:
     # True for an eviction just before the group was unloaded: the next coordinator loads the member again.
     # Evictions reach __consumer_offsets with the next generation only (GroupMetadataManager.storeGroup), and none was
     # created since. A member that was evicted earlier is unknown to the next coordinator as well.
-    return time_of(unloading) - time_of(evicting) <= HEARTBEAT_MS
+    return time_of(unloading) - time_of(evicting) <= windows.HEARTBEAT_MS
+
+
+class Handover(Struct, frozen=True, kw_only=True):
+    """A broker that no longer coordinates the group, by the lines of brokers and controllers."""
+
+    at: int
+    """Its first line."""
+    former: int | None
+    """The broker that lost the group, or loaded it again after a restart; None where no line names it."""
+    shown_by: Literal["loaded", "unloaded", "succeeded"]
+    """`loaded`: the next coordinator logs that it loads the group. Else no load is logged: the former coordinator
+    unloads it, or another broker logs for it later."""
+    lines: tuple[Event, ...]
+    until: int
+    """When the group was loaded; `at` where no line shows it."""
+
+
+def handovers(timeline: Timeline, since: int) -> Iterator[Handover]:
+    """Each time a broker stopped coordinating the group, where a load of the group shows it from `since` on only."""
+    # The last broker that logged as the coordinator, and the same until it unloads the group or stops.
+    spoke: Event | None = None
+    holder: Event | None = None
+    spoken = (e for e in timeline.coordinator_events if e.speaker.broker is not None)
+    for event in sorted([*spoken, *stops_and_starts(timeline)], key=time_of):
+        match event:
+            case ev.MemberLoaded():
+                continue  # a broker that loads the group logs its members before it coordinates it
+            case ev.GroupUnloaded() | ev.BrokerStarted() | ev.BrokerStopped():
+                if holder is None or affected_broker(event) != holder.speaker.broker:
+                    continue
+                # Where no log lasts until a broker starts, nothing shows when it stopped coordinating.
+                heard = not isinstance(event, ev.BrokerStarted) or time_of(event) <= timeline.coverage.end
+                if heard and not _is_followed(timeline, event, holder.speaker.broker):
+                    yield _unfollowed("unloaded", event, holder)
+                holder = None
+                continue
+            case ev.GroupLoaded():
+                if time_of(event) <= since:
+                    pass
+                elif (former := _former_coordinator(timeline, event, spoke)) is not None:
+                    yield _loaded(timeline, event, former, since)
+                elif holder is None and event.member_count != 0 and _was_up(timeline, event):
+                    at = time_of(event)
+                    yield Handover(at=at, former=None, shown_by="loaded", lines=(event,), until=at)
+            case _ if holder is not None and event.speaker.broker != holder.speaker.broker:
+                if _keeps_it(timeline, event):
+                    yield _unfollowed("succeeded", event, holder)
+        spoke = holder = event
+
+
+def _unfollowed(shown_by: Literal["unloaded", "succeeded"], event: Event, holder: Event) -> Handover:
+    at = time_of(event)
+    return Handover(at=at, former=holder.speaker.broker, shown_by=shown_by, lines=(event, holder), until=at)
+
+
+def _loaded(timeline: Timeline, load: ev.GroupLoaded, former: int, since: int) -> Handover:
+    at = time_of(load)
+    span = max(since, at - windows.ONE_REBALANCE_MS), at + 2 * windows.ROUND_TRIP_MS
+    changes = [*stops_and_starts(timeline).between(*span), *timeline.of(ev.GroupUnloaded).between(*span)]
+    behind = [e for e in sorted(changes, key=time_of) if e.group == timeline.group or affected_broker(e) == former]
+    begun = (time_of(e) for e in behind if time_of(e) > at - windows.REQUEST_TIMEOUT_MS)
+    return Handover(at=min([at, *begun]), former=former, shown_by="loaded", lines=(load, *behind[:4]), until=at)
+
+
+def _former_coordinator(timeline: Timeline, load: ev.GroupLoaded, spoke: Event | None) -> int | None:
+    """The last broker that logged for the group before a load; the loading broker itself when it restarted."""
+    at, loading = time_of(load), load.speaker.broker
+    # Logs that begin with the move hold only the unload by the former coordinator.
+    spoke = spoke or timeline.of(ev.GroupUnloaded).last(at - 1)
+    if spoke is not None and spoke.speaker.broker == loading and _loaded_long_after_start(timeline, load):
+        return None
+    if spoke is not None and spoke.speaker.broker is not None:
+        return spoke.speaker.broker
+    lost = timeline.of(ev.CoordinatorLost).between(at - windows.ONE_REBALANCE_MS + 1, at + windows.ONE_REBALANCE_MS - 1)
+    known = [e.coordinator for e in lost if e.coordinator is not None]
+    if not known:
+        return stopped_around(timeline, lost)
+    return next((broker for broker in known if broker != loading), known[0])
+
+
+def _was_up(timeline: Timeline, load: ev.GroupLoaded) -> bool:
+    # A broker that starts also loads the groups it coordinated before.
+    begin, end = time_of(load) - windows.REQUEST_TIMEOUT_MS, time_of(load)
+    heard = any(log.path == load.origin.path and log.begin <= begin for log in timeline.coverage.brokers)
+    return heard and not starts_of(timeline, load.speaker.broker, begin, end)
+
+
+def _loaded_long_after_start(timeline: Timeline, load: ev.GroupLoaded) -> bool:
+    # Loading belongs to the start of a broker; when it comes later, another broker coordinated the group in between.
+    broker, at = load.speaker.broker, time_of(load)
+    starts = starts_of(timeline, broker, 0, at)
+    elected = [e for e in timeline.of(ev.CoordinatorElected).between(0, at) if e.speaker.broker == broker]
+    return bool(starts and elected) and time_of(elected[-1]) - time_of(starts[-1]) > windows.REQUEST_TIMEOUT_MS
+
+
+def _is_followed(timeline: Timeline, event: Event, broker: int | None) -> bool:
+    """True if the next load shows the same move: by another broker, or by the same one soon after its restart."""
+    load = timeline.of(ev.GroupLoaded).first(time_of(event) - windows.ROUND_TRIP_MS)
+    if load is None:
+        return False
+    return load.speaker.broker != broker or not _loaded_long_after_start(timeline, load)
+
+
+def _keeps_it(timeline: Timeline, event: Event) -> bool:
+    # Clocks that differ interleave the lines of two brokers: only a broker that logs alone afterwards has the group.
+    after = timeline.coordinator_events.between(time_of(event), time_of(event) + windows.ONE_REBALANCE_MS)
+    return all(e.speaker.broker in (None, event.speaker.broker) for e in after)

@@ -131,7 +131,7 @@ ANSWERED_ONLY_IN: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
         "timeline/generations.py",  # it lists the members of each generation before there is a table
         "diagnosis/causes/startup.py",  # the leader's count as well, of these generations alone
         "diagnosis/episodes/members/departures.py",  # generations with members, whatever their number
-        "diagnosis/episodes/coordinator/coordinator_moves.py",  # whether a group was loaded without members
+        "timeline/coordinators.py",  # whether a group was loaded without members
         "diagnosis/unexplained/rebalances.py",  # what the line says of itself
     )),
     "what does this client log": (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import NOT_CONNECTED, broker_of
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import NOT_CONNECTED
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.seen import coordinator_log, looked, own_log
 from rebalance_forensics.diagnosis.sign import (
@@ -22,6 +22,7 @@ from rebalance_forensics.diagnosis.sign import (
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import timeouts
+from rebalance_forensics.timeline.brokers import broker_of
 from rebalance_forensics.timeline.clients import given_up_unasked
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Literal
 
@@ -29,15 +28,23 @@ from rebalance_forensics.diagnosis.sign import Need
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline import windows
+from rebalance_forensics.timeline.brokers import (
+    affected_broker,
+    broker_at,
+    broker_of,
+    brokers_by_home,
+    next_line,
+    stops_and_starts,
+)
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.log_names import application_words
 from rebalance_forensics.timeline.identity.names import broker_name
-from rebalance_forensics.timeline.identity.participants import Participant, home_of
+from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import BrokerOutage, Unreached
-from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped, lists_by_key, sets_by_key
+from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped, lists_by_key
 from rebalance_forensics.timeline.timeouts import shown_poll_ms
 
 _OF_A_BROKER = frozenset({"broker", "cluster", "confluent", "kafka", "kafkaserver", "server"})
@@ -131,52 +138,6 @@ def broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
     return tuple(sorted(found, key=lambda outage: (outage.started_at, outage.broker)))
 
 
-@answered_once
-def stops_and_starts(timeline: Timeline) -> TimeIndex[ev.BrokerStopped | ev.BrokerStarted]:
-    """The stops and starts of brokers, as far as the controllers that log them were in charge.
-
-    A controller that stood still wakes up, takes the brokers for silent, and fences them before it learns that another
-    controller was elected meanwhile and has fenced it. A broker whose own log continues without a start did not start
-    when a controller logs it: their clocks differ.
-    """
-    found: list[ev.BrokerStopped | ev.BrokerStarted] = []
-    fenced: set[int | None] = set()
-    for event in timeline.of(ev.BrokerStopped, ev.BrokerStarted):
-        assert isinstance(event, ev.BrokerStopped | ev.BrokerStarted)
-        if isinstance(event, ev.BrokerStarted):
-            if _ran_meanwhile(timeline, event):
-                continue
-            fenced.discard(affected_broker(event))
-        elif event.timed_out and _broker_at(timeline, event) in fenced:
-            continue
-        elif event.timed_out and event.broker is not None:
-            fenced.add(event.broker)
-        found.append(event)
-    return TimeIndex(found, time_of, ordered=True)
-
-
-def starts_of(timeline: Timeline, broker: int | None, begin: int, end: int) -> list[ev.BrokerStarted]:
-    """The starts of one broker in a span."""
-    near = stops_and_starts(timeline).between(begin, end)
-    return [e for e in near if isinstance(e, ev.BrokerStarted) and affected_broker(e) == broker]
-
-
-def _ran_meanwhile(timeline: Timeline, start: ev.BrokerStarted) -> bool:
-    """True if the broker itself logged shortly before another logs its start, and logs on without a stop or a start."""
-    if start.broker is None or start.broker in _brokers_by_home(timeline).get(home_of(start), ()):
-        return False
-    at = time_of(start)
-    written = [lines.by_broker.get(start.broker, NOTHING) for lines in (timeline.own, timeline.ungrouped)]
-    before = max((time_of(e) for lines in written if (e := lines.last(at)) is not None), default=None)
-    after = _next_line(timeline, start.broker, at + 1)
-    if before is None or after is None or at - before > windows.AT_ONCE_MS:
-        return False
-    stopped = timeline.of(ev.BrokerStopped).between(at - windows.ONE_REBALANCE_MS, at)
-    started = timeline.of(ev.BrokerStarted).between(before, after)
-    own_start = any(e.speaker.broker == start.broker for e in started)
-    return not own_start and not any(affected_broker(e) == start.broker for e in stopped)
-
-
 def _logged_changes(timeline: Timeline) -> Iterator[_Sighting]:
     """Brokers down or back by their own lines and the controllers'."""
     for event in stops_and_starts(timeline):
@@ -214,7 +175,7 @@ def _stops_of_processes(timeline: Timeline) -> Iterator[_Sighting]:
     They stand in logs on the broker's host (`kafkaServer-gc.log`, the kernel's, systemd's), which name no broker.
     """
     for event in timeline.of(*ev.OF_THE_HOST):
-        broker = _broker_at(timeline, event) if event.at is not None else None
+        broker = broker_at(timeline, event) if event.at is not None else None
         if broker is None:
             continue
         if isinstance(event, ev.ThreadsStopped):
@@ -223,7 +184,7 @@ def _stops_of_processes(timeline: Timeline) -> Iterator[_Sighting]:
                 yield _Sighting(ended(event), broker, is_back=True, event=event)
         elif isinstance(event, ev.ProcessKilled) and _ended_broker(timeline, broker, event):
             yield _Sighting(time_of(event), broker, is_back=False, event=event)
-    for pod, brokers in _brokers_by_home(timeline).items() if timeline.orchestration else ():
+    for pod, brokers in brokers_by_home(timeline).items() if timeline.orchestration else ():
         reports = timeline.orchestration.of_pod.get(pod, NOTHING)
         if len(brokers) == 1 and len({e.namespace for e in reports}) == 1:
             broker = min(brokers)
@@ -251,24 +212,7 @@ def _kept_logging(timeline: Timeline, broker: int, at: int) -> bool:
     # "starting" is among the first lines of a process; other signs of a start come at its end.
     begun = (time_of(e) - (e.phase != "starting") * windows.PROCESS_START_MS for e in started if time_of(e) > at)
     until = min(begun, default=None)
-    return _next_line(timeline, broker, at + windows.ROUND_TRIP_MS, None if until is None else until - 1) is not None
-
-
-def _broker_at(timeline: Timeline, event: Event) -> int | None:
-    """The broker on whose host a line was written; None where several run there, or a client does."""
-    brokers = _brokers_by_home(timeline).get(home_of(event), set())
-    # Kafka's scripts name the GC log of a broker kafkaServer-gc.log; that of a client beside it has another name.
-    is_named = "kafkaServer" in event.speaker.file
-    alone = len(brokers) == 1 and (is_named or not timeline.participants.at_place(event))
-    return next(iter(brokers)) if alone else None
-
-
-@answered_once
-def _brokers_by_home(timeline: Timeline) -> Mapping[str, set[int]]:
-    logs = chain(timeline.own.by_broker.items(), timeline.ungrouped.by_broker.items())
-    # A broker's log may have been gathered from several files, all of its host.
-    ends = ((broker, event) for broker, log in logs if broker is not None for event in (log[0], log[-1]))
-    return sets_by_key((home_of(event), broker) for broker, event in ends)
+    return next_line(timeline, broker, at + windows.ROUND_TRIP_MS, None if until is None else until - 1) is not None
 
 
 def _missed_by_clients(timeline: Timeline) -> Iterator[_Sighting]:
@@ -346,8 +290,8 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
     down = [sighting for sighting in run if not sighting.is_back]
     back = [sighting.at for sighting in run if sighting.is_back]
     last = down[-1].at
-    logs_again = _next_line(timeline, broker, last + windows.TICK_MS + 1)
-    silent = logs_again is not None and _next_line(timeline, broker, down[0].at + 1, last - 1) is None
+    logs_again = next_line(timeline, broker, last + windows.TICK_MS + 1)
+    silent = logs_again is not None and next_line(timeline, broker, down[0].at + 1, last - 1) is None
     how = _how(run, restarted=_restarted(broker, run), logs_again=silent)
     # What the controller and the broker itself log shows more than what clients missed.
     clearest = sorted(down, key=lambda s: (isinstance(s.event, ev.NodeDisconnected), s.at))
@@ -383,7 +327,7 @@ def behind_lost_session(timeline: Timeline, broker: int, begin: int, end: int) -
     if not timeline.shows_any((ev.BrokerSessionLost,)):
         return ()
     near = timeline.of(ev.BrokerSessionLost).between(begin - windows.REQUEST_TIMEOUT_MS, end + windows.ROUND_TRIP_MS)
-    own = [e for e in near if broker in (e.broker, e.speaker.broker, _broker_at(timeline, e))]
+    own = [e for e in near if broker in (e.broker, e.speaker.broker, broker_at(timeline, e))]
     of_zookeeper = [e for e in own if e.peer == "ZooKeeper"]
     if any(e.why == "expired" for e in of_zookeeper):
         return lost_session(of_zookeeper)
@@ -403,9 +347,9 @@ def _last_errors(timeline: Timeline, broker: int, begin: int, end: int) -> list[
     logged = timeline.of(ev.ProcessDied, ev.ExceptionLogged, ev.BrokerStopped, ev.HostDisturbed).between(
         begin - windows.AT_ONCE_MS, end
     )
-    own = [e for e in logged if broker in (e.speaker.broker, _broker_at(timeline, e))]
+    own = [e for e in logged if broker in (e.speaker.broker, broker_at(timeline, e))]
     # A broker that went on for a while outlived its error.
-    return [e for e in reversed(own) if _next_line(timeline, broker, time_of(e) + windows.ROUND_TRIP_MS, end) is None]
+    return [e for e in reversed(own) if next_line(timeline, broker, time_of(e) + windows.ROUND_TRIP_MS, end) is None]
 
 
 def _how(run: Sequence[_Sighting], *, restarted: bool, logs_again: bool) -> How:
@@ -443,16 +387,9 @@ def _restarted(broker: int, run: Sequence[_Sighting]) -> bool:
     return any(event.phase == "starting" or event.speaker.broker == broker for event in starts)
 
 
-def _next_line(timeline: Timeline, broker: int, begin: int, end: int | None = None) -> int | None:
-    """The time of the first line of a broker's own log from `begin` on, to `end` at most."""
-    written = (lines.by_broker.get(broker, NOTHING).first(begin) for lines in (timeline.own, timeline.ungrouped))
-    times = [time_of(line) for line in written if line is not None and (end is None or time_of(line) <= end)]
-    return min(times, default=None)
-
-
 def log_of_broker(timeline: Timeline, broker: int, at: int) -> Need | None:
     """The log of a broker, which shows why it went out at this time; None where it is at hand."""
-    if _next_line(timeline, broker, at - windows.QUIET_MS) is not None:
+    if next_line(timeline, broker, at - windows.QUIET_MS) is not None:
         return None
     name = broker_name(broker)
     begin, end = at - windows.ONE_REBALANCE_MS, at + windows.ONE_REBALANCE_MS
@@ -461,7 +398,7 @@ def log_of_broker(timeline: Timeline, broker: int, at: int) -> Need | None:
 
 def log_of_its_end(timeline: Timeline, outage: Downtime) -> Need | None:
     """What would show who killed a broker that was lost without a word in its own log; None without that log."""
-    if outage.how != "lost" or outage.behind or _next_line(timeline, outage.broker, 0, outage.started_at) is None:
+    if outage.how != "lost" or outage.behind or next_line(timeline, outage.broker, 0, outage.started_at) is None:
         return None
     what = (
         "the kernel and supervisor logs from the host of {who} (journalctl -o short-iso, dmesg -T); of a pod its "
@@ -471,24 +408,11 @@ def log_of_its_end(timeline: Timeline, outage: Downtime) -> Need | None:
     return Need(what=what, who=broker_name(outage.broker), begin=begin, end=end)
 
 
-def affected_broker(event: Event) -> int | None:
-    """The broker that stopped, started or unloaded; a controller logs this about other brokers."""
-    named = event.broker if isinstance(event, ev.BrokerStopped | ev.BrokerStarted) else None
-    return named if named is not None else event.speaker.broker
-
-
 class UnreachableBroker(Struct, frozen=True):
     """A broker, and the lines in which clients of the process failed to reach it."""
 
     broker: int
     lines: tuple[ev.NodeDisconnected, ...]
-
-
-def broker_of(event: ev.NodeDisconnected) -> int | None:
-    """The broker behind a connection's node number; None for a bootstrap address."""
-    if event.node is None or event.node < 0:
-        return None
-    return ev.LAST_COORDINATOR_NODE - event.node if event.node > ev.FIRST_COORDINATOR_NODE else event.node
 
 
 # A loop that writes to a partition whose leader is gone waits in send() or flush() (delivery.timeout.ms, max.block.ms);

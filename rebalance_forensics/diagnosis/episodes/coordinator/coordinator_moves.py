@@ -16,11 +16,7 @@ from msgspec import Struct
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
-    affected_broker,
     behind_a_living_coordinator,
-    broker_of,
-    starts_of,
-    stops_and_starts,
     unreachable_before,
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
@@ -33,12 +29,13 @@ from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Row, clue
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.answers import error_of
+from rebalance_forensics.timeline.brokers import affected_broker, broker_of, stopped_around, stops_and_starts
+from rebalance_forensics.timeline.coordinators import handovers
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.membership.lost_membership import OF_MEMBERS, ended_its_session, shows_member
-from rebalance_forensics.timeline.time_index import TimeIndex
 
 _MOVED = "NOT_COORDINATOR"
 _WRITE_ERRORS = ("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE")
@@ -95,9 +92,10 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
     others: list[Iterable[CoordinatorMove]] = [_ANSWERS.moves(timeline, settled or 0)]
     if settled is not None:
         # By brokers or most members, by members, and by brokers where the load by the new coordinator is not logged.
-        found = (*_handed_over(timeline, settled), *_LOSSES.moves(timeline, settled))
-        moves = _with_members(timeline, settled, found)
-        unfollowed = _with_members(timeline, settled, _unfollowed_moves(timeline))
+        by_brokers = [*_handed_over(timeline, settled)]
+        taken_over = [move for move in by_brokers if _is_taken_over(move)]
+        moves = _with_members(timeline, settled, (*taken_over, *_LOSSES.moves(timeline, settled)))
+        unfollowed = _with_members(timeline, settled, [m for m in by_brokers if not _is_taken_over(m)])
         others += [_FINDS.moves(timeline, settled), unfollowed]
         # First what happened first: brokers that have not loaded the group yet answer NOT_COORDINATOR afterwards.
         others.insert(0, _REFUSED_CONNECTIONS.moves(timeline, settled))
@@ -142,65 +140,14 @@ def without_coordinator_ms(chain: list[CoordinatorMove]) -> int:
     return max(ends)
 
 
-def _unfollowed_moves(timeline: Timeline) -> Iterator[CoordinatorMove]:
-    """Moves whose new coordinator logs no load: the former unloads the group, or another broker logs for it later."""
-    loads = timeline.of(ev.GroupLoaded)
-    last: Event | None = None
-    spoken = [e for e in timeline.coordinator_events if e.speaker.broker is not None]
-    for event in sorted([*spoken, *stops_and_starts(timeline)], key=time_of):
-        broker = affected_broker(event)
-        match event:
-            case ev.MemberLoaded():
-                continue
-            case ev.GroupUnloaded() | ev.BrokerStarted() | ev.BrokerStopped():
-                if last is None or broker != last.speaker.broker:
-                    continue
-                # Where no log lasts until a broker starts, nothing shows when it stopped coordinating.
-                heard = not isinstance(event, ev.BrokerStarted) or time_of(event) <= timeline.coverage.end
-                if heard and not _is_followed(timeline, loads, event, broker):
-                    yield _move(event, broker, (event, last), UNLOADED)
-                last = None
-                continue
-            case ev.GroupLoaded():
-                if last is None and event.member_count != 0 and _was_up(timeline, event):
-                    yield CoordinatorMove(time_of(event), None, (event,), LOADED, until=time_of(event))
-            case _ if last is not None and broker != last.speaker.broker and _keeps_it(timeline, event):
-                yield _move(event, last.speaker.broker, (event, last), SUCCEEDED)
-        last = event
+def _is_taken_over(move: CoordinatorMove) -> bool:
+    return move.shown_by is LOADED and move.broker is not None
 
 
-def _was_up(timeline: Timeline, load: ev.GroupLoaded) -> bool:
-    # A broker that starts also loads the groups it coordinated before.
-    begin, end = time_of(load) - windows.REQUEST_TIMEOUT_MS, time_of(load)
-    heard = [g for g in timeline.coverage.brokers if g.path == load.origin.path and g.begin <= begin]
-    return bool(heard) and not starts_of(timeline, load.speaker.broker, begin, end)
-
-
-def _loaded_long_after_start(timeline: Timeline, load: ev.GroupLoaded) -> bool:
-    # Loading belongs to the start of a broker; when it comes later, another broker coordinated the group in between.
-    broker, at = load.speaker.broker, time_of(load)
-    starts = starts_of(timeline, broker, 0, at)
-    elected = [e for e in timeline.of(ev.CoordinatorElected).between(0, at) if e.speaker.broker == broker]
-    return bool(starts and elected) and time_of(elected[-1]) - time_of(starts[-1]) > windows.REQUEST_TIMEOUT_MS
-
-
-def _is_followed(timeline: Timeline, loads: TimeIndex[ev.GroupLoaded], event: Event, broker: int | None) -> bool:
-    """True if the next load shows the same move: by another broker, or by the same one soon after its restart."""
-    load = loads.first(time_of(event) - windows.ROUND_TRIP_MS)
-    if load is None:
-        return False
-    return load.speaker.broker != broker or not _loaded_long_after_start(timeline, load)
-
-
-def _keeps_it(timeline: Timeline, event: Event) -> bool:
-    # Clocks that differ interleave the lines of two brokers: only a broker that logs alone afterwards has the group.
-    after = timeline.coordinator_events.between(time_of(event), time_of(event) + windows.ONE_REBALANCE_MS)
-    return all(e.speaker.broker in (None, event.speaker.broker) for e in after)
-
-
-def _move(event: Event, broker: int | None, events: tuple[Event, ...], shown_by: Row) -> CoordinatorMove:
-    at = time_of(event)
-    return CoordinatorMove(at, broker, events, shown_by, until=at)
+def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
+    shown_by = {"loaded": LOADED, "unloaded": UNLOADED, "succeeded": SUCCEEDED}
+    for each in handovers(timeline, settled):
+        yield CoordinatorMove(each.at, each.former, each.lines, shown_by[each.shown_by], until=each.until)
 
 
 def _timed_out_while_joining(timeline: Timeline, lost: Event) -> bool:
@@ -243,70 +190,12 @@ def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
     return [CoordinatorMove(at, broker, (), shown_by=None, until=at) for at, broker in stopped if broker is not None]
 
 
-def _handed_over(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
-    """Moves shown by the broker that loads the group; the coordinator before it is the one that moved."""
-    loads = timeline.of(ev.GroupLoaded).since(settled + 1)
-    for load in loads:
-        at = load.at or 0
-        before = _coordinator_before(timeline, at, load)
-        if before is None:
-            continue
-        span = max(settled, at - windows.ONE_REBALANCE_MS), at + 2 * windows.ROUND_TRIP_MS
-        changes = [*stops_and_starts(timeline).between(*span), *timeline.of(ev.GroupUnloaded).between(*span)]
-        ungrouped = [
-            e for e in sorted(changes, key=time_of) if e.group == timeline.group or affected_broker(e) == before
-        ]
-        yield CoordinatorMove(
-            at=min([at, *(time_of(e) for e in ungrouped if time_of(e) > at - windows.REQUEST_TIMEOUT_MS)]),
-            broker=before,
-            events=(load, *ungrouped[:4]),
-            shown_by=LOADED,
-            until=at,
-        )
-
-
-def _coordinator_before(timeline: Timeline, at: int, load: ev.GroupLoaded) -> int | None:
-    """The last broker that logged for the group before `at`; the loading broker itself when it restarted."""
-    spoke = timeline.cached(_lines_while_coordinating).last(at - 1)
-    if spoke is None:
-        # Logs that begin with the move hold only the unload by the former coordinator.
-        spoke = timeline.of(ev.GroupUnloaded).last(at - 1)
-    if spoke is not None and spoke.speaker.broker == load.speaker.broker and _loaded_long_after_start(timeline, load):
-        return None
-    if spoke is not None and spoke.speaker.broker is not None:
-        return spoke.speaker.broker
-    lost = timeline.of(ev.CoordinatorLost).between(at - windows.ONE_REBALANCE_MS + 1, at + windows.ONE_REBALANCE_MS - 1)
-    known = [e.coordinator for e in lost if e.coordinator is not None]
-    known = known or ([] if (stopped := _stopped_at(timeline, lost)) is None else [stopped])
-    other = [c for c in known if c != load.speaker.broker]
-    return (other or known)[0] if known else None
-
-
-def _stopped_at(timeline: Timeline, lost: Sequence[Event]) -> int | None:
-    """The one broker that stopped around these losses, for lines in which the coordinator's number is cut off."""
-    if not lost:
-        return None
-    near = stops_and_starts(timeline).between(
-        time_of(lost[0]) - windows.ONE_REBALANCE_MS, time_of(lost[-1]) + windows.ONE_REBALANCE_MS
-    )
-    stopped = (e for e in near if isinstance(e, ev.BrokerStopped))
-    brokers = {number for e in stopped if (number := affected_broker(e)) is not None}
-    return brokers.pop() if len(brokers) == 1 else None
-
-
-def _lines_while_coordinating(timeline: Timeline) -> TimeIndex[Event]:
-    # A broker that loads the group logs its members before it coordinates it.
-    spoken = timeline.coordinator_events
-    on_the_way = ev.GroupUnloaded | ev.MemberLoaded
-    return TimeIndex((e for e in spoken if e.speaker.broker is not None and not isinstance(e, on_the_way)), time_of)
-
-
 def _lost_by_most(timeline: Timeline, run: list[Event]) -> CoordinatorMove | None:
     """Most members with a log lost the same coordinator within seconds."""
     heard = [a for a in timeline.membership.members if a.has_log]
     participants = {timeline.participants.of_speaker(e) for e in run} - {None}
     brokers = [e.coordinator for e in run if isinstance(e, ev.CoordinatorLost) and e.coordinator is not None]
-    broker = brokers[0] if brokers else _stopped_at(timeline, run)
+    broker = brokers[0] if brokers else stopped_around(timeline, run)
     if (
         broker is None
         or len(participants) < 2
@@ -316,7 +205,7 @@ def _lost_by_most(timeline: Timeline, run: list[Event]) -> CoordinatorMove | Non
         or not (
             any(isinstance(e, ev.CoordinatorLost) and e.disconnected for e in run)
             or _of_a_member(timeline, run)
-            or _stopped_at(timeline, run)
+            or stopped_around(timeline, run)
         )
     ):
         return None

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import affected_broker, stops_and_starts
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.brokers import affected_broker, stops_and_starts
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
