@@ -1,4 +1,4 @@
-"""`analyze()` and `tables()` for notebooks and scripts: a report, or what the job wrote, as pandas frames."""
+"""`analyze()` and `tables()` for notebooks and scripts: a report, or the job's tables, as pandas DataFrames."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 
 def tables(output: str | PathLike[str], version: int | None = None) -> WrittenTables:
-    """The tables of the job as its last whole run left them, or the one whose row is in `version` of `runs`.
+    """The job's tables after its last complete run, or after the run in `version` of the table `runs`.
 
-    InputError says what to put right.
+    InputError says what to correct.
     """
     from rebalance_forensics.job import written_tables  # noqa: PLC0415 - it brings Spark along
 
@@ -70,7 +70,7 @@ def analyze(
     before the last line. `tz`: the zone of times without one, "Europe/Berlin" or, of one host, "broker-2=+02:00".
     `cluster`: its name in the report. `patterns`: directories of your own. `java_home`: the Java that Spark takes.
 
-    InputError says what to put right; DefectError is an internal error that left no report.
+    InputError says what to correct; DefectError is an internal error that left no report.
     """
     if engine not in (engines := get_args(Engine)):
         raise InputError(f"there is no engine {engine!r}; {did_you_mean(engine, engines, 'engines')}")
@@ -96,7 +96,7 @@ def analyze(
 
 @dataclass(frozen=True, repr=False)
 class AnalyzedLogs:
-    """A report and its tables, each made when it is first looked at."""
+    """A report and its tables, each computed on first access."""
 
     _analysis: Analysis = field(repr=False)
 
@@ -107,27 +107,27 @@ class AnalyzedLogs:
 
     @cached_property
     def events(self) -> pd.DataFrame:
-        """One row an event: when, where, which group, what; its own fields as a dict in `fields`."""
+        """One row for each event: time, origin, group, type; its own fields as a dict in `fields`."""
         return _frame(RECORD, event_records(self._analysis), times=("timestamp",))
 
     @cached_property
     def generations(self) -> pd.DataFrame:
-        """One row a generation of a group."""
+        """One row for each generation of a group."""
         return _table(_GENERATIONS, ((g, generation) for g in self.report.groups for generation in g.generations))
 
     @cached_property
     def pauses(self) -> pd.DataFrame:
-        """One row a pause of a member."""
+        """One row for each pause of a member."""
         return _table(_PAUSES, ((group, pause) for group in self.report.groups for pause in group.pauses))
 
     @cached_property
     def unread(self) -> pd.DataFrame:
-        """One row a stretch in which nobody could read a partition."""
+        """One row for each period in which no member could read a partition."""
         return _table(UNREAD, ((group, span) for group in self.report.groups for span in group.unread))
 
     @cached_property
     def incidents(self) -> pd.DataFrame:
-        """One row an incident, with its most likely cause."""
+        """One row for each incident, with its most likely cause."""
         return _table(_INCIDENTS, ((each, each.root_causes[0], each.impact) for each in self.report.incidents))
 
     def to_json(self) -> str:
@@ -139,7 +139,7 @@ class AnalyzedLogs:
         write_whole(Path(path), to_html(self.report))
 
     def __repr__(self) -> str:
-        """What it holds, in a line, for a prompt that shows the value."""
+        """A summary in one line, for a prompt that shows the value."""
         found = faults(self.report)
         shown = f"{count(len(found), 'fault')}, first: {found[0].summary}" if found else conclusion(self.report)
         return f"<AnalyzedLogs: {shown} print() shows the report>"
@@ -149,7 +149,7 @@ class AnalyzedLogs:
         return render(self.report)
 
     def _repr_html_(self) -> str:
-        # A frame of its own: the page's styles and scripts must not reach the notebook's.
+        # In an iframe, so that the page's styles and scripts do not affect the notebook.
         style = "width: 100%; height: 50rem; border: 0"
         return f'<iframe title="Rebalance report" style="{style}" srcdoc="{escape(to_html(self.report))}"></iframe>'
 
@@ -181,7 +181,7 @@ def _table(columns: Columns, rows: Iterable[tuple[Struct, ...]]) -> pd.DataFrame
 
 
 def _frame(names: Sequence[str], rows: Iterable[Sequence[Any]], *, times: Sequence[str]) -> pd.DataFrame:
-    # A table without a row has its columns as well, so that a notebook need not ask for them first.
+    # An empty table has its columns as well, so that a notebook need not check for them.
     frame = pd.DataFrame(list(rows), columns=list(names))
     for name in times:
         known = (None if pd.isna(at) or not is_dated(at) else int(at) for at in frame[name])

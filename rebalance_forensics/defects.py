@@ -1,4 +1,4 @@
-"""Defects of ours: the sentence about an unforeseen exception, so that it spoils no more than it has to."""
+"""Describes unexpected exceptions (our own defects), so that each spoils as little as possible."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import traceback
 from pathlib import Path
 
 ASK = "please report it as a bug, with this sentence and, if you may share them, the lines that it names"
-# Set to anything, it puts the whole trace of each defect on standard error.
+# If set, the full stack trace of each defect is printed to standard error.
 TRACE = "REBALANCE_FORENSICS_TRACE"
 _LONGEST = 200
 _PACKAGE = Path(__file__).parent
 
 
 class DefectError(Exception):
-    """A defect of ours that left no result; the message says what it spoiled, where it was and what to send us."""
+    """A defect of ours that left no result; the message says what failed, where, and what to send us."""
 
 
 def describe(error: Exception) -> str:
-    """`ValueError: month must be in 1..12 (sources/profiles/dates.py:81, near_to)`: the error, and our innermost frame.
+    """The error and our innermost frame: `ValueError: month must be in 1..12 (sources/profiles/dates.py:81, near_to)`.
 
-    A MemoryError is no defect: it is raised again.
+    A MemoryError is not a defect and is raised again.
     """
     place = place_of(error)
     if os.environ.get(TRACE):
@@ -32,7 +32,7 @@ def describe(error: Exception) -> str:
 
 
 def place_of(error: Exception) -> str:
-    """The innermost frame of ours, by which defects are distinguished."""
+    """Our innermost frame, by which defects are distinguished."""
     if isinstance(error, MemoryError):
         raise error
     frames = traceback.extract_tb(error.__traceback__)
@@ -43,5 +43,5 @@ def place_of(error: Exception) -> str:
 
 
 def sentence(what: str, error: Exception) -> str:
-    """`what` says what could not be done, and to which lines."""
+    """The sentence about a defect; `what` says what could not be done, and to which lines."""
     return f"{what}: {describe(error)}; {ASK}"

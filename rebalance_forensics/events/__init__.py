@@ -1,7 +1,7 @@
-"""The typed vocabulary: everything a Kafka process can say about a group, by topic.
+"""The typed events: everything that a Kafka process logs about a group, by topic.
 
-A module that reads many types names them by this package: `from rebalance_forensics import events as ev`, then
-`ev.MemberLeft`. `EVENT_TYPES` maps each event's name to its class; it is discovered, so a new class is known at once.
+A module that reads many types imports the package: `from rebalance_forensics import events as ev`, then
+`ev.MemberLeft`. `EVENT_TYPES` maps each event's name to its class; new classes are discovered.
 """
 
 from __future__ import annotations

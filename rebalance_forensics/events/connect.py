@@ -8,7 +8,7 @@ from rebalance_forensics.events.base import Event
 
 
 class WorkerAssigned(Event, frozen=True, kw_only=True):
-    """A worker joined and got its connectors and tasks ("Joined group at generation …").
+    """A worker joined and received its connectors and tasks ("Joined group at generation …").
 
     `delay_ms` is the scheduled rebalance delay. `leader` is a member id, `config_offset` the assignment's offset.
     """
@@ -35,7 +35,7 @@ class ConnectorConfigChanged(Event, frozen=True, kw_only=True):
 
 
 class AssignmentsLost(Event, frozen=True, kw_only=True):
-    """The leader misses connectors and tasks of a lost worker, or found them duplicated."""
+    """The leader found connectors and tasks lost with a worker, or duplicated."""
 
     connectors: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
@@ -44,7 +44,7 @@ class AssignmentsLost(Event, frozen=True, kw_only=True):
 
 
 class DelayedRebalance(Event, frozen=True, kw_only=True):
-    """Connect holds lost work back for scheduled.rebalance.max.delay.ms, or that time is over."""
+    """Connect delays the reassignment of lost work for scheduled.rebalance.max.delay.ms, or the delay is over."""
 
     phase: Literal["in-progress", "active", "expired", "reached"]
     delay_ms: int | None = None
@@ -53,7 +53,7 @@ class DelayedRebalance(Event, frozen=True, kw_only=True):
 class ConfigOffsetBehind(Event, frozen=True, kw_only=True):
     """A worker behind the assignment's config offset reads the config topic to its end (benign, unless it fails).
 
-    `leading`: it is the leader that lacks configuration which another worker has, so its assignment gives out no work.
+    `leading`: the leader is behind another worker, so its assignment contains no connectors or tasks.
     """
 
     current: int | None = None
@@ -63,27 +63,27 @@ class ConfigOffsetBehind(Event, frozen=True, kw_only=True):
 
 
 class WorkerStarted(Event, frozen=True, kw_only=True):
-    """A Connect worker (herder) starts or has started."""
+    """A Connect worker (herder) is starting or has started."""
 
     phase: Literal["starting", "started"] = "starting"
     worker: str | None = None
 
 
 class WorkerStopped(Event, frozen=True, kw_only=True):
-    """A Connect worker (herder) stops or has stopped."""
+    """A Connect worker (herder) is stopping or has stopped."""
 
     phase: Literal["stopping", "stopped"] = "stopping"
 
 
 class WorkChanged(Event, frozen=True, kw_only=True):
-    """A worker starts or stops connectors and tasks (`change`); `what` names one, or None for all."""
+    """A worker starts or stops a connector or task (`what`; None for all of them)."""
 
     change: Literal["starting", "started", "stopping", "stopped", "failed"]
     what: str | None = None
 
 
 class RegistryLeaderElected(Event, frozen=True, kw_only=True):
-    """Schema Registry: the rebalance is complete and names a leader (primary)."""
+    """Schema Registry: the rebalance is complete and elected a leader (primary)."""
 
     leader: str | None = None
     leader_url: str | None = None

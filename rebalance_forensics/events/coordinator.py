@@ -7,8 +7,8 @@ from typing import Literal
 from rebalance_forensics.events.base import Event
 
 FIRST_COORDINATOR_NODE, LAST_COORDINATOR_NODE = 2**30, 2**31 - 1
-"""A client counts the connections to its coordinators down from Integer.MAX_VALUE, by the broker's id
-(AbstractCoordinator): a node of such a number is one of the brokers under another number."""
+"""A client numbers the connection to a coordinator Integer.MAX_VALUE - broker id (AbstractCoordinator): nodes in this
+range are coordinators."""
 
 
 class CoordinatorFound(Event, frozen=True, kw_only=True):
@@ -19,7 +19,7 @@ class CoordinatorFound(Event, frozen=True, kw_only=True):
 
 
 class CoordinatorLost(Event, frozen=True, kw_only=True):
-    """A client gave up its coordinator. `cause` as written ("session timed out …", "error response X.")."""
+    """A client gave up its coordinator; `cause` as logged ("session timed out …", "error response X.")."""
 
     coordinator: int | None = None
     node: str | None = None
@@ -29,10 +29,10 @@ class CoordinatorLost(Event, frozen=True, kw_only=True):
 
 
 class NodeDisconnected(Event, frozen=True, kw_only=True):
-    """A client's connection to a broker broke or could not be made. `node` as written (may be a coordinator id).
+    """A client lost its connection to a broker or could not connect; `node` as logged (may be a coordinator id).
 
-    `elapsed_ms` is the age of the request that was given up with it, `throttle_ms` how long a quota held it back,
-    `answer` what a broker said that refused a login.
+    `elapsed_ms` is the age of the request that was cancelled with it, `throttle_ms` how long a quota throttled it,
+    `answer` the response of a broker that rejected the login.
     """
 
     node: int | None = None
@@ -44,7 +44,7 @@ class NodeDisconnected(Event, frozen=True, kw_only=True):
 
 
 class ConnectionThrottled(Event, frozen=True, kw_only=True):
-    """A broker answered a client that had exceeded its quota to send nothing for `throttle_ms` (KIP-219)."""
+    """A broker throttled a client that exceeded its quota: it must not send requests for `throttle_ms` (KIP-219)."""
 
     node: int | None = None
     throttle_ms: int | None = None
@@ -65,7 +65,7 @@ class CoordinatorResigned(Event, frozen=True, kw_only=True):
 
 
 class OffsetsPartitionLoaded(Event, frozen=True, kw_only=True):
-    """A coordinator loads (`phase` scheduled, started) or loaded (finished, failed) an offsets partition."""
+    """A coordinator is loading (`phase` scheduled, started) or has loaded (finished, failed) an offsets partition."""
 
     unread = "GroupLoaded and CoordinatorElected say the same of the group itself."
 
@@ -87,7 +87,7 @@ class OffsetsPartitionUnloaded(Event, frozen=True, kw_only=True):
 
 
 class GroupLoaded(Event, frozen=True, kw_only=True):
-    """A new coordinator read the group: its generation continues there."""
+    """A new coordinator loaded the group: its generation continues there."""
 
     generation: int | None = None
     member_count: int | None = None
@@ -95,7 +95,7 @@ class GroupLoaded(Event, frozen=True, kw_only=True):
 
 
 class GroupUnloaded(Event, frozen=True, kw_only=True):
-    """The coordinator handed the group over. `generation` is the group epoch for KIP-848 groups."""
+    """The coordinator unloaded the group; `generation` is the group epoch for KIP-848 groups."""
 
     generation: int | None = None
 
@@ -109,7 +109,7 @@ class OffsetsExpired(Event, frozen=True, kw_only=True):
 
 
 class OffsetsDeleted(Event, frozen=True, kw_only=True):
-    """Committed offsets were deleted by an administrator, or went with a deleted topic."""
+    """Committed offsets were deleted by an administrator or together with their topic."""
 
     unread = "An administrator deletes offsets on purpose, or they go with their topic (TopicChanged)."
 
@@ -119,7 +119,7 @@ class OffsetsDeleted(Event, frozen=True, kw_only=True):
 
 
 class IsrChanged(Event, frozen=True, kw_only=True):
-    """The in-sync replicas of a partition shrank or grew; `updated` where the line does not say which way."""
+    """The in-sync replicas of a partition shrank or expanded; `updated` if the line does not say which."""
 
     partition: str
     direction: Literal["shrunk", "expanded", "updated"]
@@ -128,7 +128,7 @@ class IsrChanged(Event, frozen=True, kw_only=True):
 
 
 class ReplicasInsufficient(Event, frozen=True, kw_only=True):
-    """A write was refused: fewer in-sync replicas than min.insync.replicas (NOT_ENOUGH_REPLICAS)."""
+    """A write was rejected: fewer in-sync replicas than min.insync.replicas (NOT_ENOUGH_REPLICAS)."""
 
     partition: str | None = None
     in_sync: int | None = None
@@ -137,7 +137,7 @@ class ReplicasInsufficient(Event, frozen=True, kw_only=True):
 
 
 class TopicChanged(Event, frozen=True, kw_only=True):
-    """A topic or partitions of it were created or deleted: a broker did it, or librdkafka saw it in its metadata."""
+    """A topic or some of its partitions were created or deleted, as logged by a broker or seen by librdkafka."""
 
     topic: str
     change: Literal["created", "partitions-added", "deleted"]

@@ -1,8 +1,8 @@
-"""Clients and facts: which library writes which facts, and which it leaves unsaid.
+"""Which client library logs which facts, and which it does not log.
 
-`dialects.yaml` names each fact by the events and fields that carry it, and holds what no pattern can show: that a
-client does not log a fact, with the place in its source. The words themselves are in patterns/;
-docs/site/clients_page.py brings both together as docs/clients.md.
+`dialects.yaml` defines each fact by the events and fields that show it, and records what no pattern can: that a client
+does not log a fact, with the place in its source. The messages themselves are in patterns/; docs/site/clients_page.py
+combines both to docs/clients.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FILE = Path(__file__).with_name("dialects.yaml")
 
 NO_SUCH_STEP = "no such step"
 Condition = Mapping[str, str | int | bool | list[str | None] | None]
-"""Values that fields must have. `*` is any value but null, `~text` a value that contains the text."""
+"""Values that fields must have: `*` is any value but null, `~text` a value that contains the text."""
 
 
 Release = tuple[int, ...]
@@ -33,9 +33,9 @@ def _release(text: str) -> Release:
 
 
 class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Patterns of one folder, narrowed to the source files that `sources` matches and `but` does not.
+    """Patterns of one folder, restricted to source files that match `sources` and not `but`.
 
-    Where one file logs for several kinds of groups, `messages` finds those of one kind.
+    If one source file logs for several kinds of groups, `messages` selects those of one kind.
     """
 
     folder: str
@@ -45,34 +45,34 @@ class Words(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Dialect(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One client, broker or framework, or one era of its wording."""
+    """A client, broker or framework, or a range of its releases with the same wording."""
 
     name: str
     source: str
-    """The repository and release that its cells were read in."""
+    """The repository and release in which its messages were looked up."""
     words: tuple[Words, ...]
     since: str | None = None
     until: str | None = None
     embeds: str | None = None
-    """Of a framework: the client whose lines it passes on."""
+    """For a framework: the client whose lines it logs."""
     silent: str | None = None
-    """Of a framework: where its source shows that it logs no more than its patterns read."""
+    """For a framework: where its source shows that it logs nothing beyond its patterns."""
 
 
 class Fact(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Something that happened, and the events that show it: any of them, with fields as given."""
+    """Something that can happen, and the events that show it: any of them, with these field values."""
 
     name: str
     shown_by: tuple[Mapping[str, Condition], ...]
 
 
 class Silence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Facts that clients or brokers do not log: at `level` or above, as `proof` shows.
+    """Facts that clients or brokers do not log at `level` or above, as `proof` shows.
 
-    In releases before `before`, or from `since` on; in all of them where neither is given.
+    In releases before `before`, or since `since`; in all releases if neither is given.
 
-    `level` is the most detailed level that does not show them, so INFO where DEBUG does and DEBUG where TRACE does;
-    `any` where no level shows them, and `no such step` where the client has nothing to log.
+    `level` is the most detailed level that does not show them: INFO if DEBUG does, DEBUG if TRACE does, `any` if no
+    level does, `no such step` if the client has nothing to log.
     """
 
     clients: tuple[str, ...]
@@ -83,23 +83,23 @@ class Silence(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     since: str | None = None
 
     def covers(self, release: Release) -> bool:
-        """True where it is about that release."""
+        """True if it applies to that release."""
         ended = self.before is not None and release >= _release(self.before)
         return not ended and (self.since is None or release >= _release(self.since))
 
     @property
     def of_all_releases(self) -> bool:
-        """True where no release logs the facts."""
+        """True if no release logs the facts."""
         return self.before is None and self.since is None
 
 
 class Dialects(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """All that dialects.yaml says. `background` are events of clients and brokers that no row names."""
+    """The contents of dialects.yaml; `background` lists events of clients and brokers that belong to no fact."""
 
     clients: tuple[Dialect, ...]
     brokers: tuple[Dialect, ...]
     frameworks: tuple[Dialect, ...]
-    """What logs something itself about membership, or only passes on the lines of the client in it."""
+    """Frameworks that log about membership themselves, or only pass on the lines of their client."""
     facts: tuple[Fact, ...]
     facts_of_brokers: tuple[Fact, ...]
     facts_of_frameworks: tuple[Fact, ...]
@@ -109,40 +109,40 @@ class Dialects(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @cache
 def dialects() -> Dialects:
-    """The file, read once."""
+    """The contents of the file, loaded once."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return msgspec.convert(yaml.load(FILE.read_text(encoding="utf-8"), Loader=loader), Dialects)  # noqa: S506 - it is safe
 
 
 @cache
 def unlogged(client: str, fact: str) -> tuple[Silence, ...]:
-    """The silences of a client about a fact; none where it logs the fact in every release."""
+    """Where a client does not log a fact; empty if it does in every release."""
     return tuple(s for s in dialects().not_logged if client in s.clients and fact in s.facts)
 
 
 def logged_since(client: str, fact: str) -> Release:
-    """The first release that logs the fact, of a client that did not do so before; empty where every release does."""
+    """The first release that logs the fact; empty if every release does."""
     ends = [_release(s.before) for s in unlogged(client, fact) if s.before]
     return max(ends, default=())
 
 
 @cache
 def last_known_release() -> Release:
-    """Kafka's last release whose words are known here."""
+    """The latest Kafka release whose messages are known."""
     eras = (*dialects().clients, *dialects().brokers)
     return max(_release(era.until) for era in eras if era.until is not None)
 
 
 def never_happens(client: str, fact: str) -> bool:
-    """The client has no such step, so no log of it can show one."""
+    """True if the client has no such step, so that none of its logs can show it."""
     return any(s.level == NO_SUCH_STEP and s.of_all_releases for s in unlogged(client, fact))
 
 
 @cache
 def unlogged_levels(client: str, event: str) -> frozenset[str]:
-    """The levels that show no event of this type, of a client that logs it in no release; empty where one shows it.
+    """The levels at which no release of a client logs this type of event; empty if some release does.
 
-    A fact is an event's own if it is the first that says it, whatever its fields; else with the fields given.
+    An event represents a fact if it is the first one listed for it, whatever its fields; else with the listed fields.
     """
     first = [fact for fact in dialects().facts if event in fact.shown_by[0]]
     own = [fact for fact in first if not fact.shown_by[0][event]] or first
@@ -152,7 +152,7 @@ def unlogged_levels(client: str, event: str) -> frozenset[str]:
 
 @cache
 def events_at_debug(client: str) -> frozenset[str]:
-    """The types of events that this client logs at DEBUG only."""
+    """The types of events that this client logs only at DEBUG."""
     own = {event for fact in dialects().facts for event in fact.shown_by[0]}
     return frozenset(event for event in own if unlogged_levels(client, event) == {"INFO"})
 
@@ -160,18 +160,18 @@ def events_at_debug(client: str) -> frozenset[str]:
 CLIENT_FOLDERS = frozenset({
     *("consumer", "librdkafka", "sarama", "franz-go", "kafka-go", "node", "python", "ruby", "erlang"),
 })  # fmt: skip
-"""The folders of patterns/ with the words of a client library each."""
+"""The folders of patterns/ that hold the messages of one client library each."""
 _OF_JAVA = frozenset({"streams", "connect", "schema-registry"})
 _JAVA_COORDINATORS = frozenset({"AbstractCoordinator", "ConsumerCoordinator"})
 
 
 def words_of(event: Event) -> str | None:
-    """The folder of patterns/ with the words of the client that wrote a line; None for a broker and a process."""
+    """The folder of patterns/ with the messages of the client that logged a line; None for brokers and processes."""
     folder, component = event.pattern.partition("/")[0], event.speaker.component or ""
-    # kafka-python took over the words of Java 0.10, so both stand in one folder; the class tells them apart.
+    # kafka-python copied the messages of Java 0.10, so both share a folder; the class distinguishes them.
     if folder in _OF_JAVA or (folder == "python" and component in _JAVA_COORDINATORS):
         return "consumer"
-    # kafka-python and aiokafka log some of the newer words from modules of theirs.
+    # kafka-python and aiokafka log some of the newer messages from modules of their own.
     if folder == "consumer" and component.islower():
         return "python"
     return folder if folder in CLIENT_FOLDERS else None

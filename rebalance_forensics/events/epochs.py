@@ -6,9 +6,9 @@ from rebalance_forensics.events.base import Event
 
 
 class GroupEpochBumped(Event, frozen=True, kw_only=True):
-    """The coordinator bumped the group epoch. `member` is the one whose heartbeat did it, where named.
+    """The coordinator bumped the group epoch; `member` is the one whose heartbeat triggered it, if named.
 
-    `metadata_hash` (from 4.1) is that of the topics the group reads: it stays as it was while none of them changes.
+    `metadata_hash` (since 4.1) is that of the subscribed topics: it changes only if one of them does.
     """
 
     epoch: int
@@ -20,7 +20,7 @@ class GroupEpochBumped(Event, frozen=True, kw_only=True):
 class TargetAssignmentComputed(Event, frozen=True, kw_only=True):
     """The coordinator computed the target assignment of an epoch.
 
-    `members` is everybody it is for, the whole group at that moment; from 4.0 on the line at INFO lists nobody.
+    `members` is the whole group at that moment; since 4.0 the INFO line does not list it.
     """
 
     epoch: int
@@ -31,7 +31,7 @@ class TargetAssignmentComputed(Event, frozen=True, kw_only=True):
 
 
 class MemberReconciled(Event, frozen=True, kw_only=True):
-    """The coordinator moved a member to a new assignment state; members of streams groups own tasks."""
+    """The coordinator moved a member to a new assignment; members of streams groups own tasks."""
 
     member: str
     epoch: int | None = None
@@ -44,7 +44,7 @@ class MemberReconciled(Event, frozen=True, kw_only=True):
 
 
 class GroupConverted(Event, frozen=True, kw_only=True):
-    """A group changed its protocol online (classic, consumer, streams)."""
+    """A group was converted to another protocol online (classic, consumer, streams)."""
 
     before: str | None = None
     after: str | None = None
@@ -69,7 +69,7 @@ class MemberTransitioned(Event, frozen=True, kw_only=True):
 
 
 class GroupHeartbeatFailed(Event, frozen=True, kw_only=True):
-    """A ConsumerGroupHeartbeat (or share, streams) failed. `error` is an Errors name where known."""
+    """A ConsumerGroupHeartbeat (or share, streams) failed; `error` is a name in Errors if known."""
 
     error: str | None = None
     member: str | None = None
@@ -79,7 +79,7 @@ class GroupHeartbeatFailed(Event, frozen=True, kw_only=True):
 
 
 class ReconciliationInterrupted(Event, frozen=True, kw_only=True):
-    """A client dropped a reconciliation that no longer applies."""
+    """A client abandoned a reconciliation that no longer applies."""
 
     unread = "A newer target replaced the one in progress, which MemberTransitioned shows."
 
@@ -87,7 +87,7 @@ class ReconciliationInterrupted(Event, frozen=True, kw_only=True):
 
 
 class TopicRegexResolved(Event, frozen=True, kw_only=True):
-    """The coordinator evaluated subscriptions by server-side regex."""
+    """The coordinator resolved server-side regex subscriptions."""
 
     unread = "The coordinator evaluated a pattern; what it found shows in GroupEpochBumped and the subscription."
 

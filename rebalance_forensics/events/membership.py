@@ -1,4 +1,4 @@
-"""Members come, leave, fail, are fenced and are replaced."""
+"""Members join, leave, fail, are fenced and are replaced."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LeaveReason = Literal[
     "other",
     "unknown",
 ]
-"""`unknown` where the line gives a reason that was cut off."""
+"""`unknown` if the reason in the line is truncated."""
 FailureReason = Literal["session-expired", "rebalance-timeout", "sync-timeout", "revocation-timeout", "unknown"]
 
 
 class MemberIdIssued(Event, frozen=True, kw_only=True):
-    """KIP-394, first step: an unknown member asks to join and is sent back with an id."""
+    """KIP-394, first step: an unknown member asks to join, gets an id and has to rejoin with it."""
 
     member: str | None = None
     instance_id: str | None = None
@@ -30,7 +30,7 @@ class MemberIdIssued(Event, frozen=True, kw_only=True):
 
 
 class MemberJoined(Event, frozen=True, kw_only=True):
-    """The coordinator took a member in (classic: `state` is the group's true state; KIP-848: `protocol`)."""
+    """The coordinator added a member (classic: `state` is the actual state of the group; KIP-848: `protocol`)."""
 
     member: str | None = None
     instance_id: str | None = None
@@ -39,7 +39,7 @@ class MemberJoined(Event, frozen=True, kw_only=True):
 
 
 class MemberLoaded(Event, frozen=True, kw_only=True):
-    """A new coordinator read a member from `__consumer_offsets`."""
+    """A new coordinator loaded a member from `__consumer_offsets`."""
 
     member: str
     instance_id: str | None = None
@@ -51,7 +51,7 @@ class MemberLoaded(Event, frozen=True, kw_only=True):
 
 
 class MemberDescribed(Event, frozen=True, kw_only=True):
-    """The coordinator learned what a member of a streams group is (KIP-1071): its thread's client id, its process."""
+    """A member of a streams group reported its client id and process to the coordinator (KIP-1071)."""
 
     member: str | None = None
     instance_id: str | None = None
@@ -62,7 +62,7 @@ class MemberDescribed(Event, frozen=True, kw_only=True):
 
 
 class MemberLeft(Event, frozen=True, kw_only=True):
-    """A member sent LeaveGroup, or an administrator removed it. `reason` is the text, `why` its kind."""
+    """A member sent LeaveGroup, or an administrator removed it; `reason` is the text, `why` its kind."""
 
     member: str | None = None
     instance_id: str | None = None
@@ -76,9 +76,9 @@ class MemberLeft(Event, frozen=True, kw_only=True):
 
 
 class MemberFailed(Event, frozen=True, kw_only=True):
-    """The coordinator gave up on members that stopped heartbeating, rejoining, syncing or revoking.
+    """The coordinator removed members that stopped sending heartbeats, rejoining, syncing or revoking.
 
-    `instance_id` is that of a static member in a paste whose other lines show it.
+    `instance_id` is that of a static member, if other lines of a paste show it.
     """
 
     members: tuple[str, ...] = ()
@@ -95,7 +95,7 @@ class PendingMemberRemoved(Event, frozen=True, kw_only=True):
 
 
 class StaticMemberReplaced(Event, frozen=True, kw_only=True):
-    """A static member came back under a new member id; the old one is dropped without a rebalance."""
+    """A static member rejoined with a new member id, which replaces the old one without a rebalance."""
 
     instance_id: str
     old_member: str | None = None
@@ -104,13 +104,13 @@ class StaticMemberReplaced(Event, frozen=True, kw_only=True):
 
 
 class StaticMemberKept(Event, frozen=True, kw_only=True):
-    """A static member's join needed no rebalance: it gets its cached assignment. No group in the line."""
+    """A static member rejoined without a rebalance and keeps its assignment; the line names no group."""
 
 
 class StaticMemberFenced(Event, frozen=True, kw_only=True):
-    """The coordinator refused a member id because its group.instance.id belongs to another (FENCED_INSTANCE_ID).
+    """The coordinator fenced a member id whose group.instance.id belongs to another member (FENCED_INSTANCE_ID).
 
-    `newcomer`: it was never a member, and may not join while the other holds the id (UNRELEASED_INSTANCE_ID).
+    `newcomer`: it was never a member and cannot join while the other owns the id (UNRELEASED_INSTANCE_ID).
     """
 
     instance_id: str | None = None
@@ -121,7 +121,7 @@ class StaticMemberFenced(Event, frozen=True, kw_only=True):
 
 
 class InstanceFenced(Event, frozen=True, kw_only=True):
-    """A client learned that its group.instance.id was taken over by another live member."""
+    """A client was fenced: another live member has its group.instance.id."""
 
     instance_id: str | None = None
     member: str | None = None
@@ -129,9 +129,9 @@ class InstanceFenced(Event, frozen=True, kw_only=True):
 
 
 class AccessDenied(Event, frozen=True, kw_only=True):
-    """A broker's authorizer denied a principal an operation on the group, which one of its members needs.
+    """A broker's authorizer denied a principal an operation on the group.
 
-    It stands in kafka-authorizer.log unless configured otherwise, and names no client. `address` is the client's.
+    Logged to kafka-authorizer.log by default, without the client id; `address` is the client's.
     """
 
     principal: str | None = None
@@ -141,7 +141,7 @@ class AccessDenied(Event, frozen=True, kw_only=True):
 
 
 class TopicReadDenied(Event, frozen=True, kw_only=True):
-    """A broker's authorizer denied a principal READ on a topic; it names neither the group nor the client."""
+    """A broker's authorizer denied a principal READ on a topic; the line names neither group nor client."""
 
     principal: str | None = None
     topic: str | None = None
@@ -150,9 +150,9 @@ class TopicReadDenied(Event, frozen=True, kw_only=True):
 
 
 class LoginRefused(Event, frozen=True, kw_only=True):
-    """A broker did not accept the credentials of a connection ("Failed authentication with …"); it names no client.
+    """A broker rejected the credentials of a connection ("Failed authentication with …"); the line names no client.
 
-    `again` where the connection had been authenticated before (KIP-368): it belongs to a client that was at work.
+    `again` if the connection had been authenticated before (KIP-368), so that its client was running.
     """
 
     address: str | None = None
@@ -161,7 +161,7 @@ class LoginRefused(Event, frozen=True, kw_only=True):
 
 
 class LeaveSent(Event, frozen=True, kw_only=True):
-    """A client sends LeaveGroup ("Member … sending LeaveGroup request to coordinator … due to …")."""
+    """A client sent LeaveGroup ("Member … sending LeaveGroup request to coordinator … due to …")."""
 
     member: str | None = None
     coordinator: int | None = None
@@ -170,7 +170,7 @@ class LeaveSent(Event, frozen=True, kw_only=True):
 
 
 class LeaveFailed(Event, frozen=True, kw_only=True):
-    """A client's LeaveGroup was refused or got no answer: its membership lives on until the session expires."""
+    """A client's LeaveGroup failed or got no response: it remains a member until its session expires."""
 
     error: str | None = None
     member: str | None = None
@@ -178,7 +178,7 @@ class LeaveFailed(Event, frozen=True, kw_only=True):
 
 
 class PollTimeoutExpired(Event, frozen=True, kw_only=True):
-    """A client did not call poll() for max.poll.interval.ms, `limit_ms` where the line says how long that is.
+    """A client did not call poll() for max.poll.interval.ms (`limit_ms`, if the line shows it).
 
     `doing` is a Connect worker's last known action.
     """
@@ -190,7 +190,7 @@ class PollTimeoutExpired(Event, frozen=True, kw_only=True):
 
 
 class Subscribed(Event, frozen=True, kw_only=True):
-    """A client subscribed (`topics`), by pattern, or took partitions by hand (`assigned`)."""
+    """A client subscribed to topics or a pattern, or assigned itself partitions (`assigned`)."""
 
     topics: tuple[str, ...] = ()
     topic_pattern: str | None = None
@@ -202,7 +202,7 @@ class Unsubscribed(Event, frozen=True, kw_only=True):
 
 
 class SubscriptionUpdated(Event, frozen=True, kw_only=True):
-    """The coordinator saw a member change its topics or its regex (KIP-848, KIP-932)."""
+    """A member changed its subscribed topics or regex, as logged by the coordinator (KIP-848, KIP-932)."""
 
     member: str | None = None
     topics: tuple[str, ...] = ()
@@ -210,7 +210,7 @@ class SubscriptionUpdated(Event, frozen=True, kw_only=True):
 
 
 class AuthorizationFailed(Event, frozen=True, kw_only=True):
-    """A client may not use the group or topics, or read a `partition` of one."""
+    """A client is not authorized for the group, for topics, or for a `partition`."""
 
     resource: Literal["group", "topic", "unknown"] = "unknown"
     names: tuple[str, ...] = ()

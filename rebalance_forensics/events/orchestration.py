@@ -1,4 +1,4 @@
-"""What Kubernetes, its kubelets and autoscalers, and Docker report of containers, workloads and nodes."""
+"""What Kubernetes, its kubelets and autoscalers, and Docker report about containers, workloads and nodes."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from rebalance_forensics.events.base import Event
 
 
 class ContainerReported(Event, frozen=True, kw_only=True):
-    """What was done to a container or a pod, or seen there.
+    """What happened to a container or a pod.
 
-    `name` is the pod's, of Docker the container's, of containerd its id. For a container of Compose, `namespace` is its
-    project.
+    `name` is that of the pod, for Docker that of the container, for containerd its id. For a container of Compose,
+    `namespace` is its project.
     `what` is `ended` with its exit code, `stopping` on request, `signalled`, `oom-kill` at its memory limit,
-    `oom-in-container` where the kernel killed some process of it, which need not have ended it, `probe-failed`,
+    `oom-in-container` if the kernel killed a process in it, which need not have ended it, `probe-failed`,
     `killed-by-probe`, `evicted` or `preempted` with the reason in `detail`, `running` since the time of the line,
-    `back-off` before the next restart, `not-pulled` where its image cannot be had, or `node-not-ready` where nothing is
-    heard of its node any more.
+    `back-off` before the next restart, `not-pulled` if its image is not available, or `node-not-ready` if its node
+    stopped reporting.
     """
 
     what: Literal[
@@ -31,16 +31,16 @@ class ContainerReported(Event, frozen=True, kw_only=True):
     signal: str | None = None
     probe: Literal["liveness", "readiness", "startup"] | None = None
     short_of: str | None = None
-    """What its node was low on as it was evicted: memory, ephemeral-storage."""
+    """The resource that its node ran low on when it was evicted: memory, ephemeral-storage."""
     detail: str | None = None
     count: int = 1
     container_id: str | None = None
     task: str | None = None
-    """Which process of the container ended, where containerd names it: the container itself, or what `exec` started."""
+    """The process of the container that ended, if containerd names it: its main process or one that `exec` started."""
 
 
 class ScalingReported(Event, frozen=True, kw_only=True):
-    """A controller changed how many pods there are, or which.
+    """A controller created, deleted or scaled pods.
 
     A Deployment scales one of its replica sets, the `workload`, up or down; an autoscaler sets a size (`resized`, with
     its reason); a replica set or a StatefulSet creates or deletes a `pod`.
@@ -57,10 +57,10 @@ class ScalingReported(Event, frozen=True, kw_only=True):
 
 
 class NodeReported(Event, frozen=True, kw_only=True):
-    """A node was lost or came back (`not-ready`, `ready`), was closed for new pods or emptied, or was rebooted.
+    """A node was lost or came back (`not-ready`, `ready`), was cordoned or drained, or was rebooted.
 
-    `detail` is why it is emptied (`draining`). Its kernel killed a process (`command`, `pid`) as it was
-    `out-of-memory`, or as some container on it had its `limit-reached`.
+    `detail` is why it is drained. Its kernel killed a process (`command`, `pid`) because the node was `out-of-memory`
+    or a container had its `limit-reached`.
     """
 
     what: Literal[
@@ -74,4 +74,4 @@ class NodeReported(Event, frozen=True, kw_only=True):
 
 
 OF_THE_ORCHESTRATOR = (ContainerReported, ScalingReported, NodeReported)
-"""Events about pods by their names: no line of a member's log, and none of the host in whose directory they lie."""
+"""Events about pods by name: lines neither of a member's log nor about the host in whose directory they are."""

@@ -1,4 +1,4 @@
-"""What a member owns: revoked, assigned, lost. Partitions are written `topic-0`."""
+"""Partitions of a member: revoked, assigned, lost. Partitions are written `topic-0`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from rebalance_forensics.events.base import Event
 
 
 class PartitionsAssigned(Event, frozen=True, kw_only=True):
-    """Says "Adding newly assigned partitions": under cooperative a delta, and empty is normal.
+    """The line "Adding newly assigned partitions": with cooperative rebalancing only the new ones, often none.
 
-    librdkafka tells only their `count`.
+    librdkafka logs only their `count`.
     """
 
     partitions: tuple[str, ...] = ()
@@ -19,10 +19,10 @@ class PartitionsAssigned(Event, frozen=True, kw_only=True):
 
 
 class PartitionsRevoked(Event, frozen=True, kw_only=True):
-    """The member gives partitions back.
+    """The member revokes partitions.
 
-    librdkafka tells only their `count`, lost ones included: first that they are `due`, then that the application did.
-    Sarama names the `member` and the `generation` whose session is over, and neither partitions nor group.
+    librdkafka logs only their `count`, lost ones included: first that they are `due`, then that the application did it.
+    Sarama names the `member` and the `generation` whose session ended, but neither partitions nor group.
     """
 
     partitions: tuple[str, ...] = ()
@@ -33,25 +33,25 @@ class PartitionsRevoked(Event, frozen=True, kw_only=True):
 
 
 class PartitionsLost(Event, frozen=True, kw_only=True):
-    """The member lost its partitions: it was no longer part of the group."""
+    """The member lost its partitions because it was no longer part of the group."""
 
     partitions: tuple[str, ...]
 
 
 class OwnershipGivenUp(Event, frozen=True, kw_only=True):
-    """Says "Giving away all assigned partitions as lost …": the generation was reset.
+    """The line "Giving away all assigned partitions as lost …": the generation was reset.
 
-    `error` is what the coordinator answered, where the line says it.
+    `error` is the coordinator's error code, if the line shows it.
     """
 
     error: str | None = None
 
 
 class AssignmentUpdated(Event, frozen=True, kw_only=True):
-    """The cooperative picture: what the member gets, had, adds and gives up (multi-line line).
+    """The assignment of a cooperative member: assigned, owned, added and revoked partitions (a multi-line message).
 
-    KIP-848 clients write the same as "Reconciling assignment with local epoch"; then `member` and `epoch` are set,
-    which is the count of its own assignments, not the epoch of the group.
+    KIP-848 clients log it as "Reconciling assignment with local epoch"; then `member` and `epoch` are set, which counts
+    the member's own assignments and is not the group epoch.
     """
 
     assigned: tuple[str, ...] = ()
@@ -63,20 +63,20 @@ class AssignmentUpdated(Event, frozen=True, kw_only=True):
 
 
 class AssignmentNotified(Event, frozen=True, kw_only=True):
-    """Says "Notifying assignor about the new Assignment(…)": the full assignment of the member, any protocol [2.6+]."""
+    """The line "Notifying assignor about the new Assignment(…)": the member's full assignment, any protocol [2.6+]."""
 
     partitions: tuple[str, ...]
 
 
 class FetchPositionSet(Event, frozen=True, kw_only=True):
-    """A member is about to fetch a partition from the broker that leads it, by the metadata it has: `node`."""
+    """A member starts to fetch a partition; `node` is its leader according to the member's metadata."""
 
     partition: str
     node: int
 
 
 class PartitionsUnassigned(Event, frozen=True, kw_only=True):
-    """The leader found subscribed topics that no member got."""
+    """The leader found subscribed topics that were assigned to no member."""
 
     unread = "Topics without partitions in the leader's metadata: the assignment itself shows who has none."
 
@@ -84,7 +84,7 @@ class PartitionsUnassigned(Event, frozen=True, kw_only=True):
 
 
 class OffsetCommitFailed(Event, frozen=True, kw_only=True):
-    """An offset commit failed. `error` is an Errors name or exception where known, `partition` its topic and number."""
+    """An offset commit failed; `error` is a name in Errors or an exception if known, `partition` its topic-number."""
 
     errors_unread: ClassVar[Mapping[str, str]] = {
         "RetriableCommitFailedException": "The commit is tried again; what made it fail has lines of its own.",
@@ -97,9 +97,9 @@ class OffsetCommitFailed(Event, frozen=True, kw_only=True):
 
 
 class ListenerCalled(Event, frozen=True, kw_only=True):
-    """A framework's own line that its consumer was assigned partitions, gave them back or lost them.
+    """A framework's own line that its consumer was assigned partitions, or had them revoked or lost.
 
-    It names none of them: zio-kafka tells their `count`, SmallRye not even that.
+    It does not name them: zio-kafka logs their `count`, SmallRye not even that.
     """
 
     during: Literal["assigned", "revoked", "lost"]
@@ -107,7 +107,7 @@ class ListenerCalled(Event, frozen=True, kw_only=True):
 
 
 class ListenerFailed(Event, frozen=True, kw_only=True):
-    """The application's rebalance listener threw."""
+    """The application's rebalance listener threw an exception."""
 
     listener: str | None = None
     during: str | None = None

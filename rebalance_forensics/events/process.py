@@ -9,33 +9,33 @@ from rebalance_forensics.events.base import Event, Pairs
 
 
 class VersionReported(Event, frozen=True, kw_only=True):
-    """Says "Kafka version: …" / "Kafka Streams version: …": a client, worker or broker object started."""
+    """The line "Kafka version: …" / "Kafka Streams version: …": a client, worker or broker object was created."""
 
     version: str
     product: Literal["kafka", "streams", "other"] = "kafka"
 
 
 class ClientStarted(Event, frozen=True, kw_only=True):
-    """A client of another language than Java says that it begins: an application made a consumer."""
+    """A non-Java client started: an application created a consumer."""
 
 
 class StartTimeReported(Event, frozen=True, kw_only=True):
-    """Says "Kafka startTimeMs: …": the same instant as epoch ms, which ties a local clock to UTC."""
+    """The line "Kafka startTimeMs: …": the time of the line in epoch ms, which relates a local clock to UTC."""
 
     start_time_ms: int
 
 
 class ClientHeldTwice(Event, frozen=True, kw_only=True):
-    """A process makes a consumer while it still holds one of that client id, which nobody closed.
+    """A process creates a consumer while another one with the same client id is still open.
 
-    Since 3.7 "The mbean of App info: […], id: […] already exists"; before, an exception says so (AppInfoParser).
+    Since 3.7 "The mbean of App info: […], id: […] already exists", before that an exception (AppInfoParser).
     """
 
 
 class GrouplessClientReported(Event, frozen=True, kw_only=True):
-    """A process makes or closes an AdminClient or a producer, which is a member of no group.
+    """A process creates or closes an AdminClient or a producer, which belongs to no group.
 
-    Its version and start time follow in the lines of AppInfoParser, which do not name the client.
+    Its version and start time follow in lines of AppInfoParser, which do not name the client.
     """
 
     kind: Literal["AdminClient", "Producer"]
@@ -43,15 +43,15 @@ class GrouplessClientReported(Event, frozen=True, kw_only=True):
 
 
 class ClusterReported(Event, frozen=True, kw_only=True):
-    """Says "Cluster ID: …": which cluster a client is connected to, or a broker or controller belongs to."""
+    """The line "Cluster ID: …": the cluster of a client, broker or controller."""
 
     cluster_id: str
 
 
 class SettingsReported(Event, frozen=True, kw_only=True):
-    """A "… values:" dump. `kind` is the class (ConsumerConfig, StreamsConfig, DistributedConfig, KafkaConfig).
+    """A logged configuration ("… values:"); `kind` is its class (ConsumerConfig, StreamsConfig, KafkaConfig, …).
 
-    `settings` holds what matters to groups: group.id, client.id, group.instance.id, timeouts, assignors,
+    `settings` holds those that matter to groups: group.id, client.id, group.instance.id, timeouts, assignors,
     group.protocol, application.id, num.stream.threads, probing and scheduled delays, offsets retention, …
     """
 
@@ -60,20 +60,21 @@ class SettingsReported(Event, frozen=True, kw_only=True):
 
 
 def configured_group(settings: Mapping[str, str]) -> str | None:
-    """The group that a process's configuration names."""
+    """The group in a configuration."""
     named = settings.get("group.id") or settings.get("application.id")
     return None if named in (None, "", "null") else named
 
 
 class GroupMentioned(Event, frozen=True, kw_only=True):
-    """A line names a group and says nothing of its members (a heartbeat, a configuration); told once a log, if at all.
+    """A line that names a group but says nothing about its members (a heartbeat, a configuration).
 
-    It keeps a group in the report of which nothing can be judged. A group with any other line of its own needs none.
+    At most one for each log and group, so that the report lists groups that cannot be judged. None for a group with
+    other lines.
     """
 
 
 class BrokerStarted(Event, frozen=True, kw_only=True):
-    """A broker started (or its group coordinator did). `brokers` are those a controller saw come at once."""
+    """A broker or its group coordinator started; `brokers` are those that a controller saw register at once."""
 
     broker: int | None = None
     brokers: tuple[int, ...] = ()
@@ -82,10 +83,10 @@ class BrokerStarted(Event, frozen=True, kw_only=True):
 
 
 class BrokerStopped(Event, frozen=True, kw_only=True):
-    """A broker stops (`phase` stopping: controlled shutdown or SIGTERM), has stopped, was fenced or gave up (failed).
+    """A broker is stopping (controlled shutdown or SIGTERM), has stopped, was fenced or failed (`phase`).
 
-    `brokers` are those a controller saw go at once; `fault` is what a broker gave up for. `timed_out` is one that was
-    fenced because its session with the controller had timed out, not at its own request.
+    `brokers` are those that a controller saw leave at once; `fault` is why a broker failed. `timed_out` if it was
+    fenced because its session with the controller timed out, not at its own request.
     """
 
     broker: int | None = None
@@ -96,10 +97,10 @@ class BrokerStopped(Event, frozen=True, kw_only=True):
 
 
 class RegistrationReplayed(Event, frozen=True, kw_only=True):
-    """A KRaft controller, in charge or standby, applied a change of a broker's registration (ClusterControlManager).
+    """A KRaft controller, active or standby, replayed a change of a broker's registration (ClusterControlManager).
 
-    A controller that starts applies all changes since its last snapshot, whenever they were: it sees every broker for
-    the first time then.
+    A controller that starts replays all changes since its last snapshot, however old: it then sees every broker for the
+    first time.
     """
 
     broker: int
@@ -107,10 +108,10 @@ class RegistrationReplayed(Event, frozen=True, kw_only=True):
 
 
 class BrokerSessionLost(Event, frozen=True, kw_only=True):
-    """A broker lost its session with ZooKeeper, or its heartbeats do not get through to the controller.
+    """A broker lost its session with ZooKeeper, or its heartbeats do not reach the controller.
 
-    The cluster then takes it for dead, though it may run on. `silent_ms` is for how long it had heard nothing,
-    `error` the controller's answer; an `overloaded` controller says that its own queue of events is too long.
+    The cluster then considers it dead, although it may keep running. `silent_ms` is how long it received nothing,
+    `error` the controller's response; an `overloaded` controller reports that its own event queue is too long.
     """
 
     peer: Literal["ZooKeeper", "the controller"]
@@ -127,13 +128,13 @@ class ConsumerClosed(Event, frozen=True, kw_only=True):
 
 
 class ProcessStopping(Event, frozen=True, kw_only=True):
-    """The process says it is going down (signal, shutdown hook, "Stopping …")."""
+    """The process is shutting down (signal, shutdown hook, "Stopping …")."""
 
     what: str | None = None
 
 
 class ProcessDied(Event, frozen=True, kw_only=True):
-    """A process ends without closing its clients, as its virtual machine says. `reason` is its error or its signal.
+    """A process ended without closing its clients, as logged by its JVM; `reason` is the error or the signal.
 
     `frame` is where it crashed (`C [librocksdbjni.so+0x19d8b]`); `after_kib` of `size_kib` of its heap were in use.
     """
@@ -142,53 +143,53 @@ class ProcessDied(Event, frozen=True, kw_only=True):
     frame: str | None = None
     pid: int | None = None
     program: str | None = None
-    """Its main class or archive, as its hs_err file prints it."""
+    """Its main class or archive, as in its hs_err file."""
     threads: tuple[str, ...] | None = None
-    """Those of its threads that are consumers'; None where they are not listed."""
+    """Its consumer threads; None if they are not listed."""
     after_kib: int | None = None
     size_kib: int | None = None
     or_later: bool = False
-    """True where its time is that of the line above: the process may have lived on for long without a line."""
+    """True if the time is that of the line above: the process may have run much longer without logging."""
 
 
 class JvmStarted(Event, frozen=True, kw_only=True):
-    """A framework says that its application is up, and how long its JVM had run by then."""
+    """A framework reports that its application has started, and how long its JVM had been running."""
 
     uptime_s: float
 
 
 class LivenessBroken(Event, frozen=True, kw_only=True):
-    """An application declares itself broken, and its liveness probe fails; `detail` is what in it did so."""
+    """An application declared itself broken, so that its liveness probe fails; `detail` is the component."""
 
     detail: str | None = None
 
 
 class ThreadsStopped(Event, frozen=True, kw_only=True):
-    """A JVM had stopped all its threads for `stopped_ms`, up to the time of the line; heartbeats stand still meanwhile.
+    """A JVM had stopped all its threads, and so its heartbeats, for `stopped_ms` up to the time of the line.
 
-    `operation` is what they were stopped for; of a collection, `before_kib` and `after_kib`
-    are what it left of the heap, whose size was `size_kib`. Of 0 ms is the start of a full collection.
+    `operation` is why; for a collection, `before_kib` and `after_kib` of the heap of `size_kib` were in use. 0 ms marks
+    the start of a full collection.
     """
 
     what: Literal["gc-pause", "safepoint", "stall"]
-    """Of a `stall` only a thread that ran late shows it (HikariCP's housekeeper), in the application's own log."""
+    """A `stall` is shown only by a thread that ran late (HikariCP's housekeeper), in the application's own log."""
     stopped_ms: int
     operation: str | None = None
     before_kib: int | None = None
     after_kib: int | None = None
     size_kib: int | None = None
     as_it_began: bool = False
-    """True for a line whose time is that at which the threads were stopped, not at which they went on."""
+    """True if the time of the line is when the threads were stopped, not when they resumed."""
     uptime_ms: int | None = None
-    """How long the JVM had run, where its log prints that."""
+    """How long the JVM had been running, if its log prints that."""
 
 
 class ThreadStack(Event, frozen=True, kw_only=True):
-    """Where one thread was when the JVM dumped its threads; its name is that of the speaker's thread.
+    """The stack of a thread in a thread dump; `speaker.thread` is its name.
 
     `frames` are the topmost of the application, `called` is what these called, `top` the topmost of all. A thread
-    `in_poll` waits for records; one that `drives_consumer` has frames of a consumer's loop below the application's.
-    JDK 21 to 24 leave its `state` out of what they dump to a file.
+    `in_poll` waits for records; one that `drives_consumer` has frames of a poll loop below the application's. JDK 21 to
+    24 omit the `state` in dumps to a file.
     """
 
     state: str | None = None
@@ -201,11 +202,11 @@ class ThreadStack(Event, frozen=True, kw_only=True):
 
 
 class ProcessKilled(Event, frozen=True, kw_only=True):
-    """The kernel or a supervisor ended a process, or saw it end; the process itself logs nothing of it.
+    """The kernel or a supervisor ended a process or saw it end; the process itself logs nothing about it.
 
-    `signal` is what systemd prints as its status (`9/KILL`, `1/FAILURE`), others as a signal (`SIGKILL`) or exit code;
-    `fault` is the kernel's word for a crash. `anon_kib`, `file_kib` and `shmem_kib` of memory were resident as the OOM
-    killer chose the process: `at_limit` of a cgroup (`limit_of`, its own or a parent), otherwise for the whole host.
+    `signal` is the status that systemd prints (`9/KILL`, `1/FAILURE`), or a signal (`SIGKILL`) or exit code; `fault` is
+    the kernel's word for a crash. `anon_kib`, `file_kib` and `shmem_kib` of memory were resident when the OOM killer
+    chose the process: `at_limit` of a cgroup (`limit_of`, its own or a parent), otherwise for the whole host.
     """
 
     why: Literal["oom-kill", "killed", "crashed", "exited"]
@@ -223,17 +224,17 @@ class ProcessKilled(Event, frozen=True, kw_only=True):
 
     @property
     def used_kib(self) -> int | None:
-        """All of its resident memory; ZGC's heap is shared memory, which Linux before 4.5 counts with files."""
+        """Its total resident memory; ZGC's heap is shared memory, which Linux before 4.5 counts with files."""
         if self.anon_kib is None or self.file_kib is None:
             return None
         return self.anon_kib + self.file_kib + (self.shmem_kib or 0)
 
 
 class HostDisturbed(Event, frozen=True, kw_only=True):
-    """The host of a process stood still or lost its network: `suspended` until it `resumed`, its link went down, up.
+    """The host of a process was suspended (until `resumed`), lost its network link, or had a clock or disk problem.
 
-    A `cpu-stuck` line (soft lockup) is written while it lasts: `stuck_s` is for how long by then. `stepped_ms` is by
-    how much its clock was set forward, or back below 0; `device` the disk that became read-only.
+    A `cpu-stuck` line (soft lockup) is logged while it lasts: `stuck_s` is how long it had lasted. `stepped_ms` is how
+    far its clock was set forward, negative if back; `device` the disk that became read-only.
     """
 
     what: Literal["suspended", "resumed", "link-down", "link-up", "cpu-stuck", "clock-stepped", "disk-failed"]
@@ -246,20 +247,20 @@ class HostDisturbed(Event, frozen=True, kw_only=True):
 
 
 class UnitStopping(Event, frozen=True, kw_only=True):
-    """A supervisor begins to stop a unit because somebody told it to; systemd may print its description alone."""
+    """A supervisor stops a unit on request; systemd may print only its description."""
 
     unit: str
     by: Literal["systemd", "supervisord", "pm2"]
 
 
 OF_THE_HOST = (ThreadsStopped, ThreadStack, ProcessKilled, HostDisturbed, UnitStopping)
-"""What a JVM, the kernel and supervisors write of a process in logs of their own: no line of its application's log."""
+"""What a JVM, the kernel and supervisors log about a process, outside the log of its application."""
 
 
 class ExceptionLogged(Event, frozen=True, kw_only=True):
-    """An error with an exception that is nobody's typed event. `exception` is the class, `detail` its message.
+    """An error with an exception that no other event covers; `exception` is the class, `detail` its message.
 
-    `assigning`: its stack trace passes through the leader's assignment, which clients before 2.5 log in no other way.
+    `assigning`: the stack trace contains the leader's assignment, the only sign of it in clients before 2.5.
     """
 
     exception: str | None = None

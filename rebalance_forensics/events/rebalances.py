@@ -1,4 +1,4 @@
-"""A rebalance as the coordinator and the members tell it: prepare, join, stabilize, sync."""
+"""A rebalance as logged by the coordinator and the members: prepare, join, stabilize, sync."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ RebalanceTrigger = Literal[
     "downgrade",
     "other",
 ]
-"""The first cause the coordinator names in `(reason: …)`; later causes of one rebalance are silent."""
+"""The first cause of a rebalance, as in the coordinator's `(reason: …)`; further causes are not logged."""
 
 
 class RebalanceStarted(Event, frozen=True, kw_only=True):
-    """The coordinator opened the join phase ("Preparing to rebalance group …").
+    """The coordinator started the join phase ("Preparing to rebalance group …").
 
-    `generation` is the old one. `state` is the true former state, only in some reasons.
-    `reason` is the text inside `(reason: …)`, `trigger` its kind; `members` are those it names.
+    `generation` is the old one. `state` is the actual former state, which only some reasons contain. `reason` is the
+    text in `(reason: …)`, `trigger` its kind; `members` are those it names.
     """
 
     generation: int | None = None
@@ -41,14 +41,14 @@ class RebalanceStarted(Event, frozen=True, kw_only=True):
 
 
 class GenerationStabilized(Event, frozen=True, kw_only=True):
-    """The join phase closed and a generation was created ("Stabilized group …"); not yet Stable."""
+    """The join phase ended and a generation was created ("Stabilized group …"); the group is not yet Stable."""
 
     generation: int
     member_count: int | None = None
 
 
 class AssignmentReceived(Event, frozen=True, kw_only=True):
-    """The leader's SyncGroup arrived: the sign that the group becomes Stable."""
+    """The leader's SyncGroup arrived, which makes the group Stable."""
 
     generation: int
     leader: str | None = None
@@ -63,18 +63,18 @@ class AssignmentNotStored(Event, frozen=True, kw_only=True):
     error: str | None = None
     partition: int | None = None
     empty: bool = False
-    """It was to be written that the group has no members any more."""
+    """The record would have said that the group has no members."""
 
 
 class EmptyAssignmentSent(Event, frozen=True, kw_only=True):
-    """The coordinator gave members an empty assignment."""
+    """The coordinator sent members an empty assignment."""
 
     generation: int | None = None
     members: tuple[str, ...] = ()
 
 
 class RebalanceAbandoned(Event, frozen=True, kw_only=True):
-    """A join phase could not complete: nobody rejoined, or the group was dead."""
+    """A join phase could not complete: no member rejoined, or the group was dead."""
 
     what: str | None = None
 
@@ -88,7 +88,7 @@ class LeaderReplaced(Event, frozen=True, kw_only=True):
 
 
 class GroupEmptied(Event, frozen=True, kw_only=True):
-    """No member is left ("Group … is now empty")."""
+    """The group has no members left ("Group … is now empty")."""
 
     generation: int | None = None
 
@@ -133,9 +133,9 @@ JoinReason = Literal[
 
 
 class JoinRequested(Event, frozen=True, kw_only=True):
-    """A member flagged the need to rejoin and said why ("Request joining group due to: …").
+    """A member has to rejoin and logs why ("Request joining group due to: …").
 
-    `why` is the kind (`unknown` where the reason was cut off), `reason` the text. `before`/`after` hold
+    `why` is the kind (`unknown` if the reason is truncated), `reason` the text. `before`/`after` hold
     `topic=partitions` pairs or topics of a changed subscription or metadata; `followup_at` the epoch ms of a Streams
     follow-up (0: immediate).
     """
@@ -152,11 +152,11 @@ class JoinRequested(Event, frozen=True, kw_only=True):
 
 
 class JoinSucceeded(Event, frozen=True, kw_only=True):
-    """JoinGroup was answered ("Successfully joined group with generation …").
+    """JoinGroup succeeded ("Successfully joined group with generation …").
 
-    Until 2.6.0 the line came after SyncGroup and names no member (`after_sync` is True).
-    Connect's "Joined group at generation …" is an AssignmentReported, not this. `member_count` is the size of the
-    generation, which the coordinator sends to its leader alone.
+    Until 2.6.0 the line was logged after SyncGroup and names no member (`after_sync` is True). Connect's "Joined group
+    at generation …" is a WorkerAssigned instead. `member_count` is the size of the generation, which the coordinator
+    sends only to the leader.
     """
 
     generation: int
@@ -167,9 +167,9 @@ class JoinSucceeded(Event, frozen=True, kw_only=True):
 
 
 class JoinReported(Event, frozen=True, kw_only=True):
-    """A client that prints no generation has joined (KafkaJS, sarama): `ms` is how long joining and syncing took.
+    """A client that logs no generation has joined (KafkaJS, Sarama); `ms` is how long joining and syncing took.
 
-    `partitions` is its whole assignment, None where the line does not print it.
+    `partitions` is its whole assignment, None if the line does not show it.
     """
 
     member: str | None = None
@@ -180,9 +180,9 @@ class JoinReported(Event, frozen=True, kw_only=True):
 
 
 class SyncSucceeded(Event, frozen=True, kw_only=True):
-    """SyncGroup was answered: this member has its assignment of the generation.
+    """SyncGroup succeeded: this member has its assignment of the generation.
 
-    `partitions` is the whole of it, None where the line does not print it.
+    `partitions` is the whole of it, None if the line does not show it.
     """
 
     generation: int
@@ -192,7 +192,7 @@ class SyncSucceeded(Event, frozen=True, kw_only=True):
 
 
 class JoinFailed(Event, frozen=True, kw_only=True):
-    """JoinGroup failed. `error` is an Errors name (UNKNOWN_MEMBER_ID, GROUP_MAX_SIZE_REACHED, …) where known."""
+    """JoinGroup failed; `error` is a name in Errors (UNKNOWN_MEMBER_ID, GROUP_MAX_SIZE_REACHED, …) if known."""
 
     error: str | None = None
     detail: str | None = None
@@ -203,7 +203,7 @@ class JoinFailed(Event, frozen=True, kw_only=True):
 
 
 class SyncFailed(Event, frozen=True, kw_only=True):
-    """SyncGroup failed. `error` is an Errors name where known."""
+    """SyncGroup failed; `error` is a name in Errors if known."""
 
     errors_unread: ClassVar[Mapping[str, str]] = {
         "UNKNOWN_SERVER_ERROR": "The coordinator's own log says what failed, as an assignment too large to be stored "
@@ -219,7 +219,7 @@ class SyncFailed(Event, frozen=True, kw_only=True):
 
 
 class HeartbeatFailed(Event, frozen=True, kw_only=True):
-    """A heartbeat was answered with an error (REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID, …)."""
+    """A heartbeat failed with an error code (REBALANCE_IN_PROGRESS, UNKNOWN_MEMBER_ID, …)."""
 
     error: str | None = None
     detail: str | None = None
@@ -230,7 +230,7 @@ class HeartbeatFailed(Event, frozen=True, kw_only=True):
 
 
 class GenerationReset(Event, frozen=True, kw_only=True):
-    """A member forgot its generation (and, if `member_id_too`, its member id) and will rejoin."""
+    """A member reset its generation (and, if `member_id_too`, its member id) and will rejoin."""
 
     reason: str | None = None
     error: str | None = None
@@ -241,8 +241,8 @@ class GenerationReset(Event, frozen=True, kw_only=True):
 class AssignmentComputed(Event, frozen=True, kw_only=True):
     """The leader finished the assignment of a classic generation ("Finished assignment for group …").
 
-    Who logs it is the leader. `assignment` maps member id to partitions: the exact membership. `member_count` is how
-    many members there are, where the line does not list them.
+    Only the leader logs it. `assignment` maps member ids to partitions: the exact membership. `member_count` is the
+    number of members, if the line does not list them.
     """
 
     generation: int | None = None
@@ -251,7 +251,7 @@ class AssignmentComputed(Event, frozen=True, kw_only=True):
 
 
 class AssignmentFailed(Event, frozen=True, kw_only=True):
-    """The leader's assignor threw, or a member could not use what it was given."""
+    """The leader's assignor threw an exception, or a member could not apply its assignment."""
 
     error: str | None = None
     detail: str | None = None

@@ -18,7 +18,7 @@ class StreamsStateChanged(Event, frozen=True, kw_only=True):
 
 
 class StreamThreadStateChanged(Event, frozen=True, kw_only=True):
-    """A StreamThread changed its state; `speaker.thread` names it too."""
+    """A StreamThread changed its state; `speaker.thread` is its name."""
 
     thread: str | None = None
     before: str | None = None
@@ -26,7 +26,7 @@ class StreamThreadStateChanged(Event, frozen=True, kw_only=True):
 
 
 class StreamsParticipants(Event, frozen=True, kw_only=True):
-    """The leader lists who takes part: process id -> consumer member ids (also the multi-line form)."""
+    """The leader lists the participants: process id -> member ids of its consumers (also the multi-line form)."""
 
     participants: Assignment = ()
     clients: int | None = None
@@ -47,7 +47,7 @@ class StreamsAssignmentComputed(Event, frozen=True, kw_only=True):
 
 
 class ConsumerTasksAssigned(Event, frozen=True, kw_only=True):
-    """The leader's "Client … per-consumer assignment": what each consumer had, gets and gives up."""
+    """The leader's "Client … per-consumer assignment": the tasks that each consumer owned, gets and revokes."""
 
     unread = "The leader's plan by consumer; what each thread then took is in TasksAssigned."
 
@@ -60,13 +60,13 @@ class ConsumerTasksAssigned(Event, frozen=True, kw_only=True):
 
 
 class AssignmentStability(Event, frozen=True, kw_only=True):
-    """The leader says whether the assignment is stable or a follow-up will come."""
+    """The leader reports whether the assignment is stable or a follow-up rebalance is needed."""
 
     stable: bool
 
 
 class FollowUpRequested(Event, frozen=True, kw_only=True):
-    """The leader asks for a follow-up rebalance, by whom and when (`scheduled_at` epoch ms; None: at once)."""
+    """The leader requests a follow-up rebalance from a member (`scheduled_at` epoch ms; None: immediately)."""
 
     kind: FollowUp
     by: str | None = None
@@ -74,7 +74,7 @@ class FollowUpRequested(Event, frozen=True, kw_only=True):
 
 
 class FollowUpScheduled(Event, frozen=True, kw_only=True):
-    """A member learned of a follow-up (`scheduled_at` epoch ms; None: at once), or that none is due (`kind` None)."""
+    """A member was told of a follow-up (`scheduled_at` epoch ms; None: immediately), or of none (`kind` None)."""
 
     kind: FollowUp | None = None
     scheduled_at: int | None = None
@@ -82,13 +82,13 @@ class FollowUpScheduled(Event, frozen=True, kw_only=True):
 
 
 class FollowUpTriggered(Event, frozen=True, kw_only=True):
-    """A member triggers the follow-up now. `scheduled_at` 0 means it was an immediate one."""
+    """A member triggers the follow-up now; `scheduled_at` is 0 for an immediate one."""
 
     scheduled_at: int | None = None
 
 
 class VersionProbed(Event, frozen=True, kw_only=True):
-    """Version probing: a leader met a newer subscription, or a member was answered with an older version."""
+    """Version probing: a leader received a newer subscription version, or a member was told to use an older one."""
 
     sent: int | None = None
     received: int | None = None
@@ -96,7 +96,7 @@ class VersionProbed(Event, frozen=True, kw_only=True):
 
 
 class TaskWarmedUp(Event, frozen=True, kw_only=True):
-    """A stateful task waits for its new owner: kept as standby, not yet active, or now caught up."""
+    """A stateful task is warming up on its new owner: still a standby, or caught up."""
 
     unread = "Why a task is not active yet; the probing rebalances that follow are read instead."
 
@@ -105,10 +105,10 @@ class TaskWarmedUp(Event, frozen=True, kw_only=True):
 
 
 class TasksAssigned(Event, frozen=True, kw_only=True):
-    """A thread takes its new tasks ("Handle new assignment with: …").
+    """A thread received its new tasks ("Handle new assignment with: …").
 
-    KIP-1071 clients write "Assigned tasks with local epoch …"; then `member` and `epoch` are set, `revoking` and
-    `owned_warmup` may be, and `ready` is False while the coordinator still waits for more members.
+    KIP-1071 clients log "Assigned tasks with local epoch …"; then `member` and `epoch` are set, `revoking` and
+    `owned_warmup` may be, and `ready` is False while the coordinator waits for more members.
     """
 
     active: tuple[str, ...] = ()
@@ -135,7 +135,7 @@ class TasksLost(Event, frozen=True, kw_only=True):
 
 
 class TasksRevoked(Event, frozen=True, kw_only=True):
-    """A thread gave tasks back; `ms` is how long that took."""
+    """A thread revoked tasks; `ms` is how long that took."""
 
     active: tuple[str, ...] = ()
     standby: tuple[str, ...] = ()
@@ -143,20 +143,20 @@ class TasksRevoked(Event, frozen=True, kw_only=True):
 
 
 class TasksCorrupted(Event, frozen=True, kw_only=True):
-    """Local state of tasks is unusable and is rebuilt; `rebalancing` when the thread rejoins for it."""
+    """The local state of tasks is corrupt and is rebuilt; `rebalancing` if the thread rejoins for it."""
 
     tasks: tuple[str, ...] = ()
     rebalancing: bool = False
 
 
 class ThreadFenced(Event, frozen=True, kw_only=True):
-    """A thread missed a rebalance and dropped out of the group: it closes all its tasks and rejoins."""
+    """A thread missed a rebalance and was fenced: it closes all its tasks and rejoins."""
 
     task: str | None = None
 
 
 class StandbysUnassigned(Event, frozen=True, kw_only=True):
-    """The leader had no room for `missing` of a task's `wanted` standbys."""
+    """The leader could not place `missing` of a task's `wanted` standbys."""
 
     unread = "Too few instances for the standbys: it costs recovery time, and causes no rebalance."
 
@@ -175,7 +175,7 @@ class TaskStateChanged(Event, frozen=True, kw_only=True):
 
 
 class RestorationReported(Event, frozen=True, kw_only=True):
-    """State restoration: in progress, finished for a changelog, or for all tasks after `ms`."""
+    """State restoration: in progress, finished for a changelog, or finished for all tasks after `ms`."""
 
     phase: Literal["started", "in-progress", "finished"]
     ms: int | None = None
@@ -186,7 +186,7 @@ class RestorationReported(Event, frozen=True, kw_only=True):
 class ThreadAdded(Event, frozen=True, kw_only=True):
     """A StreamThread was added or replaced (`replacing`: the uncaught exception handler chose REPLACE_THREAD).
 
-    `exception` is the class that the former one died of, `detail` its message.
+    `exception` is the class of the exception that ended the old thread, `detail` its message.
     """
 
     thread: str | None = None
@@ -203,7 +203,7 @@ class ThreadRemoved(Event, frozen=True, kw_only=True):
 
 
 class ThreadFailed(Event, frozen=True, kw_only=True):
-    """An uncaught exception ended a thread; `response` is what the handler opted for."""
+    """An uncaught exception ended a thread; `response` is the handler's choice."""
 
     thread: str | None = None
     exception: str | None = None
@@ -212,7 +212,7 @@ class ThreadFailed(Event, frozen=True, kw_only=True):
 
 
 class ShutdownRequested(Event, frozen=True, kw_only=True):
-    """An instance asks the whole application to stop (`asking`), or learned that another one did."""
+    """An instance requests the shutdown of the whole application (`asking`), or was told that another one did."""
 
     asking: bool
     error: str | None = None
@@ -226,7 +226,7 @@ class SourceTopicsMissing(Event, frozen=True, kw_only=True):
 
 
 class StreamsStatusReported(Event, frozen=True, kw_only=True):
-    """KIP-1071: the coordinator's status codes, topology and configuration changes."""
+    """KIP-1071: status codes of the coordinator, topology and configuration changes."""
 
     detail: str | None = None
     topology_epoch: int | None = None

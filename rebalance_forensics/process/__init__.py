@@ -1,1 +1,1 @@
-"""The running process: its identity, what it keeps on disk, how it is asked to end."""
+"""The running process: its identity, temporary files and resources, and the signals that stop it."""

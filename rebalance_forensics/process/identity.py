@@ -1,4 +1,4 @@
-"""Which process this is, in words that another process can check: whether it still runs."""
+"""Identifies a process so that another one can check whether it is still running."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _ENDED = ("Z", "X")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """A process of some machine. `world` names the boot and the PID namespace in which its id means something."""
+    """A process; `world` identifies the boot and the PID namespace in which its id is valid."""
 
     host: str
     pid: int
     begun: str
-    """When it started, as the kernel counts: another process of the same id began at another time."""
+    """Its start time as the kernel counts it, which distinguishes processes that reuse an id."""
     world: str
 
     @classmethod
     def current(cls) -> Process:
-        """The one that asks."""
+        """The current process."""
         pid = os.getpid()
         return cls(host=socket.gethostname(), pid=pid, begun=_state(pid)[1], world=_world())
 
@@ -40,7 +40,7 @@ class Process:
         except ProcessLookupError:
             return True
         except OSError:
-            # Somebody else's process: it is there, and more may not be seen.
+            # The process exists but belongs to another user.
             return False
         state, begun = _state(self.pid)
         return state in _ENDED or (begun not in ("", self.begun))
@@ -48,16 +48,16 @@ class Process:
 
 @cache
 def _world() -> str:
-    # Empty where the system does not tell, and then no process is ever taken for dead.
+    # Empty if the system does not provide it; then no process is ever considered dead.
     with suppress(OSError):
         return f"{_BOOT.read_text().strip()} {_NAMESPACE.readlink()}"
     return ""
 
 
 def _state(pid: int) -> tuple[str, str]:
-    # How a process is, and its start in clock ticks since the boot (proc(5), fields 3 and 22).
+    # State and start time in clock ticks since boot (proc(5), fields 3 and 22).
     with suppress(OSError, IndexError):
-        # The name of the program stands in parentheses and may hold anything.
+        # The program name is in parentheses and may contain any character.
         fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
         return fields[0], fields[19]
     return "", ""

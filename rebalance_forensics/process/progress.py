@@ -1,4 +1,4 @@
-"""How far the stages of a run are, on a terminal: how much of how much, and at which rate."""
+"""Progress bars for the stages of a run, with amount and rate, on a terminal."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Show = Callable[[str, int, int, str], None]
-"""Is given a stage, how much of it is done, of how much, and the unit."""
+"""Called with a stage, the amount done, the total, and the unit."""
 
 
 def quiet(stage: str, done: int, total: int, unit: str) -> None:
-    """Nobody watches."""
+    """Show no progress."""
 
 
 @contextmanager
 def shown(*, transient: bool = False) -> Iterator[Show]:
-    """A bar for each stage, which stays unless `transient`; nothing unless on a terminal: logs keep no bars."""
+    """Show a bar for each stage, which stays unless `transient`; nothing if standard error is not a terminal."""
     if not sys.stderr.isatty():
         yield quiet
         return

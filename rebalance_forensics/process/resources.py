@@ -1,4 +1,4 @@
-"""What the process may use of the machine: its processors, its memory, and its time for garbage collection."""
+"""Resources of this process: cores, memory, and the time it spends on garbage collection."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ THRESHOLDS = (100_000, 20, 50)
 
 
 def cores() -> int:
-    """Cores this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def spare_memory() -> int | None:
-    """Bytes that the process can still have, by the limits of itself, its container and the machine; None if unknown.
+    """Bytes that this process can still allocate within its own, its container's and the machine's limits, if known.
 
-    Unlike the kernel, nobody warns a Python worker of Spark before it is killed.
+    A Python worker of Spark that exceeds them is killed without warning.
     """
     found: list[int] = []
     with suppress(ImportError, OSError, ValueError, LookupError):
@@ -42,10 +42,10 @@ def spare_memory() -> int | None:
 
 @contextmanager
 def collecting_rarely() -> Iterator[None]:
-    """Collect garbage less often while many objects are made that all live."""
-    # With Python's own thresholds the collector takes a fifth of the time and finds nothing. Events, hypotheses and
-    # reports are left out of it entirely (`gc=False`): frozen values hold no cycles, and half of the time in which a
-    # case is decoded went into that. What may refer to a timeline must be looked through: its answers may refer back.
+    """Collect garbage less often while many long-lived objects are created."""
+    # With Python's default thresholds the collector takes a fifth of the time and finds nothing. Events, hypotheses and
+    # reports are excluded entirely (`gc=False`): frozen values contain no cycles, and tracking them took half of the
+    # time to decode a case. Objects that refer to a timeline are tracked, since its cached answers may refer back.
     before = gc.get_threshold()
     gc.set_threshold(*THRESHOLDS)
     try:

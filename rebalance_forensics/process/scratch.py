@@ -1,4 +1,4 @@
-"""A process's own place for temporary files: gone when it ends, and those of dead processes with it."""
+"""Temporary files of this process, removed when it ends, together with those of dead processes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from threading import Lock
 from rebalance_forensics.process.identity import Process
 
 PREFIX = "rebalance-forensics-"
-# The directory in which Python's multiprocessing keeps its sockets, removed only by a process that ends normally.
+# The directory of multiprocessing's sockets, which only a process that ends normally removes.
 SOCKETS_PREFIX = "pymp-"
 _OWNER = "owner.json"
 _lock = Lock()
 _directories: dict[tuple[int, str], Path] = {}
-"""By process, for a fork must not remove what is its parent's, and by the directory that they lie in."""
+"""By process, since a fork must not remove its parent's directory, and by parent directory."""
 
 
 def directory(parent: str | None = None) -> Path:
-    """A directory that only this user may look into; in the system's temporary directory, if no other is named."""
+    """A directory that only this user can read, in `parent` or the system's temporary directory."""
     place = parent or tempfile.gettempdir()
     with _lock:
         key = os.getpid(), place
@@ -35,7 +35,7 @@ def directory(parent: str | None = None) -> Path:
 
 
 def adopt(made: Path) -> None:
-    """Remove a directory that a library made for this process together with our own, also after a kill."""
+    """Register a directory that a library created, to be removed with our own, even after a kill."""
     with _lock:
         _own(made, str(made))
 
@@ -47,14 +47,14 @@ def _own(made: Path, place: str) -> None:
 
 @atexit.register
 def forget() -> None:
-    """Remove all of it: nobody's logs stay behind when the process ends."""
+    """Remove all temporary files, so that no logs are left behind when the process ends."""
     for pid, place in list(_directories):
         if pid == os.getpid():
             shutil.rmtree(_directories.pop((pid, place)), ignore_errors=True)
 
 
 def _sweep(place: Path) -> None:
-    # Remove what killed processes of this user had no time to.
+    # Remove the directories of killed processes of this user.
     for left in (*place.glob(f"{PREFIX}*"), *place.glob(f"{SOCKETS_PREFIX}*")):
         with suppress(OSError, ValueError, TypeError):
             is_own = left.lstat().st_uid == os.getuid()

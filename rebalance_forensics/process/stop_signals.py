@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: the process tidies up and ends, soon, with the exit code that shells expect."""
+"""Handles Ctrl-C, SIGTERM and SIGHUP: the process cleans up and exits soon, with the code that shells expect."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from types import FrameType
 
 from rebalance_forensics.process import scratch
 
-# A command has so long to tidy up; afterwards it ends wherever it is.
+# A command may take this long to clean up; after that it exits wherever it is.
 SOON_S = 1.5
 _NUMBERS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _SENTENCES = {"SIGINT": "interrupted", "SIGTERM": "terminated (SIGTERM)", "SIGHUP": "its terminal was closed (SIGHUP)"}
 
 
 class _State:
-    """The signals this process received, and how it ends."""
+    """The signals that this process received, and how it exits."""
 
     received = 0
     heeding = False
@@ -28,30 +28,30 @@ class _State:
 
 
 def at_once(end: Callable[[], None]) -> Callable[[], None]:
-    """Call this as soon as the process is asked to end: what it started must not outlive it."""
+    """Register a function to be called as soon as the process is asked to stop: its children must not outlive it."""
     _State.at_once = (*_State.at_once, end)
     return end
 
 
 def is_stopping() -> bool:
-    """True if the process was asked to end; errors of its parts are expected then."""
+    """True if the process was asked to stop; errors in its parts are then expected."""
     return _State.received != 0
 
 
 def exit_code() -> int:
-    """What a shell makes of the signal: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP."""
+    """The exit code for the signal: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP."""
     return 128 + (_State.received or signal.SIGINT)
 
 
 def sentence() -> str:
-    """What to tell the user."""
+    """The sentence for the user."""
     name = signal.Signals(_State.received or signal.SIGINT).name
     return f"{_SENTENCES[name]}; results are incomplete."
 
 
 @contextmanager
 def heeded(patience_s: float = SOON_S) -> Iterator[None]:
-    """Turn these signals into KeyboardInterrupt; one that is ignored (nohup) stays so."""
+    """Turn these signals into KeyboardInterrupt; a signal that is ignored (nohup) stays ignored."""
     if current_thread() is not main_thread():
         yield
         return
@@ -70,14 +70,14 @@ def heeded(patience_s: float = SOON_S) -> Iterator[None]:
 
 
 def heed_again() -> None:
-    """PySpark puts a handler of its own in place of ours when a session starts."""
+    """Install the handlers again: PySpark replaces them when a session starts."""
     if _State.heeding and current_thread() is main_thread() and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
         signal.signal(signal.SIGINT, _stop)
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
     if _State.received:
-        # Asked twice, it no longer tidies up.
+        # After a second signal it no longer cleans up.
         _end_now()
     _State.received = number
     last = Timer(_State.patience_s, _end_now, [sentence()])

@@ -1,4 +1,4 @@
-"""Where the time of a run goes, stage by stage: `--timings`."""
+"""How long each stage of a run takes, for `--timings`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def _clocks() -> tuple[float, float]:
 
 @dataclass(slots=True)
 class Timings:
-    """The stages of a run in the order in which they ended: their seconds, and the CPU seconds of Python processes.
+    """The stages of a run in the order in which they ended, with wall-clock seconds and CPU seconds.
 
-    Of Spark's executors and JVM only the seconds are known.
+    For Spark's executors and JVM only wall-clock seconds are known.
     """
 
     stages: dict[str, tuple[float, float]] = field(default_factory=dict)
@@ -25,14 +25,14 @@ class Timings:
     _cpu_elsewhere: float = 0.0
 
     def add(self, name: str, since: tuple[float, float], cpu_elsewhere: float) -> None:
-        """Add the time since then to a stage, and the CPU seconds of other processes."""
+        """Add the time since `since` to a stage, and the CPU seconds of other processes."""
         seconds, cpu = self.stages.get(name, (0.0, 0.0))
         now = _clocks()
         self.stages[name] = seconds + now[0] - since[0], cpu + now[1] - since[1] + cpu_elsewhere
         self._cpu_elsewhere += cpu_elsewhere
 
     def table(self) -> str:
-        """One line a stage, then the whole run, with what no stage took."""
+        """One line for each stage, then the total, including time outside any stage."""
         whole = Timings({"total": (0.0, self._cpu_elsewhere)})
         whole.add("total", self._begun, 0.0)
         rows = [("stage", "seconds", "CPU s")]
@@ -42,7 +42,7 @@ class Timings:
 
 
 def so_far() -> dict[str, tuple[float, float]]:
-    """The stages that have ended, in the block that times them."""
+    """The stages that have ended within `taken`."""
     timings = _wanted.get()
     return dict(timings.stages) if timings else {}
 
@@ -52,7 +52,7 @@ _wanted: ContextVar[Timings | None] = ContextVar("timings", default=None)
 
 @contextmanager
 def taken(*, wanted: bool = True) -> Iterator[Timings | None]:
-    """Time the stages inside the block, if that is wanted."""
+    """Time the stages within the block, if `wanted`."""
     token = _wanted.set(Timings() if wanted else None)
     try:
         yield _wanted.get()
@@ -62,7 +62,7 @@ def taken(*, wanted: bool = True) -> Iterator[Timings | None]:
 
 @contextmanager
 def stage(name: str) -> Iterator[Callable[[float], None]]:
-    """A stage of the run, timed where that is wanted; it is given the CPU seconds that other processes took for it."""
+    """Time a stage of the run; yields a function to report the CPU seconds of other processes."""
     timings, begun = _wanted.get(), _clocks()
     elsewhere: list[float] = []
     try:
