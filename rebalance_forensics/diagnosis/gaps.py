@@ -113,8 +113,9 @@ def _missing_lines(timeline: Timeline, incidents: Sequence[Incident]) -> Iterato
         )
     for path, spans in sorted(timeline.coverage.missing.items()):
         since, until = spans[0][0], spans[-1][1]
+        why = _why_missing(timeline.coverage.dropped.get(path))
         yield Gap(
-            what=f"Lines of {input_name(path)} are missing ({group}): others must have come before what follows.",
+            what=f"Lines of {input_name(path)} are missing ({group}): {why}.",
             started_at=_at(since),
             ended_at=_at(until),
             consequence="What it does not show of that time may have happened all the same. The whole log would show "
@@ -138,6 +139,14 @@ def _missing_lines(timeline: Timeline, incidents: Sequence[Incident]) -> Iterato
             "These are different groups with the same name, reported as one. Analyze each cluster's logs separately, "
             "or put them into one directory per cluster and add --cluster-per-directory.",
         )
+
+
+def _why_missing(notices: Sequence[ev.LinesDropped] | None) -> str:
+    if not notices:
+        return "others must have come before what follows"
+    counts = [notice.count for notice in notices]
+    lines = counted(sum(filter(None, counts)), "line") if all(counts) else "lines"
+    return f"{some(sorted({notice.dropped_by for notice in notices}))} logged that {lines} were dropped"
 
 
 def _missing_logs(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:

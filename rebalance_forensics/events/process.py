@@ -253,6 +253,21 @@ class UnitStopping(Event, frozen=True, kw_only=True):
     by: Literal["systemd", "supervisord", "pm2"]
 
 
+class LinesDropped(Event, frozen=True, kw_only=True):
+    """A syslog daemon, a log shipper or a logging library logs that it dropped lines of others.
+
+    `which` is `before` for lines that should stand shortly before it in the same log, `after` for those from here on,
+    `collected` for lines of any time in the logs that a shipper collects on its host. `count` of them are lost, of the
+    process `pid` or the systemd unit `unit`.
+    """
+
+    dropped_by: str
+    which: Literal["before", "after", "collected"] = "before"
+    count: int | None = None
+    pid: int | None = None
+    unit: str | None = None
+
+
 OF_THE_HOST = (ThreadsStopped, ThreadStack, ProcessKilled, HostDisturbed, UnitStopping)
 """What a JVM, the kernel and supervisors log about a process, outside the log of its application."""
 

@@ -47,6 +47,7 @@ _OF_THE_PROCESS = (
     ev.ClusterReported,
     ev.ExceptionLogged,
     ev.JvmStarted,
+    ev.LinesDropped,
     ev.LivenessBroken,
     ev.SettingsReported,
     ev.StartTimeReported,

@@ -50,7 +50,14 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     grouped = lines.of_the_group()
     coordinators = coordinators_of(grouped)
     coverage = coverage_of(
-        profile.participants, lines.own, lines.ungrouped, ungrouped.logs, lines.clocks, coordinators, lines.nearby
+        profile.participants,
+        lines.own,
+        lines.ungrouped,
+        ungrouped.logs,
+        lines.clocks,
+        coordinators,
+        lines.nearby,
+        ungrouped.dropped,
     )
     settings = settings_of(lines.own, lines.ungrouped)
     session_ms = session_of_events(lines.own, profile.protocol, settings) if profile.protocol == "classic" else None

@@ -46,7 +46,11 @@ class UngroupedEvents:
     def __init__(self, events: Iterable[Event] = (), logs: LogsRead = MappingProxyType({})) -> None:
         self.logs = logs
         """The extent of each log of the cluster, on its own clock."""
-        dated = tuple(_dated_by_start(tuple(events)))
+        everybody = tuple(events)
+        self.dropped = tuple(e for e in everybody if type(e) is ev.LinesDropped)
+        """What those that write or collect logs report of lines that they dropped."""
+        others = tuple(e for e in everybody if type(e) is not ev.LinesDropped) if self.dropped else everybody
+        dated = tuple(_dated_by_start(others))
         self.untimed_of_hosts = tuple(e for e in dated if e.at is None and isinstance(e, ev.OF_THE_HOST))
         """What JVMs and the kernel printed without a time: it belongs to no moment, not even that of the line above."""
         timed = (
@@ -122,7 +126,8 @@ class UngroupedEvents:
     def _in_files(self, files: Collection[str]) -> UngroupedEvents:
         events = (event for (file, _), in_log in self._at.items() if file in files for event in in_log)
         logs = {place: log for place, log in self.logs.items() if place[0] in files}
-        return UngroupedEvents((*events, *self.orchestration, *self.untimed_of_hosts), logs)
+        dropped = (event for event in self.dropped if event.speaker.file in files)
+        return UngroupedEvents((*events, *dropped, *self.orchestration, *self.untimed_of_hosts), logs)
 
     def by_cluster(self, cluster: str, own: Iterable[Event]) -> Iterator[tuple[str, UngroupedEvents, Iterable[Event]]]:
         """A group's lines cluster by cluster: groups of the same name in two clusters are two groups."""

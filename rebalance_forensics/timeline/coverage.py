@@ -14,11 +14,11 @@ from msgspec.structs import replace
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
-from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, place_of
+from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, place_name
-from rebalance_forensics.timeline.missing_lines import Span, missing_lines
+from rebalance_forensics.timeline.missing_lines import Reported, Span, missing_lines, reported_losses
 from rebalance_forensics.timeline.model import CoordinatorTerm
 from rebalance_forensics.timeline.process_logs import NO_LINES, NearbyLines
 from rebalance_forensics.timeline.time_index import grouped, lists_by_key
@@ -147,11 +147,14 @@ class Coverage:
         extents: Mapping[Place, tuple[int, int]] | None = None,
         of_jvms: Mapping[Participant, tuple[CoveredLog, ...]] | None = None,
         missing: Mapping[Place, Sequence[Span]] | None = None,
+        reported: Mapping[Place, Sequence[Reported]] | None = None,
     ) -> None:
         """`extents` are when each log begins and ends, also one that several members share; `of_jvms` are GC logs."""
         self._of_jvms = of_jvms or {}
         self.missing = {path: spans for (path, _), spans in (missing or {}).items()}
         """Path -> the spans in which lines of that log are missing."""
+        self.dropped = {path: [notice for _, notice in losses] for (path, _), losses in (reported or {}).items()}
+        """Path -> the notices of lines of that log that were dropped."""
         everything = [*brokers, *(log for own in by_participant.values() for log in own)]
         self._by_participant = {
             participant: tuple(g for g in own if not g.excerpt) for participant, own in by_participant.items()
@@ -229,28 +232,19 @@ def coverage_of(
     clocks: Mapping[Place, FileClock],
     terms: Sequence[CoordinatorTerm] = (),
     nearby: NearbyLines = NO_LINES,
+    dropped: Sequence[ev.LinesDropped] = (),
 ) -> Coverage:
     """The coverage of a group by the logs of its `events`, each as far as it was read.
 
     `ungrouped` are brokers' lines without a group. A broker logs nothing of a group while another one coordinates it:
-    `terms` are the coordinators over time.
+    `terms` are the coordinators over time. `dropped` are the notices of lines that no log has.
     """
-    by_participant: dict[Participant, dict[Place, list[Event]]] = defaultdict(lambda: defaultdict(list))
-    brokers: dict[Place, list[Event]] = defaultdict(list)
-    for event in events:
-        if event.speaker.role == "broker":
-            if event.group is not None:
-                brokers[place_of(event)].append(event)
-        elif (participant := participants.of_speaker(event)) is not None:
-            by_participant[participant][place_of(event)].append(event)
-    for speaker, parts in nearby.spoken(participants).items():
-        if speaker is not None:
-            for part in parts:
-                by_participant[speaker][place_of(part[0])] += part.extent  # the lines between add nothing
+    by_participant, brokers = _by_speaker(participants, events, nearby)
     spoken_in = {*brokers, *(place for logs_spoken_in in by_participant.values() for place in logs_spoken_in)}
     picked = _picked(participants, list(merge(events, nearby.openings(participants), key=time_of)), logs)
     whole = _on_the_clock(spoken_in - picked, logs, clocks)
-    missing = {place: spans for place, spans in missing_lines(events, whole).items() if place not in picked}
+    reported = reported_losses(events, whole, on_one_clock(dropped, clocks))
+    missing = {place: spans for place, spans in missing_lines(events, whole, reported).items() if place not in picked}
     # In a log that several processes share, each is covered only from its own first line to its last.
     shared = Counter(place for logs_spoken_in in by_participant.values() for place in logs_spoken_in)
     alone = {place: span for place, span in whole.items() if shared[place] == 1}
@@ -280,7 +274,27 @@ def coverage_of(
         whole,
         _of_jvms(participants, logs, clocks),
         missing,
+        reported,
     )
+
+
+def _by_speaker(
+    participants: Participants, events: EventIndex, nearby: NearbyLines
+) -> tuple[dict[Participant, dict[Place, list[Event]]], dict[Place, list[Event]]]:
+    """The lines of each participant by log, and those of brokers about the group by log."""
+    by_participant: dict[Participant, dict[Place, list[Event]]] = defaultdict(lambda: defaultdict(list))
+    brokers: dict[Place, list[Event]] = defaultdict(list)
+    for event in events:
+        if event.speaker.role == "broker":
+            if event.group is not None:
+                brokers[place_of(event)].append(event)
+        elif (participant := participants.of_speaker(event)) is not None:
+            by_participant[participant][place_of(event)].append(event)
+    for speaker, parts in nearby.spoken(participants).items():
+        if speaker is not None:
+            for part in parts:
+                by_participant[speaker][place_of(part[0])] += part.extent  # the lines between add nothing
+    return by_participant, brokers
 
 
 def _in_parts(

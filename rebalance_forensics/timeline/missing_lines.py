@@ -1,38 +1,86 @@
 """Missing lines: spans in which a log shows by what else it has that lines of it are missing.
 
 A log that was cut at a rate limit, shipped with losses or rotated away in the middle begins and ends like a whole one.
-It shows the hole where a line cannot come without another one before it, and where the numbers of its files skip.
+It shows the hole where a line cannot come without another one before it, and where the numbers of its files skip; or
+the program that dropped the lines says so.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.event_index import EventIndex, time_of
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, lists_by_key, united
-from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import QUIET_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 Span = tuple[int, int]
+Reported = tuple[Span, ev.LinesDropped]
 
 # `server.log.2`, `app.log.3.gz`: Log4j's RollingFileAppender, logrotate.
 _NUMBERED = re.compile(r"(?P<stem>.+?\D)\.(?P<number>\d{1,2})(?:\.(?:gz|zst|bz2|xz|lz4|zip))?")
 
 
-def missing_lines(events: EventIndex, extents: Mapping[Place, Span]) -> Mapping[Place, list[Span]]:
+def missing_lines(
+    events: EventIndex,
+    extents: Mapping[Place, Span],
+    reported: Mapping[Place, Sequence[Reported]] = MappingProxyType({}),
+) -> Mapping[Place, list[Span]]:
     """Log -> the spans in which lines are missing; for a rolled file, between the one before it at hand and it.
 
-    `extents` are the first and last time of each log.
+    `extents` are the first and last time of each log, `reported` what `reported_losses` found.
     """
     # A configuration names its client in its text, and the order of what threads log as they start is by chance.
     starts = events.of_type(*_STARTS).by(place_of)
     answered = (span for pair in _ANSWERS for span in _unasked(events, starts, *pair))
     found = lists_by_key((*answered, *_between_generations(events), *_rotated_away(extents)))
-    return {place: _throughout(united(spans), extents.get(place)) for place, spans in found.items()}
+    inferred = {place: _throughout(united(spans), extents.get(place)) for place, spans in found.items()}
+    return inferred | {
+        place: united([*(span for span, _ in losses), *inferred.get(place, ())]) for place, losses in reported.items()
+    }
+
+
+# imjournal counts lines for ten minutes unless told otherwise, journald and imuxsock for half a minute and less.
+_LONGEST_INTERVAL_MS = 2 * QUIET_MS
+
+
+def reported_losses(
+    events: EventIndex, extents: Mapping[Place, Span], dropped: Iterable[ev.LinesDropped]
+) -> Mapping[Place, list[Reported]]:
+    """Log -> the spans for which a notice says that lines were dropped, each with it; of a shipper's logs the whole."""
+    return lists_by_key(
+        (place, (span, notice)) for notice in dropped for place, span in _lost_by(notice, events, extents)
+    )
+
+
+def _lost_by(
+    notice: ev.LinesDropped, events: EventIndex, extents: Mapping[Place, Span]
+) -> Iterator[tuple[Place, Span]]:
+    place, at = place_of(notice), notice.at
+    if notice.which == "collected":
+        # A shipper that runs in a pod of its own logs under the name of that, and collects what is on its node.
+        there = [log for log in extents if log[1] == place[1]]
+        yield from ((log, extents[log]) for log in there or extents)
+    elif at is not None and place in extents:
+        begin, end = extents[place]
+        if notice.which == "after":
+            yield place, (at, max(at, end))
+        elif (since := _last_heard(events, notice)) is not None:
+            yield place, (max(begin, since, at - _LONGEST_INTERVAL_MS), at)
+
+
+def _last_heard(events: EventIndex, notice: ev.LinesDropped) -> int | None:
+    """When the log's writer that had been silent for longest by a notice was last heard; None if it was no writer's."""
+    lines = [e for e in events if place_of(e) == place_of(notice)]
+    if notice.pid is not None and notice.pid not in (pids := {e.speaker.pid for e in lines} - {None}) and pids:
+        return None
+    heard = {(e.speaker.client_id, e.speaker.role): time_of(e) for e in lines if time_of(e) <= time_of(notice)}
+    return min(heard.values(), default=0)
 
 
 def _throughout(spans: list[Span], extent: Span | None) -> list[Span]:

@@ -1,17 +1,22 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from rebalance_forensics.timeline.clocks.file_clocks import Place
-from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.diagnosis.case import GroupCase, investigate
+from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
+from rebalance_forensics.timeline.cluster_events import UngroupedEvents
+from rebalance_forensics.timeline.coverage import LogRead, covering
 from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.missing_lines import Span, missing_lines
+from rebalance_forensics.timeline.time_index import lists_by_key
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_network_partition import LOST, cut_off
 from tests.diagnosis.test_process_pause import UNKNOWN
 from tests.story import Story, ms
 
 PRODUCER = "org.apache.kafka.clients.producer.internals.TransactionManager"
+GENERATION = f"Generation{{generationId=1, memberId='c-3-{'0' * 8}', protocol='range'}}"
 FOUND = "Discovered group coordinator broker-2:9092 (id: 2147483645 rack: null)"
 
 
@@ -75,8 +80,7 @@ def test_log4j_2_counts_rolled_files_on() -> None:
 def test_a_hole_around_the_time_when_a_member_was_cut_off_proves_no_pause() -> None:
     story = cut_off().client("c-3", "01:00:00.010", FOUND)
     story.client("c-3", "01:10:12.000", FOUND)
-    former = f"Generation{{generationId=1, memberId='c-3-{'0' * 8}', protocol='range'}}"
-    story.client("c-3", "01:10:12.010", UNKNOWN.format(former))
+    story.client("c-3", "01:10:12.010", UNKNOWN.format(GENERATION))
     hole = ms("01:09:00.000"), ms("01:10:11.000")
     story.events = [e for e in story.events if e.speaker.client_id != "c-3" or not hole[0] <= (e.at or 0) <= hole[1]]
     assert all(cause.confidence < 0.75 for i in story.incidents() for cause in i.root_causes)
@@ -87,3 +91,57 @@ def test_a_member_that_is_back_and_never_logged_its_loss_may_have_been_started_a
     story = evicted().reborn("c-3")
     story.rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
     assert all(cause.confidence < 0.75 for i in story.incidents() for cause in i.root_causes)
+
+
+JOURNALD = "Suppressed 1427 messages from orders.service"
+FLUENTD = "failed to write data into buffer by buffer overflow action=:drop_oldest_chunk"
+QUEUE_FULL = (
+    "Async queue is full, discarding event with level INFO. This message will only appear once; future events from "
+    "INFO are silently discarded until queue capacity becomes available."
+)
+
+
+def silent_and_back() -> Story:
+    """A member that is silent while its session runs out, and then learns that it was removed."""
+    story = evicted().client("c-3", "01:10:20.000", UNKNOWN.format(GENERATION))
+    story.reborn("c-3")
+    return story.rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
+
+
+def case_of(story: Story) -> GroupCase:
+    """What the program makes of logs that last from their first to their last line here."""
+    logs = {
+        place: LogRead(min(times), max(times))
+        for place, times in lists_by_key((place_of(e), e.at) for e in story.events if e.at is not None).items()
+    }
+    shared = UngroupedEvents([e for e in story.events if e.group is None], logs)
+    return investigate("default", story.group, [e for e in story.events if e.group is not None], shared)
+
+
+def surest(case: GroupCase) -> float:
+    """The confidence of the surest cause, but of the start and the end of the group."""
+    causes = [cause for incident in case.incidents for cause in incident.root_causes]
+    return max(cause.confidence for cause in causes if cause.cause not in {"startup", "shutdown"})
+
+
+@pytest.mark.parametrize(
+    ("log", "time", "notice"),
+    [
+        ("c-3/app.log", "01:10:19.900", "Discarded 812 messages due to full event buffer including: Heartbeat failed"),
+        ("c-3/app.log", "01:08:01.000", QUEUE_FULL),
+        ("c-3/fluentd.log", "01:11:00.000", FLUENTD),
+        ("logging/fluentd-x7k2p.log", "01:11:00.000", FLUENTD),
+    ],
+)
+def test_a_log_of_which_lines_were_dropped_proves_nothing_by_its_silence(log: str, time: str, notice: str) -> None:
+    assert surest(case_of(silent_and_back())) >= 0.75
+    case = case_of(silent_and_back().line(log, time, notice))
+    assert surest(case) < 0.75
+    assert any("c-3/app.log" in gap.what and "dropped" in gap.what for gap in case.gaps)
+
+
+def test_lines_that_another_process_lost_leave_a_log_as_it_is() -> None:
+    story = silent_and_back()
+    story.line("c-3/app.log", "01:10:19.900", "imuxsock[pid 4242]: 236 messages lost due to rate-limiting")
+    story.events = [replace(e, speaker=replace(e.speaker, pid=17)) for e in story.events]
+    assert surest(case_of(story)) >= 0.75

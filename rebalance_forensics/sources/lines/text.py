@@ -28,11 +28,12 @@ _JVM_OUTPUT = re.compile(JVM_OUTPUT)
 # What syslog and the journal call programs that write one line at a time, in no layout.
 _OF_THE_HOST = re.compile(
     r"kernel|systemd(?:-[\w-]+)?|init(?:\.scope)?|upstart|supervisord?|pm2(?:-\w+)?|chronyd?|ntp(?:d|date|sec)?|NetworkManager"
+    r"|rsyslogd?(?:-\d+)?"
 )
 
 
 def is_of_the_host(program: str) -> bool:
-    """True for the kernel, a supervisor or a time daemon, each line of which is a record of its own."""
+    """True for the kernel, a supervisor, a time or a syslog daemon, each line of which is a record of its own."""
     return _OF_THE_HOST.fullmatch(program) is not None
 
 
