@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
@@ -115,6 +116,7 @@ def _missing_lines(timeline: Timeline, incidents: Sequence[Incident]) -> Iterato
         since, until = spans[0][0], spans[-1][1]
         why = _why_missing(timeline.coverage.dropped.get(path))
         yield Gap(
+            log=path,
             what=f"Lines of {input_name(path)} are missing ({group}): {why}.",
             started_at=_at(since),
             ended_at=_at(until),
@@ -147,6 +149,34 @@ def _why_missing(notices: Sequence[ev.LinesDropped] | None) -> str:
     counts = [notice.count for notice in notices]
     lines = counted(sum(filter(None, counts)), "line") if all(counts) else "lines"
     return f"{some(sorted({notice.dropped_by for notice in notices}))} logged that {lines} were dropped"
+
+
+def once_for_each_log(gaps: Iterable[Gap]) -> Iterator[Gap]:
+    """The gaps, those of one log of which several groups miss lines as one that names all of these groups."""
+    by_log: dict[tuple[str | None, str], list[Gap]] = defaultdict(list)
+    for gap in gaps:
+        if gap.log is None or gap.group is None:
+            yield gap
+        else:
+            by_log[gap.log, gap.what.replace(in_words(gap.group), "")].append(gap)
+    for alike in by_log.values():
+        first, *others = sorted(alike, key=lambda gap: natural(gap.group or ""))
+        if not others:
+            yield first
+            continue
+        names = [gap.group or "" for gap in (first, *others)]
+        groups = (
+            f"groups {some(names, MOST_NAMES)}"
+            if all(map(is_named, names))
+            else some([*map(in_words, names)], MOST_NAMES)
+        )
+        yield replace(
+            first,
+            group=None,
+            what=first.what.replace(in_words(first.group or ""), groups),
+            started_at=min((gap.started_at for gap in alike if gap.started_at is not None), default=None),
+            ended_at=max((gap.ended_at for gap in alike if gap.ended_at is not None), default=None),
+        )
 
 
 def _missing_logs(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:

@@ -380,6 +380,8 @@ class Gap(Struct, frozen=True, kw_only=True, gc=False):
 
     group: str | None = None
     """The group that it is about, which `what` names."""
+    log: str | None = None
+    """The log of which lines are missing."""
 
     what: str
     started_at: Time | None = None

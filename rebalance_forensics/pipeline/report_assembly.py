@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from rebalance_forensics import __version__, defects
 from rebalance_forensics.diagnosis.case import CaseOutline
 from rebalance_forensics.diagnosis.cluster.incidents import ClusterIncidents, Whole, cluster_incidents
+from rebalance_forensics.diagnosis.gaps import once_for_each_log
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import ReadPlan
@@ -35,7 +36,7 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
     inputs = summaries(plan, results.stats, merged_clocks(c for place in places for c in outlines[place].clocks))
     inputs = _by_cluster(inputs, {outlines[place].history.cluster for place in places})
     asked_for = [place for place in places if options.group in (None, outlines[place].history.group)]
-    gaps = {gap for place in asked_for for gap in outlines[place].gaps}
+    gaps = set(once_for_each_log({gap for place in asked_for for gap in outlines[place].gaps}))
     gaps |= {
         Gap(what=each.what, consequence=each.consequence, kind="failed", is_defect=True) for each in results.failures
     }

@@ -4,6 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import GroupCase, investigate
+from rebalance_forensics.diagnosis.gaps import once_for_each_log
+from rebalance_forensics.diagnosis.model import Gap
+from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.coverage import LogRead, covering
@@ -145,3 +148,15 @@ def test_lines_that_another_process_lost_leave_a_log_as_it_is() -> None:
     story.line("c-3/app.log", "01:10:19.900", "imuxsock[pid 4242]: 236 messages lost due to rate-limiting")
     story.events = [replace(e, speaker=replace(e.speaker, pid=17)) for e in story.events]
     assert surest(case_of(story)) >= 0.75
+
+
+def test_missing_lines_of_a_log_are_a_gap_once_with_the_groups_that_lack_them() -> None:
+    def gap(group: str, begin: int) -> Gap:
+        what = f"Lines of app.log are missing (group {group}): Fluentd logged that lines were dropped."
+        return Gap(what=what, group=group, log="a/app.log", started_at=EpochMs(begin), consequence="")
+
+    alone = gap("orders", 3)
+    assert [*once_for_each_log([alone])] == [alone]
+    (together,) = once_for_each_log([gap("payments", 2), alone])
+    assert "(groups orders and payments)" in together.what
+    assert (together.started_at, together.group) == (2, None)
