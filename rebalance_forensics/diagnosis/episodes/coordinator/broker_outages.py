@@ -43,6 +43,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.log_names import application_words
 from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.join_barriers import removed_at_timeout
 from rebalance_forensics.timeline.model import BrokerOutage, Unreached
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped, lists_by_key
 from rebalance_forensics.timeline.timeouts import shown_poll_ms
@@ -514,11 +515,9 @@ def coordinator_silences(timeline: Timeline) -> tuple[CoordinatorSilence, ...]:
 
 def _removals(timeline: Timeline) -> list[tuple[Rebalance, ev.MemberFailed]]:
     """Each rebalance that ended with a removal, and the first line that removed a member."""
-    first: dict[str, tuple[Rebalance, ev.MemberFailed]] = {}
-    for departure in timeline.departures:
-        for event in departure.events:
-            if isinstance(event, ev.MemberFailed) and event.why == "rebalance-timeout":
-                for rebalance in timeline.rebalances.touching(departure.at, departure.at):
-                    if rebalance.started_at < departure.at:
-                        first.setdefault(rebalance.id, (rebalance, event))
-    return sorted(first.values(), key=lambda removal: removal[0].started_at)
+    found = []
+    for rebalance in timeline.rebalances:
+        lines = (e for d in removed_at_timeout(timeline, rebalance) for e in d.events)
+        if (line := next((e for e in lines if isinstance(e, ev.MemberFailed)), None)) is not None:
+            found.append((rebalance, line))
+    return found

@@ -17,6 +17,7 @@ from msgspec import Struct
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
     behind_a_living_coordinator,
+    broker_outages,
     unreachable_before,
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
@@ -114,10 +115,8 @@ def whole_cluster_stopped(timeline: Timeline, chain: list[CoordinatorMove]) -> b
     """Every broker with a log began a shutdown within a minute and none came back."""
     begin, end = chain[0].at - windows.PROCESS_START_MS, chain[-1].at + windows.ONE_REBALANCE_MS
     speaking = timeline.own.brokers | timeline.ungrouped.brokers
-    later = stops_and_starts(timeline).since(begin)
-    stops = (e for e in later if isinstance(e, ev.BrokerStopped) and e.phase == "stopping" and time_of(e) <= end)
-    started = any(isinstance(e, ev.BrokerStarted) for e in later)
-    return len(speaking) > 1 and speaking <= {e.speaker.broker for e in stops} and not started
+    for_good = (o for o in broker_outages(timeline) if o.how == "shut-down" and o.ended_at is None)
+    return len(speaking) > 1 and speaking <= {o.broker for o in for_good if begin <= o.started_at <= end}
 
 
 def is_planned_handover(chain: list[CoordinatorMove], facts: Sequence[Fact]) -> bool:
@@ -183,11 +182,11 @@ def _commit_not_written(timeline: Timeline, lost: Event) -> bool:
     return refused and found is not None and found.coordinator == lost.coordinator
 
 
-def _bounces(timeline: Timeline) -> list[CoordinatorMove]:
+def _bounces(timeline: Timeline) -> Iterator[CoordinatorMove]:
     """Restarts of brokers that did not coordinate this group."""
-    stops = (e for e in stops_and_starts(timeline) if isinstance(e, ev.BrokerStopped))
-    stopped = ((time_of(e), affected_broker(e)) for e in stops)
-    return [CoordinatorMove(at, broker, (), shown_by=None, until=at) for at, broker in stopped if broker is not None]
+    for outage in broker_outages(timeline):
+        if outage.how in ("shut-down", "failed", "lost"):
+            yield CoordinatorMove(outage.started_at, outage.broker, (), shown_by=None, until=outage.started_at)
 
 
 def _lost_by_most(timeline: Timeline, run: list[Event]) -> CoordinatorMove | None:

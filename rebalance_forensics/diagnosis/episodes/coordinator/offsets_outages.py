@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
 from rebalance_forensics import events as ev
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import outages_between
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.brokers import affected_broker, stops_and_starts
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -80,13 +80,13 @@ def outages(timeline: Timeline) -> Iterator[Outage]:
         failed = tuple(e for e in near if _of_offsets(e.partition))
         partition = known_partition(timeline)
         appends = [time_of(e) for e in failed if partition is None or e.partition == f"{OFFSETS}-{partition}"]
-        stopped = _stopped_brokers(timeline, begin, end)
+        down = outages_between(timeline, begin, end)
         yield Outage(
             tuple(run),
             tuple(shrunk),
             failed,
-            tuple(stopped),
-            tuple(_missing(timeline, shrunk, stopped, begin)),
+            tuple(line for outage in down for line in outage.lines if isinstance(line, ev.BrokerStopped)),
+            tuple(_missing(timeline, shrunk, {outage.broker for outage in down}, begin)),
             min([begin, *appends]),
         )
 
@@ -206,22 +206,10 @@ def _shrunk(timeline: Timeline, begin: int, end: int) -> list[ev.IsrChanged]:
     return [e for n, e in enumerate(changed) if e.direction == "shrunk" and n > restored.get(e.partition, -1)]
 
 
-def _stopped_brokers(timeline: Timeline, begin: int, end: int) -> list[ev.BrokerStopped]:
-    """The stops of brokers that had not started again when the outage began."""
-    changed = stops_and_starts(timeline).between(0, end)
-    starts = ((n, e) for n, e in enumerate(changed) if isinstance(e, ev.BrokerStarted) and time_of(e) < begin)
-    started = {affected_broker(e): n for n, e in starts}
-    stops = ((n, e) for n, e in enumerate(changed) if isinstance(e, ev.BrokerStopped))
-    return [e for n, e in stops if n > started.get(affected_broker(e), -1)]
-
-
-def _missing(
-    timeline: Timeline, shrunk: Sequence[ev.IsrChanged], stopped: Sequence[ev.BrokerStopped], begin: int
-) -> list[int]:
+def _missing(timeline: Timeline, shrunk: Sequence[ev.IsrChanged], down: Collection[int], begin: int) -> list[int]:
     shrunk_away = sorted({b for e in shrunk for b in set(e.before) - set(e.after)})
-    down = sorted({b for e in stopped if (b := affected_broker(e)) is not None})
-    both = [b for b in shrunk_away if b in down] or shrunk_away or down
-    return both or _most_unreachable(timeline, begin - 2 * REQUEST_TIMEOUT_MS)
+    missing = [b for b in shrunk_away if b in down] or shrunk_away or sorted(down)
+    return missing or _most_unreachable(timeline, begin - 2 * REQUEST_TIMEOUT_MS)
 
 
 def _most_unreachable(timeline: Timeline, since: int) -> list[int]:
