@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from rebalance_forensics.job.lake.editions import Draft
@@ -48,6 +49,8 @@ class Ledger:
     dropped: list[Entry] = field(default_factory=list)
     """Entries of copies and of further former states, whose events go."""
     scan_errors: list[str] = field(default_factory=list)
+    defects: list[str] = field(default_factory=list)
+    """What defects of ours kept from being read."""
 
     @property
     def knows_kafka(self) -> bool:
@@ -92,13 +95,15 @@ def entries_of(
         file, splits = sight.file, sorted(by_path[summary.path], key=lambda split: split.start)
         release = next((split.kafka_version for split in splits if split.kafka_version), None)
         cells = _read(replace(sight, release=release), profile, summary, found.fresh[file.path])
-        if profile.defects or any(split.try_again for split in splits):
+        if profile.defects or summary.is_lost or any(split.try_again for split in splits):
             cells["etag"] = None
         cells["heard"] = heard_cells(span for split in splits for span in split.heard)
         cells["settled"] = settled_cells(file, profile, splits, plan.reads.reading)
         entry = Entry(day=_day_of(file, summary), cluster=summary.cluster, cells=cells)
         former = found.replaced.get(file.path)
         ledger.scan_errors.extend(_said_of(summary.path, summary.errors))
+        broken = summary.errors if summary.is_lost else chain(profile.defects, *(split.defects for split in splits))
+        ledger.defects.extend(_said_of(summary.path, broken))
         if former == entry and file.path not in found.again:
             del found.fresh[file.path], found.replaced[file.path]
         else:
@@ -122,7 +127,8 @@ def _said_of(path: str, errors: Iterable[str]) -> Iterator[str]:
 
 def _note_unread(ledger: Ledger, looked: Looked, listing: Listing, reads: ReadPlan) -> None:
     # Name what could not be opened, once; forget what was wrong with files that can be opened again, or are gone.
-    failed = dict([*listing.errors, *looked.errors])
+    ledger.defects.extend(unread.sentence for unread in looked.errors if unread.is_defect)
+    failed = {path: sentence for path, sentence, _ in (*listing.errors, *looked.errors)}
     days = {path: listing.age_of(path) // DAY_MS for path in failed}
     noted = {e.path: e for e in ledger.known if e.cells["head"] is None}
     removed = {id(entry) for entry in ledger.removed}

@@ -74,7 +74,7 @@ class FilesToRead:
     @property
     def errors(self) -> list[str]:
         """What cannot be listed or opened."""
-        return [sentence for _, sentence in (*self.listing.errors, *self.looked.errors)]
+        return [sentence for _, sentence, _ in (*self.listing.errors, *self.looked.errors)]
 
 
 def files_to_read(
@@ -150,7 +150,7 @@ def refuse_foreign(run: Run, files: int, errors: Sequence[str], ledger: Ledger) 
     """A run that has never seen a Kafka line says what it looked at, and touches nothing; a stream may have to wait."""
     if ledger.knows_kafka or run.options.stream:
         return
-    refuse_with_defect(errors)
+    refuse_with_defect(ledger.defects)
     looked_at = ", ".join(run.options.inputs)
     failed = "; ".join(errors[:3])
     if not files and not failed:
@@ -209,6 +209,7 @@ def _scan(run: Run, table: LogTable, entries: Sequence[Entry], scanned: Scanned,
         path = table.hour(hour.at)
         entry = _entry(path, table, hour, by_hour[path], reading.cluster)
         scanned.errors += [f"{path}: {error}" for error in entry.cells["errors"]]
+        scanned.ledger.defects.extend(f"{path}: {defect}" for part in by_hour[path] for defect in part.defects)
         scanned.ledger.added.append(entry)
         scanned.ledger.scanned.add(path)
         scanned.replaced = {**scanned.replaced, hour_id(path): 0}
@@ -239,6 +240,6 @@ def _entry(path: str, table: LogTable, hour: Hour, stats: Iterable[SplitStats], 
         "first": moment(min((part.first for part in parts if part.first is not None), default=None)),
         "last": moment(max((part.last for part in parts if part.last is not None), default=None)),
         "heard": heard_cells(span for part in parts for span in part.heard),
-        "errors": list(dict.fromkeys(error for part in parts for error in part.errors)),
+        "errors": list(dict.fromkeys(sentence for part in parts for sentence in part.sentences)),
     }
     return Entry(day=hour.at // DAY_MS, cluster=cluster, cells=cells)

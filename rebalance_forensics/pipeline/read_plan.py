@@ -16,6 +16,7 @@ from rebalance_forensics.pipeline.read_split import Reading
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.pipeline.workload import shard_keys, weight, workload
 from rebalance_forensics.sources.files.archives import held_open
+from rebalance_forensics.sources.files.contents import Unreadable
 from rebalance_forensics.sources.files.walk import InputFile, discover
 from rebalance_forensics.sources.profiles.neighbours import profiles
 from rebalance_forensics.sources.profiles.profile import FileProfile
@@ -38,13 +39,18 @@ class ReadPlan:
 
     files: tuple[InputFile, ...]
     profiles: tuple[FileProfile, ...]
-    errors: tuple[tuple[str, str], ...]
-    """(path, sentence) for what could not be opened."""
+    errors: tuple[Unreadable, ...]
+    """What could not be opened."""
     portions: tuple[tuple[Split, ...], ...]
     """The splits of each task, of about equal weight."""
     reading: Reading
     reports: tuple[str, ...] = ()
     """Outputs of earlier runs among the logs: not read, they would be second witnesses to the lines they quote."""
+
+    @property
+    def defects(self) -> Iterator[str]:
+        """What a defect of ours kept from being opened."""
+        return (unread.sentence for unread in self.errors if unread.is_defect)
 
     @property
     def total_bytes(self) -> int:
@@ -72,7 +78,7 @@ def plan_reading(
     return ReadPlan(
         files=files,
         profiles=sniffed,
-        errors=tuple((printable(path), printable(sentence)) for path, sentence in found.errors),
+        errors=tuple(map(shown_in_report, found.errors)),
         portions=deal(splits, 1 if alone else portions_of(splits, workers, split_bytes), workers=workers),
         reading=reading_of(options) if alone else reading_of(options, shard_keys(workers * in_turn), in_turn=in_turn),
         reports=tuple(map(printable, found.reports)),
@@ -93,6 +99,11 @@ def reading_of(options: AnalyzeOptions, shards: tuple[int, ...] = (0,), *, in_tu
         in_turn=in_turn,
         patterns=options.patterns,
     )
+
+
+def shown_in_report(unread: Unreadable) -> Unreadable:
+    """What cannot be read, with its path as text."""
+    return unread._replace(path=printable(unread.path), sentence=printable(unread.sentence))
 
 
 def printable(name: str) -> str:

@@ -12,7 +12,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rebalance_forensics import defects
 from rebalance_forensics import events as ev
 from rebalance_forensics.catalog.bare_messages import is_kafka_message
 from rebalance_forensics.catalog.compiled_catalog import Release
@@ -107,8 +106,7 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Eve
     except OSError as error:
         counts.stop(f"{split.file.path}: reading stopped: {error.strerror or error}.", may_pass=True)
     except Exception as error:  # noqa: BLE001 - whatever it was, what came before and the other splits stay
-        sentence = defects.sentence(f"reading stopped behind the record at byte {counts.reached:,}", error)
-        counts.stop(sentence, may_pass=True)
+        counts.break_off(error)
     yield tally.stats(split, counts)
 
 
@@ -442,7 +440,8 @@ class _Tally:
             kafka_version=next(iter(self.version.values()), None),
             hosts=hosts,
             heard=tuple(_spans(split, counts, hosts, self)),
-            errors=counts.sentences(),
+            errors=tuple(counts.errors),
+            defects=counts.defects(),
             try_again=counts.try_again,
         )
 

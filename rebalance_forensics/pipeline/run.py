@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -92,13 +93,12 @@ def refuse_foreign(plan: ReadPlan, paths: Sequence[str], stats: Sequence[SplitSt
     """Without one Kafka line there is nothing to report on."""
     if any(s.matched or s.unmatched_kafka for s in stats):
         return
-    refuse_with_defect([*(s for _, s in plan.errors), *(d for p in plan.profiles for d in p.defects),
-                        *(error for s in stats for error in s.errors)])  # fmt: skip
+    refuse_with_defect(chain(plan.defects, *(p.defects for p in plan.profiles), *(s.defects for s in stats)))
     looked_at = ", ".join(paths)
     if not plan.files and not plan.errors:
         raise InputError(f"{looked_at}: no files here; name a directory, file or archive with Kafka logs.")
     lines = sum(s.lines for s in stats)
-    failed = "; ".join(sentence for _, sentence in plan.errors[:3])
+    failed = "; ".join(sentence for _, sentence, _ in plan.errors[:3])
     if not plan.files:
         raise InputError(f"no Kafka line found: {failed}.")
     what = f"{count(len(plan.files), 'file')} with {count(lines, 'line')}"
@@ -113,9 +113,9 @@ def refuse_foreign(plan: ReadPlan, paths: Sequence[str], stats: Sequence[SplitSt
     )
 
 
-def refuse_with_defect(errors: Iterable[str]) -> None:
+def refuse_with_defect(sentences: Iterable[str]) -> None:
     """Where a defect of ours hid what there was, "no Kafka line" would be a lie."""
-    if found := next((error for error in errors if error.endswith(defects.ASK)), None):
+    if (found := next(iter(sentences), None)) is not None:
         raise defects.DefectError(f"nothing could be analyzed: {found}.")
 
 

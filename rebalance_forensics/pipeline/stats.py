@@ -115,8 +115,15 @@ class SplitStats(Struct, frozen=True, kw_only=True):
     heard: tuple[LogSpan, ...] = ()
     """How far each log was read: one a host of a stream of several."""
     errors: tuple[str, ...] = ()
+    defects: tuple[str, ...] = ()
+    """What a defect of ours kept from being read."""
     try_again: bool = False
     """True if another try may read what these sentences say was not read."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Sentences about everything that could not be read."""
+        return (*self.errors, *self.defects)
 
     @property
     def split_lines(self) -> SplitLines:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from rebalance_forensics import defects
 from rebalance_forensics.pipeline.read_plan import ReadPlan
 from rebalance_forensics.pipeline.stats import HostStats, SplitStats
@@ -27,7 +29,7 @@ def summaries(plan: ReadPlan, stats: Iterable[SplitStats], clocks: Clocks) -> tu
         for file, profile in zip(plan.files, plan.profiles, strict=True)
         for summary in _summed(plan, file, profile, by_path[file.path], clocks)
     )
-    unread = (_unread(plan, path, sentence) for path, sentence in plan.errors)
+    unread = (_unread(plan, path, sentence) for path, sentence, _ in plan.errors)
     return tuple(sorted([*read, *unread], key=lambda s: (s.path, s.host or "", s.errors)))
 
 
@@ -37,7 +39,8 @@ def _summed(
     try:
         return tuple(_of_file(plan, file, profile, splits, clocks))
     except Exception as error:  # noqa: BLE001 - whatever it was, it is reported in place of the counts
-        return (_unread(plan, file.path, defects.sentence("what was read of it could not be added up", error)),)
+        sentence = defects.sentence("what was read of it could not be added up", error)
+        return (replace(_unread(plan, file.path, sentence), is_lost=True),)
 
 
 def merged_clocks(clocks: Iterable[FileClock]) -> Clocks:
@@ -78,7 +81,7 @@ def _of_file(
         unparsed=sum(s.unparsed for s in splits),
         first=moved(min((s.first for s in splits if s.first is not None), default=None)),
         last=moved(max((s.last for s in splits if s.last is not None), default=None)),
-        errors=tuple(dict.fromkeys([*profile.defects, *(error for s in splits for error in s.errors)])),
+        errors=tuple(dict.fromkeys([*profile.defects, *(sentence for s in splits for sentence in s.sentences)])),
     )
     if several:
         yield from (_of_host(plan, file, profile, host, clocks) for host in hosts)

@@ -19,6 +19,11 @@ SCHEMA_VERSION: Final = 1
 class InputSummary(Struct, frozen=True, kw_only=True):
     """One file (or member of an archive, or host of a stream) and what was read of it."""
 
+    JSON: ClassVar[str] = (
+        "path, cluster, host, component, kafka_version, layout, envelope, zone, clock_skew_ms, bytes, lines, records, "
+        "matched, unmatched_kafka, unparsed, first, last, errors"
+    )
+
     path: str
     cluster: str
     host: str | None = None
@@ -37,6 +42,8 @@ class InputSummary(Struct, frozen=True, kw_only=True):
     first: Time | None = None
     last: Time | None = None
     errors: tuple[str, ...] = ()
+    is_lost: bool = False
+    """True if a defect of ours lost what was read of it, as `errors` says."""
 
 
 class Tool(Struct, frozen=True, kw_only=True):

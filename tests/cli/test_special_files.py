@@ -76,7 +76,7 @@ def test_a_device_that_is_named_is_refused(command: Command, target: str) -> Non
 def test_a_link_to_what_is_written_for_ever_is_named(tmp_path: Path) -> None:
     (tmp_path / "kmsg.log").symlink_to("/proc/kmsg")
     for given in (tmp_path, tmp_path / "kmsg.log", Path("/proc/kmsg")):
-        ((_, errors),) = discover([str(given)]).errors
+        ((_, errors, _),) = discover([str(given)]).errors
         assert "cannot be read (it has no end: its reader waits for more to be written)" in errors
 
 
@@ -95,14 +95,14 @@ class _Torn(io.RawIOBase):
 
 def test_an_input_that_breaks_off_is_not_blamed_on_the_temporary_directory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=_Torn()))
-    ((path, errors),) = discover(["-"]).errors
+    ((path, errors, _),) = discover(["-"]).errors
     assert (path, errors) == ("-", "standard input cannot be read (input/output error); send it again")
 
 
 def test_a_socket_that_is_named_is_refused(tmp_path: Path) -> None:
     with listening(tmp_path / "control"):
         found = discover([str(tmp_path / "control")])
-    ((_, errors),) = found.errors
+    ((_, errors, _),) = found.errors
     assert errors.startswith(f"{tmp_path / 'control'} is a socket, not a log; name a file")
 
 
@@ -119,8 +119,8 @@ def test_what_is_no_file_in_a_directory_is_named_and_the_rest_is_read(logs: Path
     odd = with_odd_neighbours(logs)
     with listening(logs / "socket"):
         found = discover([str(logs), str(logs / "broker-1")])
-    assert [path for path, _ in found.errors] == sorted(f"logs/{name}" for name in [*odd, "socket"])
-    errors = " ".join(sentence for _, sentence in found.errors)
+    assert [unread.path for unread in found.errors] == sorted(f"logs/{name}" for name in [*odd, "socket"])
+    errors = " ".join(unread.sentence for unread in found.errors)
     for sentence in ("zero.log is a device", "pipe is a pipe", "socket is a socket"):
         assert f"{sentence}, not a file; it was left out" in errors
     assert "nowhere.log is a link that leads nowhere" in errors
@@ -187,7 +187,7 @@ def test_what_a_user_may_not_read_is_named_and_the_rest_is_read(as_nobody: Path)
         for name in ("closed", "unlisted", "open"):
             (as_nobody / name).chmod(0o700)
     assert [file.path for file in found.files] == ["open/server.log"]
-    errors = dict(found.errors)
+    errors = {path: sentence for path, sentence, _ in found.errors}
     assert sorted(errors) == ["closed/server.log", "secret.log", "unlisted"]
     assert "closed/server.log cannot be looked at (permission denied); it was left out" in errors["closed/server.log"]
     assert "secret.log cannot be read: permission denied" in errors["secret.log"]

@@ -44,7 +44,7 @@ def test_an_archive_in_an_archive_has_no_more_than_the_file_that_it_came_in(tmp_
         assert read_all(found)[0] == 200
     assert 1 < len(found.files) < 10
     assert work.unpacked <= 3 * (1 << 20) + PIECE
-    ((path, reports),) = found.errors
+    ((path, reports, _),) = found.errors
     assert path == "bomb.zip"
     assert "bomb.zip: unpacks to more than 1 MiB, at least 20 times its packed size; it is taken for a" in reports
 

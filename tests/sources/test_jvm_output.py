@@ -91,9 +91,9 @@ def test_a_dump_of_a_thousand_threads_that_look_alike_is_read_as_it_stands(tmp_p
     assert (profile.document, profile.splittable) == (None, False)
     # What 256 of a pool do, the others do as well.
     assert len(read.records["app-1/threads.txt"]) == 256 + 1
-    assert read.counts["app-1/threads.txt"].sentences() == (
+    assert read.counts["app-1/threads.txt"].errors == [
         "744 threads in its dumps were left out: each looks like 256 others of its dump",
-    )
+    ]
 
 
 def test_of_a_pool_that_is_in_a_thousand_calls_a_thousand_threads_are_read_and_all_that_consume(tmp_path: Path) -> None:
@@ -114,18 +114,18 @@ def test_of_a_pool_that_is_in_a_thousand_calls_a_thousand_threads_are_read_and_a
         relevant=Catalog.load().prefilter().hits,
     )
     assert len([r for r in read.records["app-1/threads.txt"] if "Thread.State" in r.message]) == 1024 + 9 + 1
-    assert read.counts["app-1/threads.txt"].sentences() == (
+    assert read.counts["app-1/threads.txt"].errors == [
         (
             "67 threads in its dumps were left out: of those that differ, 2,048 of a dump are read, 1,024 of one name, "
             "and all in which a client of Kafka shows"
         ),
-    )
+    ]
 
 
 def test_lines_of_a_log_that_stand_in_quotation_marks_are_no_threads(tmp_path: Path) -> None:
     line = f'"{LINE.format(JOINING)}"'
     read = Read(tmp_path, {"app-1/app.log": f"{line}\n" * 300}, relevant=Catalog.load().prefilter().hits)
-    assert (len(read.records["app-1/app.log"]), read.counts["app-1/app.log"].sentences()) == (300, ())
+    assert (len(read.records["app-1/app.log"]), read.counts["app-1/app.log"].errors) == (300, [])
 
 
 @pytest.mark.parametrize("relevant", [None, Catalog.load().prefilter().hits], ids=["all", "hits"])

@@ -64,7 +64,7 @@ def test_a_member_that_cannot_be_read_is_named_and_the_others_are_read(what: str
     (tmp_path / "logs.pack").write_bytes(packed)
     found = discover([str(tmp_path)])
     assert read_all(found) == (records, [])
-    ((path, errors),) = found.errors
+    ((path, errors, _),) = found.errors
     assert path == "logs.pack!/odd"
     assert errors.startswith(f"logs.pack!/odd {sentence}")
 
@@ -131,5 +131,5 @@ def test_of_a_zip_that_is_cut_off_nobody_says_that_members_were_read(tmp_path: P
     (tmp_path / "logs.zip").write_bytes(zipped({"a.log": LOG, "b.log": LOG})[:-40])
     found = discover([str(tmp_path)])
     assert found.files == ()
-    ((_, errors),) = found.errors
+    ((_, errors, _),) = found.errors
     assert "it is cut off or damaged, and none of its members could be read" in errors

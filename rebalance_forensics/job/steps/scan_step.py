@@ -28,6 +28,7 @@ from rebalance_forensics.pipeline.stages import read_portion
 from rebalance_forensics.pipeline.tables.rows import hashed
 from rebalance_forensics.pipeline.workload import weight
 from rebalance_forensics.records import DAY_MS
+from rebalance_forensics.sources.files.contents import Unreadable
 from rebalance_forensics.sources.files.places import open_remote_with
 from rebalance_forensics.sources.files.walk import InputFile
 from rebalance_forensics.sources.profiles.profile import FileProfile
@@ -63,7 +64,7 @@ def plan_scan(
     found: Changes,
     options: AnalyzeOptions,
     *,
-    errors: Sequence[tuple[str, str]],
+    errors: Sequence[Unreadable],
     workers: int,
 ) -> ScanPlan:
     """Deal the fresh files, each from where it was settled."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from rebalance_forensics.pipeline.inputs.stores import Store, checked_store, first_line, is_remote
 from rebalance_forensics.pipeline.read_plan import is_there, printable
 from rebalance_forensics.pipeline.refusals import InputError
+from rebalance_forensics.sources.files.contents import Unreadable
 from rebalance_forensics.sources.files.places import files_below, special
 
 
@@ -36,13 +37,13 @@ class Listing:
     """What there is, and a sentence for each thing that cannot be listed."""
 
     files: list[Listed] = field(default_factory=list)
-    errors: list[tuple[str, str]] = field(default_factory=list)
+    errors: list[Unreadable] = field(default_factory=list)
     ages: dict[str, int] = field(default_factory=dict)
     """When what cannot be listed was changed, in epoch ms, by its path in `errors`."""
 
     def fail(self, name: str, place: str, sentence: str) -> None:
         """Note something that cannot be listed."""
-        self.errors.append((name, sentence))
+        self.errors.append(Unreadable(name, sentence))
         with suppress(OSError):
             self.ages[name] = os.lstat(place).st_mtime_ns // 1_000_000
 

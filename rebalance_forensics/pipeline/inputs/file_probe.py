@@ -15,10 +15,11 @@ from msgspec.structs import replace
 from rebalance_forensics.pipeline.inputs.file_listing import Listed
 from rebalance_forensics.pipeline.inputs.sights import Sight, fingerprint_of
 from rebalance_forensics.pipeline.inputs.stores import open_location
-from rebalance_forensics.pipeline.read_plan import printable
+from rebalance_forensics.pipeline.read_plan import printable, shown_in_report
 from rebalance_forensics.pipeline.schemas import message_batch
 from rebalance_forensics.sources.files import archives, places, walk
 from rebalance_forensics.sources.files.budgets import Limits
+from rebalance_forensics.sources.files.contents import Unreadable
 from rebalance_forensics.sources.profiles import profile
 from rebalance_forensics.sources.profiles.sample import beginning
 
@@ -44,7 +45,7 @@ class Looked:
     """What was found in new files, an archive holds several logs; and what could not be opened, by path."""
 
     sights: list[Sight] = field(default_factory=list)
-    errors: list[tuple[str, str]] = field(default_factory=list)
+    errors: list[Unreadable] = field(default_factory=list)
 
 
 def look_tasks(new: Sequence[Listed]) -> tuple[tuple[Listed, ...], ...]:
@@ -95,7 +96,7 @@ def _open(listed: Listed, look: Look, found: Looked) -> None:
     discovered = walk.discover_stored(
         listed.location, listed.path, size=listed.size, mtime_ms=listed.mtime_ms, limits=look.limits
     )
-    found.errors += [(printable(path), printable(sentence)) for path, sentence in discovered.errors]
+    found.errors += map(shown_in_report, discovered.errors)
     fingerprint = fingerprint_of(listed)
     for file in (replace(file, path=printable(file.path)) for file in discovered.files):
         shown, data = profile.look(file), b""

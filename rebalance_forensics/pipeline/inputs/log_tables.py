@@ -201,5 +201,6 @@ class _Count:
         return SplitStats(
             path=hour, index=0, start=0, bytes=self.bytes, lines=self.rows, records=self.rows, unparsed=0,
             matched=self.matched, unmatched_kafka=self.unmatched_kafka, first=self.first, last=self.last,
-            heard=tuple(self.heard), errors=self.spoiled.sentences(), try_again=self.spoiled.try_again,
+            heard=tuple(self.heard), errors=tuple(self.spoiled.errors),
+            defects=self.spoiled.defects(), try_again=self.spoiled.try_again,
         )  # fmt: skip

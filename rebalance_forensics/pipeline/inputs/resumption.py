@@ -84,7 +84,7 @@ def settled_cells(file: InputFile, profile: FileProfile, stats: Sequence[SplitSt
     """What the ledger keeps of a log that may grow; None where it is read as a whole each time."""
     end = max(0, file.size - UNSETTLED_BYTES)
     before = [split for split in stats if split.start < end]
-    if not grows(file, profile) or profile.defects or any(split.errors or split.hosts for split in stats):
+    if not grows(file, profile) or profile.defects or any(split.sentences or split.hosts for split in stats):
         return None
     counts: dict[str, Any] = {name: sum(getattr(split, name) for split in before) for name in _COUNTS}
     first = min((split.first for split in before if split.first is not None), default=None)

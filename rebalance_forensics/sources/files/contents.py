@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -47,17 +47,30 @@ class InputFile(Struct, frozen=True, kw_only=True):
         return Place(self.location, self.members, self.stamp, self.allowance)
 
 
+class Unreadable(NamedTuple):
+    """Something that cannot be read, and why."""
+
+    path: str
+    sentence: str
+    is_defect: bool = False
+    """True if a defect of ours keeps it from being read."""
+
+
 @dataclass(slots=True)
 class Findings:
-    """Logs, a sentence for each thing that cannot be read, by path, and outputs of earlier runs."""
+    """Logs, what cannot be read, and outputs of earlier runs."""
 
     files: list[InputFile] = field(default_factory=list)
-    errors: list[tuple[str, str]] = field(default_factory=list)
+    errors: list[Unreadable] = field(default_factory=list)
     reports: list[str] = field(default_factory=list)
 
     def complain(self, path: str, why: object) -> None:
         """Note why something cannot be read."""
-        self.errors.append((path, f"{path}: {why}"))
+        self.errors.append(Unreadable(path, f"{path}: {why}"))
+
+    def break_off(self, path: str, what: str, error: Exception) -> None:
+        """Note what a defect of ours keeps from being read."""
+        self.errors.append(Unreadable(path, defects.sentence(what, error), is_defect=True))
 
 
 def look_into(file: InputFile, limits: Limits, found: Findings) -> None:
@@ -67,7 +80,7 @@ def look_into(file: InputFile, limits: Limits, found: Findings) -> None:
     except OSError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it was, the other files are read
-        found.errors.append((file.path, defects.sentence(f"{file.location} could not be opened", error)))
+        found.break_off(file.path, f"{file.location} could not be opened", error)
 
 
 def _look_into(file: InputFile, limits: Limits, found: Findings) -> None:
@@ -105,9 +118,8 @@ class _Look:
         elif is_own_output(file.path, start):
             self.found.reports.append(file.path)
         elif is_binary(start):
-            self.found.errors.append(
-                (file.path, f"{file.path} is a binary file, not a log; leave it out, or export it as text")
-            )
+            sentence = f"{file.path} is a binary file, not a log; leave it out, or export it as text"
+            self.found.errors.append(Unreadable(file.path, sentence))
         else:
             self._add(replace(file, codec="+".join(filter(None, (file.codec, *codecs))) or None), unpacked)
 
@@ -137,8 +149,7 @@ class _Look:
                 file.path, f"the {kind} archive is damaged ({error}); the members before that were read"
             )
         except Exception as error:  # noqa: BLE001 - whatever it was, what was found by then is read
-            sentence = defects.sentence(f"{file.path}: not all members could be listed", error)
-            self.found.errors.append((file.path, sentence))
+            self.found.break_off(file.path, f"{file.path}: not all members could be listed", error)
 
     def _take_members(self, file: InputFile, archive: OpenArchive, depth: int) -> None:
         named: Counter[str] = Counter()
@@ -160,7 +171,7 @@ class _Look:
 
     def _take_member(self, inner: InputFile, member: Member, depth: int) -> None:
         if member.problem:
-            self.found.errors.append((inner.path, f"{inner.path} {member.problem}"))
+            self.found.errors.append(Unreadable(inner.path, f"{inner.path} {member.problem}"))
             return
         try:
             with self.archives.opened(inner.place, self.meter, self.meter) as stream:
@@ -168,9 +179,10 @@ class _Look:
         except Spent:
             raise
         except UNREADABLE as error:
-            self.found.errors.append((inner.path, f"{inner.path} cannot be read ({error}); the other members were"))
+            sentence = f"{inner.path} cannot be read ({error}); the other members were"
+            self.found.errors.append(Unreadable(inner.path, sentence))
         except Exception as error:  # noqa: BLE001 - whatever it was, the other members are read
-            self.found.errors.append((inner.path, defects.sentence(f"{inner.path} could not be opened", error)))
+            self.found.break_off(inner.path, f"{inner.path} could not be opened", error)
 
     def shared_out(self) -> Iterator[InputFile]:
         """The logs, each with how far it may unpack."""

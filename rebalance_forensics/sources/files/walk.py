@@ -17,7 +17,7 @@ from msgspec import Struct
 from rebalance_forensics.process import scratch
 from rebalance_forensics.sources.files.archives import held_open
 from rebalance_forensics.sources.files.budgets import Limits
-from rebalance_forensics.sources.files.contents import Findings, InputFile, look_into
+from rebalance_forensics.sources.files.contents import Findings, InputFile, Unreadable, look_into
 from rebalance_forensics.sources.files.places import files_below, special, streams
 
 __all__ = ["Discovery", "InputFile", "discover", "discover_stored"]
@@ -34,10 +34,10 @@ class NoRoom(OSError):  # noqa: N818 - it is about the temporary directory, not 
 
 
 class Discovery(Struct, frozen=True, kw_only=True):
-    """All files found, by path, one sentence for each thing that cannot be read, and the reports of earlier runs."""
+    """All files found, by path, what cannot be read, and the reports of earlier runs."""
 
     files: tuple[InputFile, ...]
-    errors: tuple[tuple[str, str], ...]
+    errors: tuple[Unreadable, ...]
     reports: tuple[str, ...] = ()
 
 
@@ -53,7 +53,8 @@ def discover(paths: Sequence[str], limits: Limits | None = None) -> Discovery:
                 search.root(Path(given), name)
     found = search.found
     if found.reports and not found.files and not found.errors:
-        found.errors.append((found.reports[0], f"{found.reports[0]} was written by this program; name the logs"))
+        report = found.reports[0]
+        found.errors.append(Unreadable(report, f"{report} was written by this program; name the logs"))
     unique = {(file.path, file.location, file.members): file for file in found.files}
     return Discovery(
         files=tuple(sorted(unique.values(), key=lambda file: (file.path, file.location))),
@@ -70,7 +71,8 @@ def discover_stored(location: str, name: str, *, size: int, mtime_ms: int, limit
         look_into(file, limits or Limits(), found)
     except OSError as error:
         why = (error.strerror or str(error)).strip().splitlines()[0]
-        found.errors.append((name, f"{location} cannot be read ({why}); check its permissions and that it is whole"))
+        sentence = f"{location} cannot be read ({why}); check its permissions and that it is whole"
+        found.errors.append(Unreadable(name, sentence))
     return Discovery(files=tuple(found.files), errors=tuple(found.errors))
 
 
@@ -166,7 +168,7 @@ class _Search:
             self._complain(name, _unreadable(path, error))
 
     def _complain(self, path: str, sentence: str) -> None:
-        self.found.errors.append((path, sentence))
+        self.found.errors.append(Unreadable(path, sentence))
 
 
 def _below(root: Path, path: Path, name: str) -> str:

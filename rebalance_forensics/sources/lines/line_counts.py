@@ -58,6 +58,7 @@ class SplitCounts:
     try_again: bool = False
     reached: int = 0
     """The offset of the last record that was read."""
+    _broken_off: str | None = None
     _spoiled: dict[str, Spoiled] = field(default_factory=dict)
 
     def add(self, other: SplitCounts) -> None:
@@ -81,6 +82,11 @@ class SplitCounts:
         self.try_again |= may_pass
         self.complain(sentence)
 
+    def break_off(self, error: Exception) -> None:
+        """Note that a defect of ours ended reading before the end of the file."""
+        self.stopped = self.try_again = True
+        self._broken_off = defects.sentence(f"reading stopped behind the record at byte {self.reached:,}", error)
+
     def complain(self, sentence: str) -> None:
         """Note something that could not be read, once."""
         if sentence not in self.errors:
@@ -95,9 +101,9 @@ class SplitCounts:
         else:
             self._spoiled[place] = Spoiled(defects.describe(error), {offset})
 
-    def sentences(self) -> tuple[str, ...]:
-        """Sentences about everything that could not be read."""
-        return (*self.errors, *map(_sentence, self._spoiled.values()))
+    def defects(self) -> tuple[str, ...]:
+        """Sentences about everything that a defect of ours kept from being read."""
+        return (*filter(None, (self._broken_off,)), *map(_sentence, self._spoiled.values()))
 
 
 def _sentence(spoiled: Spoiled) -> str:
