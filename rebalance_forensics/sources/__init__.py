@@ -1,1 +1,1 @@
-"""Bytes in, records out: discovery, codecs, envelopes, layouts, framing, splits. No Spark."""
+"""Turns bytes into records: discovery, codecs, envelopes, layouts, framing and splits, without Spark."""

@@ -1,4 +1,4 @@
-"""Formats that are not one record a line: JSON arrays, CSV, blocks of fields, several files in a row, pastes."""
+"""Formats other than one record per line: JSON arrays, CSV, blocks of fields, concatenated files, pastes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _KINDS: dict[str, tuple[_Begins, _Entries]] = {
 
 
 def kind_of(head: bytes) -> str | None:
-    """The kind of document that begins so; None for lines. What is a paste, only its lines show."""
+    """The kind of document that starts like this; None for lines. A paste is recognized by its lines instead."""
     text = head.decode("utf-8", "replace").lstrip("\ufeff\x00\x1e \t\r\n")
     return next((kind for kind, (begins, _) in _KINDS.items() if begins(text)), None)
 

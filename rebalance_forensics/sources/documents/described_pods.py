@@ -1,4 +1,4 @@
-"""What `kubectl describe` prints: fields of pods, workloads or nodes one below another, and their events in a table."""
+"""Output of `kubectl describe`: the fields of pods, workloads or nodes, and a table of their events."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from rebalance_forensics.sources.lines.text import lines_of, text_of
 _BEGINS = re.compile(r"Name: +\S+\r?\n(?:[A-Z][\w ]*:[^\n]*\n)*?(?:Namespace|Roles|Labels|CreationTimestamp): ")
 _FIELD = re.compile(r"(?P<blanks> *)(?P<name>[A-Z][\w ]*):(?P<value>.*)")
 _CONTAINER = re.compile(r"  (?P<name>[a-z0-9][a-z0-9-]*):\s*\Z")
-# What only one kind of object has; anything else is a pod or a workload of which the events alone are read.
+# Fields that only one kind of object has; of all others (pods, workloads) only the events are read.
 _KINDS = {"Roles": "node", "StrategyType": "deployment", "Reference": "horizontalpodautoscaler", "Controlled By": "pod"}
 
 
 def is_document(text: str) -> bool:
-    """True if a text begins such a description."""
+    """True if a text starts such a description."""
     return _BEGINS.match(text) is not None
 
 
 class _Object:
-    """One described object, as far as it was read."""
+    """A described object, as far as it has been read."""
 
     def __init__(self, name: str) -> None:
         self.name, self.kind = name, "pod"
@@ -35,12 +35,12 @@ class _Object:
         """Those of the container that is being read: where each stands, what it says."""
 
     def line(self, kind: str, reason: str, message: str, at: EpochMs | None) -> Line:
-        """An event of it."""
+        """The line of an event of the object."""
         about = f"{self.kind}/{self.name}"
         return Line(text=written(kind, reason, about, message, namespace=self.namespace, node=self.node), at=at)
 
     def of_container(self, name: str | None = None) -> Iterator[Placed]:
-        """What the states of the container that was read until now say; the next one is called `name`."""
+        """The states of the container that was read up to here; the next one is called `name`."""
         for offset, number, state in self.states:
             if state["is"] == "Terminated" and "Exit Code" in state:
                 message = ended_container(self.container, state["Exit Code"], state.get("Reason"))
@@ -52,7 +52,7 @@ class _Object:
 
 
 def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
-    """The ends and starts of containers, and the events, as lines of events; ages count back from an unknown time."""
+    """Starts and ends of containers, and the events, as lines; ages are relative to an unknown time."""
     about = _Object("")
     in_events, offset = False, 0
     for number, raw in enumerate(lines_of(chunks), 1):

@@ -1,4 +1,4 @@
-"""journalctl's entries as blocks of fields: `-o export`, and `-o verbose` with a time before each."""
+"""journalctl entries as blocks of fields: `-o export`, and `-o verbose` with a time before each."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LONGEST = 8 << 20
 
 
 def is_document(text: str) -> bool:
-    """True if a text begins with such a block."""
+    """True if a text starts with such a block."""
     return _EXPORT.match(text) is not None or _VERBOSE.match(text) is not None
 
 
 def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
-    """The blocks with their places."""
+    """The blocks with their positions."""
     reader = _Reader(chunks)
     fields: dict[str, str] = {}
     start, first, last = 0, 1, ""
@@ -47,7 +47,7 @@ def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
 
 
 class _Reader:
-    """Lines of a stream, and between them values of a length that is written in front."""
+    """Reads lines of a stream and, between them, values preceded by their length."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks, self._held = chunks, b""
@@ -55,7 +55,7 @@ class _Reader:
         self.number = 0
 
     def line(self) -> bytes | None:
-        """The next line with its end; None after the last."""
+        """The next line with its line end; None after the last."""
         while b"\n" not in self._held and len(self._held) < _LONGEST and self._more():
             pass
         end = self._held.find(b"\n") + 1 or len(self._held)
@@ -63,7 +63,7 @@ class _Reader:
         return self._taken(end) if end else None
 
     def binary(self) -> str:
-        """A value that may hold anything: eight bytes tell its length."""
+        """A binary value, whose length is in the eight bytes before it."""
         while len(self._held) < _LENGTH and self._more():
             pass
         size = min(int.from_bytes(self._taken(_LENGTH), "little"), _LONGEST)

@@ -1,4 +1,4 @@
-"""JSON that is not one object a line: an array, a response, pretty-printed or glued objects."""
+"""JSON other than one object per line: an array, a response, pretty-printed or concatenated objects."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SHORTEST_PAIR = 2
 
 
 def is_wrapping(value: object, columns: Sequence[str] = (), deep: int = _DEEPEST_LIST) -> bool:
-    """True if a value is no entry but contains entries in a list, at any depth."""
+    """True if a value is not an entry itself but contains a list of entries, at any depth."""
     if not deep:
         return False
     if isinstance(value, Mapping):
@@ -74,13 +74,13 @@ def _columns_in(value: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def named_columns(context: Fields) -> tuple[str, ...]:
-    """The columns that the objects around a table name."""
+    """The columns of a table, as named by the objects around it."""
     columns = context.get("_columns")
     return columns if isinstance(columns, tuple) else ()
 
 
 def outer_facts(value: Mapping[str, object]) -> dict[str, object]:
-    """What an object adds to each entry in it: all but lists and its own texts."""
+    """The fields that an object adds to each entry inside it: all but lists and its own texts."""
     facts: dict[str, object] = {
         key: inner
         for key, inner in value.items()
@@ -91,7 +91,7 @@ def outer_facts(value: Mapping[str, object]) -> dict[str, object]:
 
 
 def entry_of(value: object, context: Fields) -> Fields | None:
-    """An entry as one object, with what the outer objects add to it; None for any other value."""
+    """An entry with the fields of the outer objects; None if the value is not an entry."""
     about = {key: inner for key, inner in context.items() if key != "_columns"}
     if isinstance(value, Mapping):
         return {**about, **value} if about else dict(value)
@@ -110,25 +110,25 @@ def entry_of(value: object, context: Fields) -> Fields | None:
 
 
 MAX_VALUE = 512 << 20
-# A value longer than this holds entries rather than being one.
+# A longer value is not an entry but contains entries.
 _LONGEST_ENTRY = 1 << 20
 _DEEPEST = 12
-# So much of what was read may be held: where a value is broken, json counts the lines before it (JSONDecodeError).
+# This much consumed text is kept: for an invalid value, json counts the lines before it (JSONDecodeError).
 _PASSED = 1 << 16
 _DECODER = json.JSONDecoder(strict=False)
 _SEPARATORS = " \t\r\n,;\x1e\x00\ufeff"
 _BETWEEN = re.compile(r"[ \t\r\n,;\x1e\x00\ufeff\[\]]*")
 _INSIDE = re.compile(r"[ \t\r\n,:]*")
-# How bytes that are not UTF-8 are held: each as one character, so that what stands behind them keeps its place.
+# Bytes that are not UTF-8 become one character each, so that positions after them stay right.
 _KEPT = "surrogateescape"
 _NOT_UTF_8 = re.compile("[\udc80-\udcff]")
-# How a list within a list begins; a tag in two brackets (`[[payments] {}:] `, ruby-kafka) is none.
+# The start of a list within a list; a tag in two brackets (`[[payments] {}:] `, ruby-kafka) is not one.
 _LIST = re.compile(r"\[\s*(?:[\"{\[\]]|-?\d+\s*[,.\]\s]|true\b|false\b|null\b|\Z)")
 _NEXT_OBJECT = re.compile(r"\n[ \t]*,?\{")
 
 
 def is_document(text: str) -> bool:
-    """True if a text begins a JSON value that is not simply an entry on its first line."""
+    """True if a text starts with a JSON value that is more than an entry on its first line."""
     if text.startswith("["):
         inside = text[1:].lstrip()
         return _LIST.match(inside) is not None or (inside.startswith("{") and _is_key(inside[1:]))
@@ -146,12 +146,12 @@ def is_document(text: str) -> bool:
 
 
 def _is_key(inside: str) -> bool:
-    """True if an object may continue like this: Node.js and Go print objects without quotes around their keys."""
+    """True if an object can continue like this: Node.js and Go print keys without quotes."""
     return inside.lstrip()[:1] in ('"', "}", "")
 
 
 def values(chunks: Iterator[bytes]) -> Iterator[Placed]:
-    """The entries of a stream with their places; Damage ends a broken one."""
+    """The entries of a stream with their positions; Damage if the rest is invalid."""
     stream, broken = _Text(chunks), 0
     while stream.skip(_BETWEEN):
         at = stream.offset
@@ -167,12 +167,12 @@ def values(chunks: Iterator[bytes]) -> Iterator[Placed]:
 
 @dataclass(slots=True)
 class _Document:
-    """Walks down a value to the entries in it, however they are wrapped; raises ValueError where it is broken."""
+    """Finds the entries in a value, however they are nested; ValueError if it is invalid."""
 
     stream: _Text
 
     def entries(self, context: Fields, deep: int) -> Iterator[Placed]:
-        """The entries of the value that starts here; `context` is what the outer objects add to them."""
+        """The entries of the value that starts here; `context` holds the fields of the outer objects."""
         stream = self.stream
         found = stream.value(_LONGEST_ENTRY if deep else MAX_VALUE, take=False)
         opening = stream.buffer[stream.at]
@@ -195,7 +195,7 @@ class _Document:
         self.stream.close()
 
     def _in_object(self, context: Fields, whole: object, deep: int) -> Iterator[Placed]:
-        """The other keys of an object with a list of entries belong to each: its stream, its resource, its columns."""
+        """The entries in an object's list, each with the object's other keys: stream, resource, columns."""
         known = {**context, **(outer_facts(whole) if isinstance(whole, Mapping) else {})}
         stream = self.stream
         stream.take(1)
@@ -214,7 +214,7 @@ class _Document:
 
 @dataclass(slots=True)
 class _Text:
-    """The text of a stream as far as it is needed, and the place in it."""
+    """The text of a stream, read on demand, and the current position."""
 
     chunks: Iterator[bytes]
     buffer: str = ""
@@ -225,7 +225,7 @@ class _Text:
     _raw: bytes = b""
 
     def skip(self, between: re.Pattern[str]) -> bool:
-        """Go to what stands behind blanks and separators; False at the end."""
+        """Skip whitespace and separators; False at the end."""
         while True:
             match = between.match(self.buffer, self.at)
             self.take((match.end() if match else self.at) - self.at)
@@ -235,13 +235,13 @@ class _Text:
                 return False
 
     def close(self) -> None:
-        """Go past the end of a list or an object."""
+        """Skip the end of a list or an object."""
         if self.at >= len(self.buffer):
             raise ValueError
         self.take(1)
 
     def value(self, longest: int, *, take: bool) -> tuple[object, str, int, int] | None:
-        """The value that starts here, with its text and place; None when it is longer, or cut, or none at all."""
+        """The value that starts here, with its text and position; None if it is too long, truncated or invalid."""
         if self.at > _PASSED:
             self.buffer, self.at = self.buffer[self.at :], 0
         while True:
@@ -259,7 +259,7 @@ class _Text:
                 return None
 
     def resume(self) -> bool:
-        """Go to the next line that begins an object, after one that cannot be read."""
+        """Skip to the next line that starts an object, after an invalid one."""
         match = _NEXT_OBJECT.search(self.buffer, self.at)
         if match is None:
             return False
@@ -267,14 +267,14 @@ class _Text:
         return True
 
     def take(self, length: int) -> None:
-        """Go on by so many characters."""
+        """Advance by `length` characters."""
         passed = self.buffer[self.at : self.at + length]
         self.offset += len(passed) if passed.isascii() else len(passed.encode("utf-8", _KEPT))
         self.line += passed.count("\n")
         self.at += length
 
     def _more(self, least: int) -> bool:
-        """Read on until the text has grown by `least`; False when there is no more."""
+        """Read until the text has grown by `least` characters; False at the end."""
         if self.ended:
             return False
         parts, grown = [self.buffer[self.at :]], 0
@@ -291,7 +291,7 @@ class _Text:
 
 
 def _decodable(data: bytes) -> tuple[str, bytes]:
-    """The text of all bytes but those of a character that is not complete."""
+    """The decoded text, and the bytes of an incomplete character at the end."""
     for cut in range(min(4, len(data) + 1)):
         try:
             return data[: len(data) - cut].decode("utf-8"), data[len(data) - cut :]
@@ -301,5 +301,5 @@ def _decodable(data: bytes) -> tuple[str, bytes]:
 
 
 def _readable(text: str) -> str:
-    """The text with U+FFFD for each byte that is not UTF-8."""
+    """The text with U+FFFD in place of each byte that is not UTF-8."""
     return text if text.isascii() else _NOT_UTF_8.sub("\ufffd", text)

@@ -1,7 +1,7 @@
-"""librdkafka's log events printed field by field, over one line or several."""
+"""librdkafka log events printed field by field, on one line or several."""
 
-# Node.js prints the object (node-rdkafka, confluent-kafka-javascript), C++ programs the result of each accessor
-# (`event.str()= …`). Lines of the application may stand between two events.
+# Node.js prints the object (node-rdkafka, confluent-kafka-javascript), C++ programs print the result of each accessor
+# (`event.str()= …`). Lines of the application may come between two events.
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from rebalance_forensics.sources.lines.text import lines_of
 
 _SIGNS = ("fac", "[thrd:", "event.str()")
 _KEY = r"[\"']?(?:severity|fac|name|message|timestamp)[\"']?: ?"
-# A line that begins with `{"` is a JSON object, which has layouts of its own.
+# A line that starts with `{"` is a JSON object, for which there are layouts.
 _OPENS = re.compile(rf'(?!\s*\{{")(?P<before>[^{{}}\n]{{0,200}})\{{\s*(?:{_KEY}|\Z)')
 _CLOSES = re.compile(r"\}[\s\]),;]*\Z")
 _ACCESSOR = re.compile(r"\W{0,8}event\.(?P<name>\w{2,20})\(\) ?[=:] ?(?P<text>.*)")
-# Of an event that was copied in part, the line that matters.
+# The relevant line of an event that was copied in part.
 _MESSAGE_LINE = re.compile(r"[ \t]*message:\s+['\"`]\[thrd:")
 _TIME = re.compile(rf"\W{{0,3}}(?P<time>{DATED})")
 _RULE = re.compile(r"\W*\Z")
-# Lines: an event has four or five, and a message of several adds a few.
+# In lines: an event has four or five, and a multi-line message adds a few.
 _LONGEST = 64
 
 
 def is_document(text: str) -> bool:
-    """True if a text has such an event, or the one line of it that was copied."""
+    """True if a text contains such an event, or the relevant line of one."""
     return any(sign in text for sign in _SIGNS) and any(
         line.fields is not None for _, _, line in entries(iter((text.encode(),)))
     )
 
 
 def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
-    """The events and the lines between them, with their places."""
+    """The events and the lines between them, with their positions."""
     event: list[Placed] = []
     offset, heading = 0, ""
     for number, raw in enumerate(lines_of(chunks), 1):
@@ -54,7 +54,7 @@ def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
             yield offset, number, Line(text="", fields=fields)
         else:
             yield offset, number, Line(text=text)
-            # A rule between the time and the event is part of how the program prints it.
+            # Programs may print a horizontal rule between the time and the event.
             heading = heading if _RULE.match(text) else text
         offset += len(raw)
     yield from _event(event, heading)
@@ -65,7 +65,7 @@ def _is_accessors(event: list[Placed]) -> bool:
 
 
 def _event(lines: list[Placed], heading: str) -> Iterator[Placed]:
-    """The event as an object; lines that are no event, unchanged."""
+    """The event as an object; lines that are not an event are unchanged."""
     texts = [line.text for _, _, line in lines]
     if texts and _is_accessors(lines):
         fields = _of_accessors(texts)

@@ -1,4 +1,4 @@
-"""What `tail` and `head` print of several files: `==> path <==` before the lines of each."""
+"""Output of `tail` and `head` for several files: `==> path <==` before the lines of each."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _BEGINS = re.compile(r"(?:tail: [^\n]*\n)*==> \S[^\n]* <==\r?\n")
 
 
 def is_document(text: str) -> bool:
-    """True if a text begins with such a heading."""
+    """True if a text starts with such a heading."""
     return _BEGINS.match(text) is not None
 
 
 def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
-    """The lines with their places and the hosts that the paths name; a heading stands behind a blank line."""
+    """The lines with their positions and the hosts that the paths name; a heading follows a blank line."""
     host: str | None = None
     blank: tuple[int, int] | None = None
     offset, after = 0, 0

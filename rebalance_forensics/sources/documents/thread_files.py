@@ -1,7 +1,7 @@
-"""Files of threads: the text that `jcmd PID Thread.dump_to_file` writes, and JSON dumps below a line with the time."""
+"""Thread dumps: the text that `jcmd PID Thread.dump_to_file` writes, and JSON dumps below a line with the time."""
 
-# The command writes the process id, the time and the release of the JVM above the threads. An actuator prints no time,
-# so a loop that takes its dumps prints one above each.
+# jcmd writes the process id, the time and the JVM's release above the threads. The dumps of an actuator have no time,
+# so scripts that collect them print one above each.
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rebalance_forensics.sources.times.timestamps import Stamp, read_stamp
 _TO_A_FILE = re.compile(r"\d{1,10}\r?\n(?:19|20)\d\d-\d\d-\d\dT[\d:.]+Z\r?\n\d[^\n]{0,80}\n\r?\n#\d+ \"")
 _LONGEST_TIME = 60
 _BELOW_A_TIME = re.compile(rf"(?P<time>[^\n{{\"]{{8,{_LONGEST_TIME}}}?)\r?\n\s*\{{\s*\"(?:threads|threadDump)\"\s*:")
-# JDK 25 prints the state, and when it looked at the thread; JDK 21 prints neither, nor `at` in front of a frame.
+# JDK 25 prints the state of each thread and the time; JDK 21 prints neither, and no `at` in front of a frame.
 _THREAD = re.compile(
     r"#(?P<number>\d+) \"(?P<name>.*)\"(?: virtual)?(?: (?P<state>[A-Z_]+)(?: (?P<time>[\d-]+T[\d:.]+Z))?)?\Z"
 )
@@ -29,13 +29,13 @@ _Part = tuple[int, int, list[bytes]]
 
 
 def is_document(text: str) -> bool:
-    """True for a file that begins with such a dump."""
+    """True for a file that starts with such a dump."""
     found = _BELOW_A_TIME.match(text)
     return _TO_A_FILE.match(text) is not None or (found is not None and _time(found["time"]) is not None)
 
 
 def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
-    """The threads with their places, each at its own time or at the one above it."""
+    """The threads with their positions, each at its own time or at the one above it."""
     at: Stamp | None = None
     for offset, number, lines in _parts(chunks):
         first = text_of(lines[0])

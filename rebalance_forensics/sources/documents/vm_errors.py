@@ -1,7 +1,7 @@
-"""The hs_err file that HotSpot leaves when it ends with an error: one record of what it died of, and when."""
+"""HotSpot's hs_err file: one record of the fatal error and its time."""
 
-# JDK 11 and later print the time near the top, JDK 8 and before at the very end, behind the registers, the stacks of
-# all threads and the libraries.
+# JDK 11 and later print the time near the top, JDK 8 and older at the very end, after the registers, the stacks of all
+# threads and the libraries.
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SECTION = re.compile(r"^-{15}  [A-Z] [A-Z ]*-{10,}", re.MULTILINE)
 _TIME = re.compile(r"[Tt]ime: [A-Z][a-z]{2} (?P<time>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4})(?: (?P<zone>\S+))?")
 _ZONE = re.compile(r"timezone: (?P<zone>\S+)")
 _IN_UTC = ("UTC", "GMT", "Z", "+00:00")
-# What shows whose process it was: the command line, and the list of its threads, of which a server has thousands.
+# What identifies the process: the command line, and the list of its threads, of which a server has thousands.
 _COMMAND = re.compile(r"(?:Command Line|java_command): |Java Threads: ")
 _OF_A_CONSUMER = re.compile(
     r"(?:=>)?\s*0x[0-9a-f]+ JavaThread \"(?:kafka-coordinator-heartbeat-thread|consumer_background)"
@@ -31,13 +31,13 @@ _USED = re.compile(r"\s.{3,40}\btotal \d+[KM], used \d+[KM]")
 
 
 def is_document(text: str) -> bool:
-    """True for an hs_err file; its first lines alone also stand in the standard output of the process."""
+    """True for an hs_err file; its first lines alone also appear in the standard output of the process."""
     head = text.lstrip("#\r\n ")
     return f"# {head}".startswith(_BEGINS) and _SECTION.search(text) is not None
 
 
 def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
-    """The error with its frame and the heap, at the time of the end."""
+    """The error with its frame and the heap, at the time when the process ended."""
     quoted: list[str] = []
     time = zone = None
     in_heap = False
@@ -49,7 +49,7 @@ def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
             if text.startswith(_BEGINS):
                 begun, number = offset, at
             offset += len(raw)
-        # The sizes before and after earlier collections stand further below, in the history of the heap.
+        # The heap history further below has the sizes before and after earlier collections.
         in_heap = text == "Heap:" or (in_heap and text != "")
         if begun is None:
             continue
