@@ -18,14 +18,14 @@ _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 
 def is_document(text: str) -> bool:
-    """True if a text begins such an entry."""
+    """True if a text starts with such an entry."""
     if _OF_KUBERNETES.match(text):
         return True
     return text.startswith(("---\n", "insertId:")) and _BEGINS.match(text) is not None
 
 
 def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
-    """The entries with their places; those that are not valid YAML are left out."""
+    """The entries with their positions; those that are not valid YAML are left out."""
     document: list[bytes] = []
     start, first, offset = 0, 1, 0
     number = 0

@@ -1,8 +1,7 @@
-"""Envelopes: what wraps the lines of a log. Each is a YAML file of this folder, with samples that it opens and rejects.
+"""Envelopes: what collectors wrap around log lines. Each is a YAML file in this folder, with samples and rejects.
 
-A file gives either the `shape` of what stands in front of each line as an expression, or the `keys` of a JSON object;
-`code` is a class of its own where that is not enough. Adding an envelope is adding a file;
-tests/sources/test_envelopes.py checks all of them.
+A file defines either the `shape` of the text before each line as an expression, or the `keys` of a JSON object; `code`
+names a class if that is not enough. To add an envelope, add a file; tests/sources/test_envelopes.py checks all of them.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class EnvelopeFile(Definition, frozen=True, kw_only=True, forbid_unknown_fields=
     keys: Mapping[str, Any] = {}
 
     def envelope(self) -> Envelope:
-        """The envelope that the file describes."""
+        """Build the envelope that the file describes."""
         settings: dict[str, Any] = {"rank": self.rank, "certain": self.certain}
         if self.shape:
             settings |= {"shape": self.pattern(self.shape), "only_headers": self.only_headers}
@@ -48,11 +47,11 @@ class EnvelopeFile(Definition, frozen=True, kw_only=True, forbid_unknown_fields=
 
 @cache
 def definitions() -> Mapping[str, EnvelopeFile]:
-    """The file of each envelope by its name, the specific before the general."""
+    """The file of each envelope by name, the most specific first."""
     return definitions_in(Path(__file__).parent, EnvelopeFile)
 
 
 @cache
 def by_name() -> Mapping[str, Envelope]:
-    """Envelope by name (the file's, with dashes), the specific before the general."""
+    """Name (that of the file, with dashes) -> envelope, the most specific first."""
     return {name: file.envelope() for name, file in definitions().items()}

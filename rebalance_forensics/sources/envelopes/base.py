@@ -1,4 +1,4 @@
-"""What an envelope is: what collectors and stores put around the line that a logger wrote."""
+"""Envelopes, which collectors and log stores wrap around the lines of a logger."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rebalance_forensics.sources.times.timestamps import Stamp, read_stamp
 
 
 class Line(Struct, frozen=True, kw_only=True, gc=False):
-    """One line as far as it is peeled: its text by now, and what its envelopes gave.
+    """A line and the values from the envelopes that have been removed from it.
 
-    `fields` is set while the content is a JSON object. Lines of different `stream` are never joined (a container's
-    stdout and stderr). `partial` lines continue in the next of their stream. `local` is the time of an envelope that
-    names no zone. A record `begins` with a line of a paste, whether a layout knows it or not.
+    `fields` is set if the content is a JSON object. Lines of different `stream`s (a container's stdout and stderr) are
+    never joined. A `partial` line continues in the next line of its stream. `local` is the time of an envelope without
+    a zone. If a line of a paste `begins`, it starts a record, whether its layout is known or not.
     """
 
     text: str
@@ -31,35 +31,35 @@ class Line(Struct, frozen=True, kw_only=True, gc=False):
 
 
 Placed = tuple[int, int, Line]
-"""Where a line or an entry starts, by byte offset and line number, and what it is."""
+"""A line or an entry with the byte offset and the line number at which it starts."""
 
 
 class Envelope(Struct, frozen=True, kw_only=True):
-    """A way of wrapping lines; of lower `rank` are those that are asked first.
+    """A way of wrapping lines; envelopes of lower `rank` are tried first.
 
-    `certain` ones are recognised by themselves; the others only when what they wrap is the start of a record,
-    or when the whole file is wrapped so.
+    A `certain` envelope is recognized by itself; others only if they wrap the start of a record, or if they wrap every
+    line of the file.
     """
 
     rank: int
     certain: bool = True
 
     def peel(self, line: Line) -> Sequence[Line] | None:
-        """The line or lines inside; None when this is another envelope."""
+        """The line or lines inside; None if the line does not have this envelope."""
         raise NotImplementedError
 
 
 class CodedEnvelope(Envelope, frozen=True, kw_only=True):
-    """An envelope that a function opens."""
+    """An envelope that a function removes."""
 
     opened: Callable[[Line], Sequence[Line] | None]
 
     def peel(self, line: Line) -> Sequence[Line] | None:
-        """What the function finds."""
+        """The line or lines that the function finds."""
         return self.opened(line)
 
 
 def instant(text: str | None) -> EpochMs | None:
-    """The time an envelope gives; envelopes are in UTC unless they name another zone."""
+    """The time of an envelope, which is in UTC unless it names another zone."""
     stamp = read_stamp(text) if text else None
     return EpochMs(stamp.utc_ms) if stamp and stamp.form == "full" else None

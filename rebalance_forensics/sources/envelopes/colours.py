@@ -1,4 +1,4 @@
-"""Terminal colours, as escapes, as the text `^[[32m`, or as the `[32m` that a form leaves of them."""
+"""Terminal colors: escape sequences, their text `^[[32m`, or the `[32m` that forms leave of them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from msgspec.structs import replace
 from rebalance_forensics.sources.envelopes.base import Line
 
 _COLOUR = re.compile(r"(?:\x1b|\^\[|\\u001b|\\e|\\x1b)\[[0-9;]*[A-Za-z]")
-# Without the escape it shows by its end in the same line: `[5m]` is a span of time, and so is `[0ms]`.
+# Without the escape character, a color is recognized by its reset on the same line: `[5m]` and `[0ms]` are durations.
 _ENDED = re.compile(r"\[0(?:;39)?m(?!s\b|\])")
 _BARE = re.compile(r"\[(?:\d{1,3}(?:;\d{1,3}){0,4})?m(?!s\b|\])")
 
 
 def without_colours(text: str) -> str:
-    """A text without the escapes that colour it."""
+    """A text without color sequences."""
     if not is_coloured(text):
         return text
     text = _COLOUR.sub("", text)
@@ -24,12 +24,12 @@ def without_colours(text: str) -> str:
 
 
 def is_coloured(text: str) -> bool:
-    """True if a text contains what may begin an escape."""
+    """True if a text contains what may be a color sequence."""
     return "\x1b" in text or "^[[" in text or "\\u001b[" in text or "[0m" in text or "[0;39m" in text
 
 
 def uncoloured(line: Line) -> Sequence[Line] | None:
-    """The line without its colours, which may stand anywhere in it."""
+    """The line without its colors, wherever they are."""
     if line.fields is not None or "[" not in line.text or not is_coloured(line.text):
         return None
     return (replace(line, text=without_colours(line.text)),)

@@ -1,4 +1,4 @@
-"""CSV exports: documents with a header line and any separator, and single rows without a header."""
+"""CSV exports: documents with a header row and any separator, and single rows without one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rebalance_forensics.sources.times.timestamps import read_stamp
 _MAX_ROW = 8 << 20
 _DELIMITERS = ",;\t|"
 _LONGEST_NAME = 80
-# A sentence has commas as well, and more words between them than the name of a column.
+# Sentences contain commas as well, but more words between them than a column name has.
 _MOST_WORDS = 4
 _LONGEST_TIME = 36
 _HOST = re.compile(r"[A-Za-z](?=\D*+\d)[\w.-]*+\Z")
@@ -27,7 +27,7 @@ csv.field_size_limit(2 * _MAX_ROW)
 
 
 def cells_of(row: Iterable[str], delimiter: str = ",") -> list[str]:
-    """The cells of one row, whose lines these are; none where it is no CSV."""
+    """The cells of a row, given its lines; empty if it is not CSV."""
     try:
         return next(csv.reader(row, delimiter=delimiter), [])
     except csv.Error:
@@ -35,13 +35,13 @@ def cells_of(row: Iterable[str], delimiter: str = ",") -> list[str]:
 
 
 def _names(line: str) -> tuple[list[str], str]:
-    """The columns that a line names, and what separates them."""
+    """The columns that a header row names, and their separator."""
     delimiter = max(_DELIMITERS, key=line.count)
     return [cell.strip() for cell in cells_of([line], delimiter)], delimiter
 
 
 def has_header(text: str) -> bool:
-    """True if the first line names columns, one of which holds log lines; a bar in front is Markdown's."""
+    """True if the first line names columns, one of them for log lines; a bar at the start is Markdown."""
     if text.startswith("|"):
         return False
     names = _names(text.partition("\n")[0].rstrip("\r"))[0]
@@ -55,7 +55,7 @@ def has_header(text: str) -> bool:
 
 
 def _logical_rows(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str]]:
-    """Rows with their places; a row continues while a quote is open."""
+    """Rows with their positions; a row continues while a quote is open."""
     offset, row, start, first = 0, b"", 0, 1
     for number, line in enumerate(lines_of(chunks), 1):
         if not row:
@@ -70,7 +70,7 @@ def _logical_rows(chunks: Iterator[bytes]) -> Iterator[tuple[int, int, str]]:
 
 
 def rows(chunks: Iterator[bytes]) -> Iterator[Placed]:
-    """The rows after the header, each as an object of its columns."""
+    """The rows after the header, each as an object with its columns."""
     logical = _logical_rows(chunks)
     header = next(logical, (0, 1, ""))[2]
     names, delimiter = _names(header.rstrip("\r\n"))
@@ -84,7 +84,7 @@ def rows(chunks: Iterator[bytes]) -> Iterator[Placed]:
 
 
 def row_in_export(line: Line) -> Sequence[Line] | None:
-    """The line in a row of a document with a header line, which `rows` gives as an object marked `_row`."""
+    """The log line in a row of a document with a header, which `rows` yields as an object marked `_row`."""
     fields = object_of(line.text) if line.fields is None else line.fields
     if fields is None or "_row" not in fields:
         return None
@@ -92,7 +92,7 @@ def row_in_export(line: Line) -> Sequence[Line] | None:
 
 
 def bare_row(line: Line) -> Sequence[Line] | None:
-    """The line in a row without a header line, whose cells are known by what they contain: the longest is the line."""
+    """The log line in a row of a document without a header: the longest cell; the others are identified by content."""
     if line.fields is not None or not line.text.startswith('"') or '",' not in line.text:
         return None
     cells = cells_of([line.text.replace("\n", "\r")])

@@ -1,4 +1,4 @@
-"""Envelopes that are JSON objects, of known keys or of any, alone in a line or behind a time, a tag or a key."""
+"""Envelopes that are JSON objects, with known or any keys, alone on a line or after a time, a tag or a key."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _TAGGED = tuple(
         r"(?P<time>)(?P<host>[^\s{\"]*)\t(?P<text>\{.*\})\s*\Z",
     )
 )
-# Pairs in front of a line in quotes, which may have some behind it.
+# Pairs before a quoted line, which more pairs may follow.
 _IN_PAIRS = re.compile(r'(?:[\w.@-]{1,60}=(?:"[^"\\]*"|[^\s"]*) )*[\w.@-]{1,60}="(?=[^"\\]{9}|[^"]*\\)')
 
 
 def any_object(line: Line) -> Sequence[Line] | None:
-    """The line in an object that no other envelope knows: keys by their names, in any spelling and at any depth."""
+    """The log line in an object of no known envelope: keys are matched by name, in any spelling and at any depth."""
     return line_in_object(line, object_of(line.text) if line.fields is None else line.fields)
 
 
 def pairs(line: Line) -> Sequence[Line] | None:
-    """The line in a value of logfmt, which an agent that passes output on writes with fields of its own."""
+    """The log line in a logfmt value, as agents write it together with their own fields."""
     if line.fields is not None or _IN_PAIRS.match(line.text) is None:
         return None
     found = line_in_object(line, pairs_of(line.text))
@@ -46,7 +46,7 @@ def pairs(line: Line) -> Sequence[Line] | None:
 
 
 def tagged_object(line: Line) -> Sequence[Line] | None:
-    """The line in an object behind what Fluent Bit, Fluentd, kcat and bunyan print in front of it."""
+    """The log line in an object after the text that Fluent Bit, Fluentd, kcat and bunyan print before it."""
     if line.fields is not None or not line.text.rstrip().endswith(("}", "]")):
         return None
     match = next((found for shape in _TAGGED if (found := shape.match(line.text))), None)
@@ -58,7 +58,7 @@ def tagged_object(line: Line) -> Sequence[Line] | None:
 
 
 def line_in_object(line: Line, fields: Fields | None) -> Sequence[Line] | None:
-    """The log line that an object contains, with its time and host; None where there is none."""
+    """The log line in an object, with its time and host; None if there is none."""
     leaves = leaves_of(fields)
     text = text_in(leaves, layouts.begins_record)
     if text is None:
@@ -75,12 +75,12 @@ def line_in_object(line: Line, fields: Fields | None) -> Sequence[Line] | None:
 
 
 class JsonEnvelope(Envelope, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An object with every path of `requires`, and with all of one list of `either` where there are some.
+    """An object with every path of `requires` and, if given, all paths of one list of `either`.
 
-    Of text, time, host and stream the first path that holds a text or a number counts. `entries` is the path of
-    the list in an object that wraps many, each of which gets the outer values that it has `shared`; one with the values
+    For text, time, host and stream, the first path with a text or a number counts. `entries` is the path of the list in
+    an object that wraps several lines; each of them gets the outer values named by `shared`. An object with the values
     of `empty` wraps none. `inner` is the path of a nested object that may itself be a record (Elasticsearch's
-    `_source`). A line is partial where a value begins as `partial` has it.
+    `_source`). A line is partial if a value starts as `partial` specifies.
     """
 
     requires: tuple[str, ...] = ()
@@ -96,7 +96,7 @@ class JsonEnvelope(Envelope, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     partial: Mapping[str, str] = {}
 
     def peel(self, line: Line) -> Sequence[Line] | None:
-        """The line or lines inside."""
+        """The line or lines inside; None if the object does not match."""
         fields = object_of(line.text) if line.fields is None else line.fields
         if fields is None or any(lookup(fields, path) is None for path in self.requires):
             return None
@@ -106,7 +106,7 @@ class JsonEnvelope(Envelope, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         return tuple(self._line(line, entry) for entry in self.entries_of(fields))
 
     def entries_of(self, fields: Fields) -> Sequence[Fields]:
-        """The objects inside, or the object itself where it wraps one line."""
+        """The objects inside, or the object itself if it wraps a single line."""
         if self.entries is None:
             return (fields,)
         entries = lookup(fields, self.entries)
@@ -143,10 +143,10 @@ class DockerEntry(JsonEnvelope, frozen=True, kw_only=True):
 
 
 class JournalEntry(JsonEnvelope, frozen=True, kw_only=True):
-    """An entry of the journal, whose fields are bytes and may occur several times (systemd's Journal JSON Format)."""
+    """A journal entry, whose fields are bytes and may be repeated (systemd's Journal JSON Format)."""
 
     def entries_of(self, fields: Fields) -> Sequence[Fields]:
-        """The entry with its message as a text: odd bytes come as a list of numbers, several values as a list."""
+        """The entry with its message as text: non-UTF-8 bytes are a list of numbers, repeated fields a list."""
         message = fields.get("MESSAGE")
         if isinstance(message, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in message):
             message = bytes(message).decode("utf-8", "replace")

@@ -1,7 +1,7 @@
-"""Events and states of Kubernetes and Docker, each as one line in one form, whatever printed it.
+"""Events and states of Kubernetes and Docker, each as a line of the same form, whatever printed it.
 
-`Warning Unhealthy pod/orders-0 in shop on node-1: Liveness probe failed: …` is what kubectl's table says in a row, the
-API in an object. What a pod's status or `docker inspect` says of a container that ended or runs gets the same form.
+`Warning Unhealthy pod/orders-0 in shop on node-1: Liveness probe failed: …` stands for a row of kubectl's table or an
+object of the API. The status of a pod, or `docker inspect`, yields such lines for containers that ended or are running.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def is_state(value: object) -> bool:
 
 
 def objects(line: Line) -> Sequence[Line] | None:
-    """What an object of the API or of Docker says, wrapped or not."""
+    """The lines for an object of the API or of Docker, wrapped or not."""
     fields = line.fields
     if fields is None:
         fields = object_of(line.text) if _MARK.search(line.text) else None
@@ -94,11 +94,11 @@ def written(
     count: int = 1,
     part: str | None = None,
 ) -> str:
-    """The line of an event; `about` is `pod/orders-0`, `part` what the event is about in it, `spec.containers{app}`."""
+    """The line for an event; `about` is an object like `pod/orders-0`, `part` a part of it: `spec.containers{app}`."""
     where = f" in {namespace}" if namespace else ""
     where += f" on {node}" if node else ""
     times = f" x{count}" if count > 1 else ""
-    # The messages of all other events name the container.
+    # The messages of other events name the container themselves.
     container = _PART.fullmatch(part or "") if reason == "Unhealthy" else None
     which = f" container {container[1]}" if container else ""
     return f"{kind} {reason} {about}{where}{times}{which}: {' '.join(message.split())}"
@@ -109,7 +109,7 @@ def _of_event(line: Line, event: Fields) -> Iterator[Line]:
     number = first_text(event, _COUNT) or ""
     count = int(number) if number.isdecimal() else 1
     last, first = (_first_instant(event, paths) for paths in (_LAST, _FIRST))
-    # Each recurrence only moves the time of the event on: of three failed probes the first and the last are known.
+    # A repeated event only updates its time: of three failed probes only the first and the last are known.
     recurred = count > 1 and first is not None and last is not None and first < last
     for at, times in ((first, 1), (last or line.at, count))[not recurred :]:
         text = written(
@@ -162,7 +162,7 @@ def _mappings(value: object) -> list[Fields]:
 
 
 def ended_container(name: str | None, code: str | None, reason: str | None) -> str:
-    """The end of a container in words; `reason` is the runtime's (OOMKilled, Error, Completed)."""
+    """The message for a container that ended; `reason` is the runtime's (OOMKilled, Error, Completed)."""
     return f"Container {name} ended with exit code {code}{f' ({reason})' if reason else ''}"
 
 
@@ -171,7 +171,7 @@ def _lost_a_process(name: str) -> str:
 
 
 def running_container(name: str | None, restarts: str | None) -> str:
-    """A container that runs since the time of the line."""
+    """The message for a container that has been running since the time of the line."""
     return f"Container {name} is running, restarted {restarts or 0} times"
 
 
@@ -182,7 +182,7 @@ def _of_container(line: Line, container: Fields) -> Iterator[Line]:
     finished, started = first_text(state, ("FinishedAt",)) or _NEVER, first_text(state, ("StartedAt",)) or _NEVER
     reason = "OOMKilled" if state.get("OOMKilled") in (True, "true") else None
     is_running = state.get("Running") in (True, "true")
-    # Of a container that runs again, ExitCode is that of the present run.
+    # If a container is running again, ExitCode belongs to the current run.
     if not finished.startswith(_NEVER) and not is_running:
         message = ended_container(name, first_text(state, ("ExitCode",)), reason)
         yield _of_docker(line, "Terminated", name, message, instant(finished), labels, container_id)
@@ -200,7 +200,7 @@ def _of_docker(
     labels: object = None,
     container_id: str | None = None,
 ) -> Line:
-    # The directory of its log bears the id, never the name.
+    # The directory of its log is named after the id, not the name.
     which = f" id {container_id[:12]}" if container_id and _ID.fullmatch(container_id) else ""
     namespace = _project(name, labels)
     text = written("Normal", reason, f"container/{name}{f' in {namespace}' if namespace else ''}{which}", message)
@@ -208,7 +208,7 @@ def _of_docker(
 
 
 def _project(name: str, labels: object) -> str | None:
-    """The project of a container that Compose named after it: `shop-orders-1`, up to 1.29 `shop_orders_1`."""
+    """The Compose project in a container's name: `shop-orders-1`, until 1.29 `shop_orders_1`."""
     if not isinstance(labels, Mapping):
         return None
     project, service = (labels.get(f"com.docker.compose.{label}") for label in ("project", "service"))
@@ -233,7 +233,7 @@ def _of_docker_event(line: Line, event: Fields) -> Iterator[Line]:
 
 
 def _of_autoscaler(line: Line, autoscaler: Fields) -> Iterator[Line]:
-    """What an autoscaler did last: its status has the size that it set, and when."""
+    """The last action of an autoscaler: its status has the size that it set, and the time."""
     target = first_text(autoscaler, ("spec.scaleTargetRef.name",))
     size = first_text(autoscaler, ("status.desiredReplicas",))
     name, namespace = (first_text(autoscaler, (f"metadata.{key}",)) for key in ("name", "namespace"))
@@ -256,8 +256,8 @@ _KINDS_OF_OBJECTS = (
     (_is_autoscaler, _of_autoscaler),
 )
 
-# `docker events`: time, "container", what happened, the container's id, its attributes in parentheses. Podman prints
-# the time as Go does, and how a container ended only as JSON.
+# `docker events`: time, "container", the event, the container's id, its attributes in parentheses. Podman prints times
+# in Go's format, and exit codes only in JSON.
 _DOCKER_ROW = re.compile(
     r"(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d| [+-]\d{4}))"
     r"(?: [A-Z]{1,5}(?: m=\S{1,24})?)? container (?P<action>[a-z_]+(?:: [a-z]+)?) "
@@ -267,7 +267,7 @@ _ATTRIBUTE = re.compile(r"(?:\A|, )([\w./-]+)=((?:(?!, [\w./-]+=).)*)")
 
 
 def docker_row(line: Line) -> Sequence[Line] | None:
-    """A line that `docker events` prints."""
+    """The line for an event printed by `docker events`."""
     match = _DOCKER_ROW.match(line.text) if line.fields is None else None
     if match is None:
         return None
@@ -307,7 +307,7 @@ _CONTAINERD_ROW = re.compile(
 
 
 def containerd_row(line: Line) -> Sequence[Line] | None:
-    """A line that containerd's `ctr events` prints, or nerdctl's; its containers have ids alone."""
+    """The line for an event printed by containerd's `ctr events` or by nerdctl; containers are named by id only."""
     match = _CONTAINERD_ROW.match(line.text) if line.fields is None else None
     event = object_of(match["event"]) if match is not None else None
     if match is None or event is None:
@@ -328,7 +328,7 @@ _AGE = re.compile(rf"\A(?:{_NOTHING}|<unknown>|<invalid>|{_SPAN}(?: ago)?)(?: \(
 _OBJECT = re.compile(r"\A(?P<kind>[A-Za-z][A-Za-z.0-9]*)/(?P<name>[\w.:-]+)")
 _NAMED_BY_HASH = re.compile(r"[\w.-]+\.[0-9a-f]{12,16}")
 _KINDS = r"Pod|Deployment|ReplicaSet|StatefulSet|DaemonSet|Job|Node|HorizontalPodAutoscaler"
-# What a cell of a row is, by its looks, in the order in which it is tried.
+# The meaning of a cell by its format, in the order of checks.
 _CELLS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("age", _AGE),
     ("date", re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")),
@@ -343,7 +343,7 @@ _REPEATED = ("age", "date", "part", "name")
 _COLUMNS = re.compile(r"\t| {2,}")
 _IS_ROW = re.compile(r"(?<!\S)(?:Normal|Warning|ScalingReplicaSet|SuccessfulRescale|Killing|Evicted)(?!\S)")
 _MOST_BEFORE = 9
-# What tables without a kind are about, where it is no pod.
+# Objects other than pods in tables without a kind.
 _KIND_OF_REASON = {
     "ScalingReplicaSet": "deployment",
     "SuccessfulRescale": "horizontalpodautoscaler",
@@ -357,14 +357,14 @@ _KIND_OF_REASON = {
 
 
 def row(line: Line) -> Sequence[Line] | None:
-    """A row of `kubectl get events`: its default columns, all of them (`-o wide`), or some of a person's own choice.
+    """The line for a row of `kubectl get events`: default columns, all columns (`-o wide`), or custom ones.
 
-    Ages count back from when the table was made, which it does not say: such a row has no time.
+    Ages are relative to an unknown time, so such a row has no time.
     """
     if line.fields is not None or len(line.text) > 1 << 14 or not _IS_ROW.search(line.text):
         return None
     cells = _COLUMNS.split(line.text.strip())
-    # `-o wide` has when it was first seen, how often, and its name behind the message.
+    # `-o wide` prints the first occurrence, the count and the name after the message.
     wide = (
         len(cells) > 7 and _NAMED_BY_HASH.fullmatch(cells[-1]) and cells[-2].isdecimal() and _AGE.fullmatch(cells[-3])
     )
@@ -390,7 +390,7 @@ def row(line: Line) -> Sequence[Line] | None:
 
 
 def _columns_of(cells: Sequence[str]) -> tuple[dict[str, list[str]], list[str]]:
-    """The cells in front of the message by what they are, and those from the message on."""
+    """The cells before the message by meaning, and those from the message on."""
     found: dict[str, list[str]] = {}
     for cell in cells[:_MOST_BEFORE]:
         fits = (what for what, shape in _CELLS if shape.fullmatch(cell) and (what not in found or what in _REPEATED))
@@ -410,7 +410,7 @@ def _about(found: Mapping[str, Sequence[str]]) -> tuple[str | None, str | None]:
         return f"{kind.lower()}/{name}", names[0] if names else None
     if not names:
         return None, None
-    # Before 1.13 kubectl printed the event's own name, which is the object's with a hash behind it.
+    # Before 1.13 kubectl printed the event's own name: that of the object followed by a hash.
     name, kind = names.pop(), (*found.get("kind", ()), _KIND_OF_REASON.get(reason, "pod"))[0]
     of_event = _NAMED_BY_HASH.fullmatch(name) is not None
     if not of_event and "kind" not in found and _NOTHING in found.get("age", ()):
@@ -420,7 +420,7 @@ def _about(found: Mapping[str, Sequence[str]]) -> tuple[str | None, str | None]:
 
 
 def row_of_pod(text: str, about: str, namespace: str | None, node: str | None) -> Line | None:
-    """A row of the events that `kubectl describe` prints of one object: type, reason, age, source, message."""
+    """The line for an event in `kubectl describe`: type, reason, age, source, message."""
     cells = _COLUMNS.split(text.strip())
     if len(cells) < 5 or cells[0] not in ("Normal", "Warning") or not (age := _AGE.fullmatch(cells[2])):
         return None

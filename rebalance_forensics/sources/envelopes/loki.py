@@ -1,4 +1,4 @@
-"""Loki: lines with labels, of which the most specific one names the host."""
+"""Loki: lines with labels; the most specific label names the host."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rebalance_forensics.sources.envelopes.json_envelopes import JsonEnvelope
 from rebalance_forensics.sources.layouts.json_field_names import LABEL
 from rebalance_forensics.sources.layouts.json_fields import Fields, lookup
 
-# The pod before what runs in it, and both before the machine.
+# The pod before its containers, and both before the machine.
 _HOST_LABELS = (
     "pod",
     "pod_name",
@@ -42,7 +42,7 @@ class Labelled(JsonEnvelope, frozen=True, kw_only=True):
 
 
 class ApiAnswer(Labelled, frozen=True, kw_only=True):
-    """The answer of Loki's query API: streams of labels, each with its values."""
+    """The response of Loki's query API: streams of labels, each with its values."""
 
     def entries_of(self, fields: Fields) -> Sequence[Fields]:
         """Every line with the labels of its stream."""
@@ -58,7 +58,7 @@ def _values(streams: list[object]) -> Iterator[Fields]:
 
 
 def _value(value: object) -> Fields:
-    """Nanoseconds and line; of a response that was cut or edited, what is there."""
+    """Time in nanoseconds and line, as far as a truncated or edited response has them."""
     parts = value if isinstance(value, list) else [value]
     time = {"timestamp": str(parts[0])} if len(parts) > 1 else {}
     return {**time, "line": " ".join(map(str, parts[len(time) : 2]))}

@@ -1,4 +1,4 @@
-"""Envelopes in front of each line that an expression describes."""
+"""Envelopes that precede each line, described by a regular expression."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from rebalance_forensics.sources.envelopes.base import Envelope, Line, instant
 from rebalance_forensics.sources.files.hosts import host_of
 from rebalance_forensics.sources.times.timestamps import read_stamp
 
-# How rsyslog writes the control characters that logs contain: tabs and colours ($EscapeControlCharactersOnReceive).
+# rsyslog escapes control characters in logs: tabs and colors ($EscapeControlCharactersOnReceive).
 _OCTAL = (("#011", "\t"), ("#033[", "\x1b["))
 
 
 class TextEnvelope(Envelope, frozen=True, kw_only=True):
-    """An envelope written as an expression with the groups time, local, host, path, stream, partial and text.
+    """An envelope described by an expression with the groups time, local, host, path, stream, partial and text.
 
     `host2` and `stream2` are the same in another branch. `path` is the name of the file that the line comes from. An
-    envelope that stands `only_headers` is none in front of a line that continues a record. `not_behind` is what text
-    belongs to the logger where another envelope, by its name, was peeled before.
+    `only_headers` envelope precedes only lines that start a record. `not_behind` maps the name of another envelope to a
+    text that belongs to the logger if it follows that envelope.
     """
 
     shape: re.Pattern[str]
@@ -30,7 +30,7 @@ class TextEnvelope(Envelope, frozen=True, kw_only=True):
     not_behind: Mapping[str, re.Pattern[str]] = {}
 
     def peel(self, line: Line) -> Sequence[Line] | None:
-        """The line inside."""
+        """The line inside; None if the line does not match."""
         match = self.shape.match(line.text) if line.fields is None else None
         if match is None or self._is_loggers(line):
             return None
@@ -55,7 +55,7 @@ class TextEnvelope(Envelope, frozen=True, kw_only=True):
         )
 
     def _is_loggers(self, line: Line) -> bool:
-        """True if the text behind the envelope that was peeled last belongs to the logger."""
+        """True if the text after the last removed envelope belongs to the logger."""
         text = self.not_behind.get(line.envelopes[-1]) if self.not_behind and line.envelopes else None
         return text is not None and text.match(line.text) is not None
 

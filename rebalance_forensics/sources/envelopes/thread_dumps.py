@@ -1,4 +1,4 @@
-"""Threads that are dumped as JSON, each as jstack prints it: by Spring Boot's actuator, or by `Thread.dump_to_file`."""
+"""Threads in JSON dumps (Spring Boot's actuator, `Thread.dump_to_file`), converted to the format of jstack."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rebalance_forensics.sources.layouts.json_fields import Fields, first_text, 
 
 _WAITS = {"BLOCKED": "waiting to lock", "WAITING": "parking to wait for", "TIMED_WAITING": "parking to wait for"}
 _IN_NATIVE_CODE = -2  # StackTraceElement.getLineNumber
-# JDK 21 to 24 name no state and no lock; `parkBlocker` is an object of its own.
+# JDK 21 to 24 print neither state nor lock; `parkBlocker` is a separate object.
 _LOCKS = {"blockedOn": "waiting to lock", "waitingOn": "waiting on", "parkBlocker": "parking to wait for"}
 
 
 def is_thread(value: object) -> bool:
-    """True for a ThreadInfo of java.lang.management as Jackson writes it, and for a thread of ThreadDumper (JDK 21)."""
+    """True for a java.lang.management.ThreadInfo serialized by Jackson, and for a thread of ThreadDumper (JDK 21)."""
     if not isinstance(value, Mapping):
         return False
     return {"threadName", "threadState", "stackTrace"} <= value.keys() or (
@@ -25,7 +25,7 @@ def is_thread(value: object) -> bool:
 
 
 def threads(line: Line) -> Sequence[Line] | None:
-    """A thread as jstack prints it, at the time of its dump where that is among the fields."""
+    """A thread as jstack prints it, at the time of its dump if the fields include it."""
     fields = line.fields
     if fields is None and ('"threadState"' in line.text or '"stack"' in line.text):
         fields = object_of(line.text)
@@ -37,7 +37,7 @@ def threads(line: Line) -> Sequence[Line] | None:
 
 
 def printed_thread(name: object, number: object, state: object, calls: Iterable[str]) -> str:
-    """A thread as jstack prints it; `calls` are its frames and what they hold and wait for."""
+    """A thread as jstack prints it; `calls` are its frames, and the locks that they hold or wait for."""
     head = f'"{name}" #{number} prio=5 tid=0x0'
     return "\n".join((head, f"   java.lang.Thread.State: {state or ''}", *calls))
 

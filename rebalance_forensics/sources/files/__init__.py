@@ -1,1 +1,1 @@
-"""Which files there are, what they are packed in, and how far each may unpack."""
+"""Finds input files, opens archives and compressed files, and limits how far each may unpack."""

@@ -1,4 +1,4 @@
-"""Archives kept open while one run reads their members, and no longer: by the next run others may lie there."""
+"""Keeps archives open while one run reads their members; before the next run they may be replaced."""
 
 from __future__ import annotations
 
@@ -21,37 +21,37 @@ from rebalance_forensics.sources.files.places import Place, raw, stamp_of
 from rebalance_forensics.sources.files.wrappings import pieces, reader, unwrapped
 
 _IN_MEMORY = 32 << 20
-# So many archives stay unpacked beside those on the way to what is being read; each may fill a part of the disk.
+# At most this many archives stay unpacked besides those being read, since each takes disk space.
 KEPT = 4
 
 
 class Changed(Damage):
-    """An archive that is not the one in which its members were found."""
+    """An archive that was replaced since its members were found."""
 
     may_pass = True
 
 
 @dataclass(slots=True)
 class OpenArchive:
-    """An open archive; while it has `users` that read in it, it is not closed."""
+    """An open archive; it is not closed while it has `users`."""
 
     stream: BinaryIO
     inside: Archive
     problem: str | None
     lies_there: bool
-    """True if it is read in place, where it may change."""
+    """True if it is read in place, so that it may change."""
     users: int = 0
     dropped: bool = False
 
     def drop(self) -> None:
-        """Close it, or let its last user do so."""
+        """Close it, or leave that to its last user."""
         self.dropped = True
         if not self.users:
             self.stream.close()
 
 
 class OpenArchives:
-    """The archives of one run in one thread: unpacked once, each table of contents read once."""
+    """The archives of one run in one thread: each is unpacked and its table of contents read only once."""
 
     def __init__(self) -> None:
         self._by_place: OrderedDict[Place, OpenArchive] = OrderedDict()
@@ -59,21 +59,21 @@ class OpenArchives:
 
     @contextmanager
     def opened(self, place: Place, meter: Meter, way: Meter) -> Iterator[BinaryIO]:
-        """A file, or a member of an archive, as it lies there, still in its own wrapping.
+        """Open a file, or a member of an archive, still in its own compression.
 
-        `meter` counts what is unpacked of it, `way` what of the archives around it.
+        `meter` counts the bytes unpacked from it, `way` those from the archives around it.
         """
         if not place.members:
             with raw(place.location) as stream:
                 yield stream
             return
         with self.archive(place.outside(), way) as archive, archive.inside.open(place.members[-1]) as member:
-            # A member of a zip is read once from its beginning: to go back in it would be to unpack it again.
+            # A member of a zip file is read once from its start: seeking back would unpack it again.
             yield reader(meter.guarded(pieces(member))) if archive.inside.kind == "zip" else member
 
     @contextmanager
     def archive(self, place: Place, meter: Meter) -> Iterator[OpenArchive]:
-        """The archive at a place; raises Damage where there is none that can be read."""
+        """The archive at a place; Damage if there is no readable one."""
         key = replace(place, allowance=None)
         archive = self._by_place.get(key)
         if archive is None:
@@ -100,7 +100,7 @@ class OpenArchives:
             return OpenArchive(stream, archive_in(stream), problem, lies_there)
 
     def _seekable(self, place: Place, meter: Meter) -> tuple[BinaryIO, str | None, bool]:
-        """The bytes of an archive to read from anywhere: a plain one where it lies, others unpacked beside it."""
+        """A seekable stream of an archive: a plain file in place, others unpacked to a temporary file."""
         if place.members:
             with self.opened(place, meter, meter) as stream:
                 return *spooled(unwrapped(pieces(stream), meter)[1]), False
@@ -115,13 +115,13 @@ class OpenArchives:
         return spool, problem, False
 
     def _close_oldest(self, depth: int) -> None:
-        """Close the archives used longest ago, but for a few, those on the way to the last one, and those in use."""
+        """Close the least recently used archives, except for a few, those around the last one, and those in use."""
         for place in list(self._by_place)[: -(depth + 1 + KEPT)]:
             if not self._by_place[place].users:
                 self._by_place.pop(place).drop()
 
     def close(self) -> None:
-        """Let go of all of them."""
+        """Close all archives."""
         self.closed = True
         while self._by_place:
             self._by_place.popitem()[1].drop()
@@ -137,13 +137,13 @@ def _closed_on_failure(stream: BinaryIO) -> Iterator[BinaryIO]:
 
 
 def _refuse_changed(stream: BinaryIO, place: Place) -> None:
-    """Raise Changed rather than mix the members of two archives of one name."""
+    """Raise Changed if the archive was replaced, rather than mix the members of two archives."""
     if place.stamp is not None and (now := stamp_of(stream)) is not None and now != place.stamp:
         raise Changed("its archive was changed while it was read; run again when nobody writes to it")
 
 
 def spooled(chunks: Iterator[bytes]) -> tuple[BinaryIO, str | None]:
-    """The chunks as a seekable stream, in memory while it is small, and what was wrong at its end."""
+    """The chunks as a seekable stream, in memory while it is small, and the error that ended it, if any."""
     spool: BinaryIO = io.BytesIO()
     problem = None
     try:
@@ -170,7 +170,7 @@ class _NoRoom(Damage):
 
 
 def _on_disk(small: io.BytesIO) -> BinaryIO:
-    # A file without a name: no log stays behind, however the process ends.
+    # An unnamed file, so that no log is left behind, however the process ends.
     spool = cast("BinaryIO", tempfile.TemporaryFile())  # noqa: SIM115 - the caller closes it
     _write(spool, small.getvalue())
     return spool
@@ -188,7 +188,7 @@ def _write(spool: BinaryIO, data: bytes) -> None:
 
 
 class _Run(threading.local):
-    """The archives of the run that this thread works for."""
+    """The archives of the run of the current thread."""
 
     archives: OpenArchives | None = None
 
@@ -198,7 +198,7 @@ _RUN = _Run()
 
 @contextmanager
 def held_open() -> Iterator[None]:
-    """Archives opened in the block stay open until the outermost of such blocks ends."""
+    """Keep archives open until the outermost such block ends."""
     if _of_this_run() is not None:
         yield
         return
@@ -211,7 +211,7 @@ def held_open() -> Iterator[None]:
 
 @contextmanager
 def archives() -> Iterator[OpenArchives]:
-    """The archives of this run; outside of any, some that are closed at the end of this block."""
+    """The archives of the current run; outside of a run, temporary ones that are closed at the end of the block."""
     if (running := _of_this_run()) is not None:
         yield running
         return

@@ -1,4 +1,4 @@
-"""How far a packed file may unpack, in bytes and in seconds: logs pack well, but only so well."""
+"""Limits how far a compressed file may unpack, in bytes and in seconds, to stop decompression bombs."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from rebalance_forensics.sources.files.codecs import Damage
 
 USUAL_RATIO = 1_000
 UNPACKED = 8
-"""Text packs to about an eighth."""
+"""Text compresses to about an eighth."""
 _MIB = 1 << 20
 
 
 class Spent(Damage):
-    """A file that unpacks further than logs do."""
+    """A file that unpacks further than any log."""
 
 
 class Allowance(Struct, frozen=True, kw_only=True):
-    """What may come out of one file; `share` is that of one log, where an archive holds several."""
+    """How far one file may unpack; `share` is the part of one log if an archive holds several."""
 
     unpacked: int
     seconds: float
     share: int | None = None
     ratio: int | None = None
-    """Its packed size goes into `unpacked` at least so often; None where another limit was met first."""
+    """The ratio of unpacked to packed size that applies; None if another limit is reached first."""
 
     @property
     def most(self) -> int:
-        """The bytes that may come out."""
+        """The maximum number of unpacked bytes."""
         return self.unpacked if self.share is None else self.share
 
     def too_large(self) -> str:
-        """What is said of a file that has more in it."""
+        """The sentence about a file that exceeds it."""
         limit = _size(self.unpacked) + (f", at least {self.ratio} times its packed size" if self.ratio else "")
         if self.share is None:
             return f"unpacks to more than {limit}; {_VERDICT}"
@@ -48,12 +48,12 @@ _VERDICT = (
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """The budget of each file that a user or a store names, together with all that is packed in it."""
+    """The budget of each input file, including everything packed in it."""
 
-    # Log text packs 10 to 60 times with gzip, 100 times with xz or zstd where a loop fails in the same words; 1 000
-    # times only what repeats byte for byte, times included. Small files get `least` all the same: a minute of a failing
-    # loop may be that dull. `most` is a day of logs of the largest clusters in one archive. Inflating takes 0.1 s of
-    # computing for each packed MiB, bzip2 on a slow machine 5 s; a file gets twice that, and a minute.
+    # Logs compress by a factor of 10 to 60 with gzip, 100 with xz or zstd if a loop keeps logging the same error; 1,000
+    # only if everything repeats byte for byte, times included. Small files get at least `least`, since a minute of a
+    # failing loop may be that repetitive. `most` is a day of logs of the largest clusters in one archive. Inflating
+    # takes 0.1 s of CPU for each packed MiB, bzip2 on a slow machine 5 s; a file gets twice that, and a minute.
     ratio: int = USUAL_RATIO
     least: int = 256 * _MIB
     most: int = 1 << 40
@@ -62,7 +62,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, ratio: int) -> Limits:
-        """All limits, moved as far as the ratio is from the usual one."""
+        """The limits, scaled by the ratio relative to the default one."""
         usual, factor = cls(), ratio / USUAL_RATIO
         return cls(
             ratio=ratio,
@@ -73,7 +73,7 @@ class Limits(Struct, frozen=True, kw_only=True):
         )
 
     def allowance(self, packed: int) -> Allowance:
-        """The budget of a file of so many bytes."""
+        """The budget of a file with `packed` bytes."""
         unpacked = min(max(self.least, self.ratio * packed), self.most)
         seconds = self.seconds + self.seconds_per_mib * packed / _MIB
         fits = unpacked >= self.ratio * packed
@@ -81,16 +81,16 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Meter:
-    """Counts what is unpacked, byte by byte and second by second; with an allowance it stops what goes beyond."""
+    """Counts unpacked bytes and CPU seconds; with an allowance, stops what exceeds it."""
 
-    # Seconds are those that the processor spends: a slow disk or network is no bomb.
+    # CPU seconds, because a slow disk or network is not a bomb.
     def __init__(self, allowance: Allowance | None = None) -> None:
         self._allowance = allowance
         self._unpacked, self._seconds = 0, 0.0
         self._running = False
 
     def spend(self, unpacked: int, seconds: float = 0.0) -> None:
-        """Count; raises Spent when nothing is left."""
+        """Add to the counts; Spent if the allowance is exceeded."""
         self._unpacked += unpacked
         self._seconds += seconds
         if self._allowance is None:

@@ -1,4 +1,4 @@
-"""Compressed streams by their first bytes: gz, bz2, xz, zst and lz4, whole, cut or padded; UTF-16 and UTF-32 too."""
+"""Decompresses gz, bz2, xz, zst and lz4 (complete, truncated or padded), and decodes UTF-16 and UTF-32."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ inflating: ModuleType = zlib
 with suppress(ImportError):  # an optional extra, faster than zlib
     inflating = importlib.import_module("isal.isal_zlib")
 
-# No more than this is inflated at once, so that a bomb is noticed before it fills the memory.
+# At most this much is inflated at once, so that a bomb is detected before it fills the memory.
 PIECE = 256 << 10
 
-# So much is given to a decompressor at once: when it fails, what it made of this step is lost.
+# A decompressor gets this much at once: if it fails, the output of the step is lost.
 _STEP = 16 << 10
 _ZST_STEP = 2 << 10
 _SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18", re.DOTALL)
@@ -39,7 +39,7 @@ _MAGIC = (
     ("zst", b"\x28\xb5\x2f\xfd"),
     ("lz4", b"\x04\x22\x4d\x18"),
 )
-# They share the frames that are skipped.
+# Both formats have the same skippable frames.
 _IN_FRAMES = ("zst", "lz4")
 ERRORS: tuple[type[Exception], ...] = (
     zlib.error,
@@ -54,14 +54,14 @@ ERRORS: tuple[type[Exception], ...] = (
 
 
 class Damage(Exception):  # noqa: N818 - it ends a stream, its readable part has been delivered
-    """What is wrong with the rest of a stream, after all that could be read has been delivered."""
+    """The rest of a stream cannot be read; everything before it has been delivered."""
 
     may_pass = False
-    """True if the bytes may be read further another time."""
+    """True if a later attempt may succeed."""
 
 
 class _Member:
-    """One compressed member of a stream: fed with bytes until it has ended, the rest is of the next."""
+    """One compressed member of a stream; bytes after its end belong to the next."""
 
     def __init__(self, inflater: Any) -> None:  # noqa: ANN401 - five unrelated classes with the same attributes
         self._inflater = inflater
@@ -88,7 +88,7 @@ class _Gz(_Member):
 
 
 class _Zst(_Member):
-    """A zstd frame; a small piece of it cannot inflate to more than a few dozen MiB."""
+    """A zstd frame; a small piece of it inflates to at most a few dozen MiB."""
 
     _after = b""
 
@@ -114,12 +114,12 @@ _MEMBERS: dict[str, Callable[[], _Member]] = {
 
 
 def codec_of(head: bytes) -> str | None:
-    """The codec of a stream that begins with these bytes; None for plain bytes."""
+    """The codec of a stream that starts with these bytes; None for plain bytes."""
     return _framed(head) or _wide(head)
 
 
 def _framed(head: bytes) -> str | None:
-    """The codec whose magic number stands in front, or behind a frame that zstd and lz4 skip."""
+    """The codec with this magic number at the start, or after a skippable frame of zstd and lz4."""
     if _SKIPPABLE.match(head):
         behind = _SKIPPABLE_HEAD + int.from_bytes(head[4:8], "little")
         return _framed(head[behind:]) or "zst"
@@ -144,7 +144,7 @@ def _wide(head: bytes) -> str | None:
 
 
 def _widest(head: bytes) -> str | None:
-    """Which UTF-32: three of each four bytes are zero, whether a mark stands before them or not."""
+    """The UTF-32 encoding, in which three of four bytes are zero, with or without a byte order mark."""
     zeros = [head[place::4].count(0) for place in range(4)]
     whole = len(head) // 4
     if whole < _UTF_SAMPLE // 2 and not head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
@@ -156,7 +156,7 @@ def _widest(head: bytes) -> str | None:
 
 
 def _narrowed(chunks: Iterator[bytes], codec: str) -> Iterator[bytes]:
-    """UTF-16 or UTF-32 as UTF-8."""
+    """Convert UTF-16 or UTF-32 to UTF-8."""
     decoder = codecs.getincrementaldecoder(codec)("replace")
     for chunk in chunks:
         yield decoder.decode(chunk).encode("utf-8", "replace")
@@ -164,14 +164,14 @@ def _narrowed(chunks: Iterator[bytes], codec: str) -> Iterator[bytes]:
 
 
 class _Packed:
-    """Compressed bytes, taken step by step; what a decompressor did not want comes again."""
+    """Compressed bytes, read in steps; bytes that a decompressor did not consume are returned again."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = filter(None, chunks)
         self._held, self._at = b"", 0
 
     def step(self) -> bytes:
-        """The next few bytes; none at the end."""
+        """The next bytes; empty at the end."""
         if self._at >= len(self._held):
             self._held, self._at = next(self._chunks, b""), 0
         data = self._held[self._at : self._at + _STEP]
@@ -179,11 +179,11 @@ class _Packed:
         return data
 
     def back(self, size: int) -> None:
-        """The last bytes of the last step come next."""
+        """Return the last `size` bytes of the last step, to be read again."""
         self._at -= size
 
     def head(self) -> bytes:
-        """What comes next, enough to tell a magic number by; NULs between members are padding."""
+        """The next bytes, enough for a magic number; NULs between members are skipped as padding."""
         while True:
             padding = _PADDING.match(self._held, self._at)
             self._at = padding.end() if padding else self._at
@@ -195,7 +195,7 @@ class _Packed:
             self._held, self._at = self._held[self._at :] + more, 0
 
     def skip(self, size: int) -> bool:
-        """Leave bytes out; false when there are not so many."""
+        """Skip `size` bytes; False if there are fewer."""
         while size > len(self._held) - self._at:
             size -= len(self._held) - self._at
             self._held, self._at = next(self._chunks, b""), 0
@@ -206,7 +206,7 @@ class _Packed:
 
 
 def decompressed(chunks: Iterator[bytes], codec: str) -> Iterator[bytes]:
-    """The bytes inside, one member after another; raises Damage when the rest cannot be read."""
+    """The decompressed bytes of all members; Damage if the rest cannot be read."""
     if codec not in _MEMBERS:
         yield from _narrowed(chunks, codec)
         return
@@ -225,7 +225,7 @@ def decompressed(chunks: Iterator[bytes], codec: str) -> Iterator[bytes]:
 
 
 def _member(packed: _Packed, codec: str, before: int) -> Iterator[bytes]:
-    """What is in one member; `before` bytes came out of those before it."""
+    """The decompressed bytes of one member; earlier members yielded `before` bytes."""
     member, produced = _MEMBERS[codec](), before
     while not member.ended:
         step = packed.step()

@@ -1,4 +1,4 @@
-"""Archives, recognized by their first bytes: which members tar and zip files hold, and what is in one."""
+"""Reads tar and zip archives, which are recognized by their first bytes."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from rebalance_forensics.sources.files.codecs import ERRORS, Damage
 
 
 class RandomAccess(io.RawIOBase, BinaryIO):
-    """What a stream of a known size answers without reading; subclasses read at `_at`."""
+    """The seeking half of a stream of known size; subclasses read at `_at`."""
 
     def __init__(self, size: int) -> None:
         self._at, self._size = 0, size
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place."""
+        """Move to a position."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
         self._at = max(0, base + offset)
         return self._at
 
     def tell(self) -> int:
-        """The place."""
+        """The current position."""
         return self._at
 
     def seekable(self) -> bool:
-        """Every place can be reached."""
+        """Any position can be reached."""
         return True
 
     def readable(self) -> bool:
-        """It is there to be read."""
+        """The stream can be read."""
         return True
 
 
@@ -41,7 +41,7 @@ _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _TAR_MAGIC_AT = 257
 HEAD = 512
 UNREADABLE: tuple[type[Exception], ...] = (*ERRORS, tarfile.TarError, zipfile.BadZipFile, KeyError, Damage)
-"""What reading a damaged archive, or anything in it, raises."""
+"""Exceptions from reading a damaged archive or its members."""
 _UNPACKED = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
 _METHODS = {9: "Deflate64", 93: "Zstandard", 95: "XZ", 97: "WavPack", 98: "PPMd"}
 _IS_LINK = 0xA
@@ -49,9 +49,9 @@ _UNPACK = "unpack it and give the directory"
 
 
 class Member(NamedTuple):
-    """A file in an archive. Its name is only a name, two may have the same; `key` leads to it.
+    """A file in an archive, identified by `key`, since two files may have the same name.
 
-    `size` counts its bytes as they lie there, `unpacked` those that come out where it is packed: None where it is not.
+    `size` is the stored size in bytes, `unpacked` the decompressed size, None if it is not compressed.
     """
 
     name: str
@@ -63,19 +63,19 @@ class Member(NamedTuple):
 
 
 class Archive(Protocol):
-    """An archive whose members are found in order, and read one by one in any order."""
+    """An archive; its members are listed in order and can be opened in any order."""
 
     kind: str
 
     def members(self) -> Iterator[Member]:
-        """The files in it; raises OSError, TarError or BadZipFile where it is damaged."""
+        """The files in the archive; OSError, TarError or BadZipFile if it is damaged."""
 
     def open(self, key: str) -> BinaryIO:
-        """The bytes of a member; raises KeyError when it is gone."""
+        """The stream of a member; KeyError if it no longer exists."""
 
 
 def container_of(head: bytes) -> str | None:
-    """True if a stream that begins with these bytes is a tar or a zip."""
+    """`tar` or `zip` for a stream that starts with these bytes; None for any other."""
     if head.startswith(_ZIP):
         return "zip"
     if head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + 5] == b"ustar":
@@ -84,7 +84,7 @@ def container_of(head: bytes) -> str | None:
 
 
 def archive_in(stream: BinaryIO) -> Archive:
-    """The archive that a seekable stream holds, its table of contents read at most once; Damage where it is none."""
+    """The archive in a seekable stream, whose table of contents is read at most once; Damage if it is not one."""
     stream.seek(0)
     kind = container_of(stream.read(HEAD))
     stream.seek(0)
@@ -94,7 +94,7 @@ def archive_in(stream: BinaryIO) -> Archive:
 
 
 class _Zip:
-    """A zip: the table of contents stands at its end."""
+    """A zip archive, whose table of contents is at its end."""
 
     kind = "zip"
 
@@ -121,7 +121,7 @@ class _Zip:
                 )
 
     def open(self, key: str) -> BinaryIO:
-        """A member, to be read once from its beginning."""
+        """The stream of a member, which can be read once from its start."""
         infos, position = self._zip.infolist(), int(key.partition(":")[0])
         if position >= len(infos):
             raise KeyError(key)
@@ -148,7 +148,7 @@ def _zip_problem(info: zipfile.ZipInfo) -> str | None:
 
 
 class _Tar:
-    """A tar: each member's header stands before it."""
+    """A tar archive, in which a header precedes each member."""
 
     kind = "tar"
 
@@ -159,7 +159,7 @@ class _Tar:
         self._found: list[tarfile.TarInfo] = []
 
     def members(self) -> Iterator[Member]:
-        """The files as they come."""
+        """The files in the order of the archive."""
         position = 0
         while (info := self._at(position)) is not None:
             if not info.isdir():
@@ -168,14 +168,14 @@ class _Tar:
                     size=info.size,
                     mtime_ms=int(info.mtime * 1000),
                     key=f"{position}:{info.name}",
-                    # What a sparse file leaves out is as good as packed.
+                    # The holes of a sparse file count as compressed.
                     unpacked=info.size if info.issparse() else None,
                     problem=_tar_problem(info),
                 )
             position += 1
 
     def _at(self, position: int) -> tarfile.TarInfo | None:
-        """The header at a place, read once: to look for each member from the beginning would take ever longer."""
+        """The header at a position, read once: searching for each member from the start would be quadratic."""
         while len(self._found) <= position:
             info = next(self._headers, None)
             if info is None:
@@ -184,7 +184,7 @@ class _Tar:
         return self._found[position]
 
     def open(self, key: str) -> BinaryIO:
-        """A member, to be read from anywhere."""
+        """The seekable stream of a member."""
         info = self._at(int(key.partition(":")[0]))
         if info is None or not info.isfile():
             raise KeyError(key)
@@ -202,14 +202,14 @@ def _tar_problem(info: tarfile.TarInfo) -> str | None:
 
 
 class _Part(RandomAccess):
-    """A member of a tar: a byte range of it."""
+    """A member of a tar archive: a byte range of it."""
 
     def __init__(self, stream: BinaryIO, start: int, size: int) -> None:
         super().__init__(size)
         self._stream, self._start = stream, start
 
     def read(self, size: int = -1) -> bytes:
-        """At most `size` bytes; raises Damage where the archive ends too early, after all that is there."""
+        """At most `size` bytes; Damage after the last byte of a truncated archive."""
         left = max(0, self._size - self._at)
         wanted = left if size < 0 else min(size, left)
         if not wanted:

@@ -1,4 +1,4 @@
-"""What a file holds: a log, logs in archives, or neither, and how far each may unpack; our own reports are no logs."""
+"""Finds out whether a file is a log, an archive of logs, one of our own reports or something else."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _SNIFFED = 64 << 10
 class InputFile(Struct, frozen=True, kw_only=True):
     """One stream of log lines: a file, or a member of an archive.
 
-    `path` is its name in the report, `location` the outermost file; `members` leads through archives
-    inside it, as they were at `stamp`. `size` counts the bytes as they lie on disk, packed if they are.
-    Of a log that lies `in_packed`, all of an archive has to be unpacked to reach it.
+    `path` is its name in the report, `location` the outermost file; `members` is the path through nested archives, as
+    they were at `stamp`. `size` is the size on disk in bytes, compressed if it is. To reach a log that is `in_packed`,
+    a whole archive has to be unpacked.
     """
 
     path: str
@@ -43,7 +43,7 @@ class InputFile(Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> Place:
-        """Where its bytes are."""
+        """The place of its bytes."""
         return Place(self.location, self.members, self.stamp, self.allowance)
 
 
@@ -53,28 +53,28 @@ class Unreadable(NamedTuple):
     path: str
     sentence: str
     is_defect: bool = False
-    """True if a defect of ours keeps it from being read."""
+    """True if a defect of ours prevents it from being read."""
 
 
 @dataclass(slots=True)
 class Findings:
-    """Logs, what cannot be read, and outputs of earlier runs."""
+    """The logs found, what cannot be read, and outputs of earlier runs."""
 
     files: list[InputFile] = field(default_factory=list)
     errors: list[Unreadable] = field(default_factory=list)
     reports: list[str] = field(default_factory=list)
 
     def complain(self, path: str, why: object) -> None:
-        """Note why something cannot be read."""
+        """Note why a path cannot be read."""
         self.errors.append(Unreadable(path, f"{path}: {why}"))
 
     def break_off(self, path: str, what: str, error: Exception) -> None:
-        """Note what a defect of ours keeps from being read."""
+        """Note what a defect of ours prevents from being read."""
         self.errors.append(Unreadable(path, defects.sentence(what, error), is_defect=True))
 
 
 def look_into(file: InputFile, limits: Limits, found: Findings) -> None:
-    """Take one file, or the members of the archive it is; raises OSError when it cannot be opened."""
+    """Add a file, or the members of an archive, to the findings; OSError if it cannot be opened."""
     try:
         _look_into(file, limits, found)
     except OSError:
@@ -97,7 +97,7 @@ def _look_into(file: InputFile, limits: Limits, found: Findings) -> None:
 
 @dataclass(slots=True)
 class _Look:
-    """A look into one file: what was found, what it unpacks to as far as that is stated, and what the look costs."""
+    """An inspection of one file: what it contains, the unpacked sizes that it states, and the bytes unpacked so far."""
 
     allowance: Allowance
     meter: Meter
@@ -105,10 +105,10 @@ class _Look:
     found: Findings
     logs: list[InputFile] = field(default_factory=list)
     stated: list[int | None] = field(default_factory=list)
-    """Of each log, the bytes that its archive states will come out of it; None where nothing is unpacked."""
+    """The unpacked size of each log as stated by its archive; None if nothing is unpacked."""
 
     def sort_out(self, file: InputFile, stream: BinaryIO, depth: int, unpacked: int | None = None) -> None:
-        """Decide what a stream is: an archive, a log, or neither."""
+        """Classify a stream as an archive, a log, or neither."""
         codecs, chunks = unwrapped(pieces(stream), self.meter)
         start, problem = _beginning(chunks)
         if not start and problem:
@@ -130,7 +130,7 @@ class _Look:
         self.stated.append(unpacked)
 
     def _descend(self, file: InputFile, kind: str, depth: int) -> None:
-        """Take the members of an archive; what cannot be read is named and the rest is taken."""
+        """Add the members of an archive; unreadable ones are noted."""
         if depth >= MAX_DEPTH:
             limit = f"archives are nested more than {MAX_DEPTH} deep here"
             self.found.complain(file.path, f"{limit}; unpack the outer ones and give the directory")
@@ -155,7 +155,7 @@ class _Look:
         named: Counter[str] = Counter()
         for member in archive.inside.members():
             named[member.name] += 1
-            # Lines are counted and quoted by path: two members of one name must not share it.
+            # Lines are counted and quoted by path, so members with the same name get different paths.
             again = f" ({named[member.name]})" if named[member.name] > 1 else ""
             inner = InputFile(
                 path=f"{file.path}!/{member.name}{again}",
@@ -185,9 +185,9 @@ class _Look:
             self.found.break_off(inner.path, f"{inner.path} could not be opened", error)
 
     def shared_out(self) -> Iterator[InputFile]:
-        """The logs, each with how far it may unpack."""
-        # Logs of one archive may be read on different machines, each of which cannot know what the others unpack to:
-        # what the archive does not state is shared out beforehand, by packed size.
+        """The logs, each with its allowance."""
+        # Logs of one archive may be read on different machines that do not know how far the others unpack: what the
+        # archive does not state is divided in advance, by compressed size.
         left = self.allowance.unpacked - sum(filter(None, self.stated))
         packed = sum(log.size for log in self.logs if log.codec not in (None, "zip"))
         for log, stated in zip(self.logs, self.stated, strict=True):
@@ -201,7 +201,7 @@ class _Look:
 
 
 def _beginning(chunks: Iterator[bytes]) -> tuple[bytes, str | None]:
-    """The first bytes inside the wrappings, and why there are no more."""
+    """The first decompressed bytes, and the error that ended them, if any."""
     start = b""
     try:
         for chunk in chunks:
@@ -237,7 +237,7 @@ _TABLES = frozenset({"events", "generations", "pauses", "incidents", "incident_g
 
 
 def is_own_output(name: str, head: bytes) -> bool:
-    """True if a file that begins so is a report, an export or a table of ours."""
+    """True if a file that starts like this is a report, an export or a table of our own."""
     if head.startswith(_PARQUET):
         return name.rpartition("/")[2].removesuffix(".parquet") in _TABLES
     return _BEGINNINGS.match(head) is not None

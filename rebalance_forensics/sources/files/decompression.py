@@ -1,4 +1,4 @@
-"""The uncompressed bytes of a file, whatever it is packed in."""
+"""Reads the uncompressed bytes of a file, whatever its compression."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ CHUNK = 1 << 20
 
 @contextmanager
 def opened(place: Place, meter: Meter | None = None) -> Iterator[BinaryIO]:
-    """A file, or a member of an archive, as it lies there, still in its own wrapping."""
+    """Open a file, or a member of an archive, still in its own compression."""
     with archives() as opened, opened.opened(place, meter or Meter(), Meter()) as stream:
         yield stream
 
 
 def chunks_of(place: Place, start: int = 0) -> Iterator[bytes]:
-    """The uncompressed bytes from an offset on; raises Damage or OSError when the rest cannot be read."""
+    """The uncompressed bytes from an offset on; Damage or OSError if the rest cannot be read."""
     meter = Meter(place.allowance)
     with opened(place, meter) as stream:
         head = stream.read(HEAD)
@@ -41,13 +41,13 @@ def chunks_of(place: Place, start: int = 0) -> Iterator[bytes]:
 
 
 def is_packed(place: Place) -> bool:
-    """True if a file is packed, as a whole or as an archive is."""
+    """True if a file is compressed or an archive."""
     with opened(place) as stream:
         return not stream.seekable() or codec_of(stream.read(HEAD)) is not None
 
 
 def _gathered(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The small pieces that decompressors give, joined: searching a block has a fixed cost."""
+    """Join the small pieces of decompressors, because searching a block has a fixed cost."""
     gathered: list[bytes] = []
     size = 0
     try:
@@ -58,7 +58,7 @@ def _gathered(chunks: Iterator[bytes]) -> Iterator[bytes]:
                 yield b"".join(gathered)
                 gathered, size = [], 0
     except (Damage, OSError):
-        # What came before the damage is sound.
+        # Bytes before the damage are valid.
         yield b"".join(gathered)
         raise
     yield b"".join(gathered)

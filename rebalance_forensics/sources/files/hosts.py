@@ -1,4 +1,4 @@
-"""Which host a file comes from, as its name and directories say."""
+"""The host that a file comes from, by its name and directories."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _stem(name: str) -> str:
 
 
 def host_of(path: str) -> str | None:
-    """The host that a path names: a pod, a directory or a file name that is not merely generic."""
+    """The host in a path: a pod, a directory or a file name that is not generic."""
     for shape, group in ((_POD, "pod"), (_CONTAINER, "pod"), (_MSK, "host")):
         if match := shape.search(path):
             return match[group]

@@ -1,4 +1,4 @@
-"""Where bytes lie: a file, a pipe, or a member of archives, and what shows that it is still the same file."""
+"""Locations of bytes: files, pipes and members of archives, with a stamp that detects replaced files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rebalance_forensics.sources.files.budgets import Allowance
 
 
 def special(mode: int) -> str | None:
-    """What a mode is of, if not of a regular file; pipes, sockets and devices may never end or never begin."""
+    """The kind of file if it is not a regular one: reading pipes, sockets and devices may block or never end."""
     kinds = (
         (stat.S_ISFIFO, "a pipe"),
         (stat.S_ISSOCK, "a socket"),
@@ -29,7 +29,7 @@ def special(mode: int) -> str | None:
 
 
 def streams(path: Path) -> bool:
-    """True for a path that can be read only once, as it comes: `<(…)`, /dev/stdin, a named pipe."""
+    """True for a path that can be read only once: `<(…)`, /dev/stdin, a named pipe."""
     mode = path.stat().st_mode
     if stat.S_ISFIFO(mode):
         return True
@@ -44,9 +44,9 @@ def streams(path: Path) -> bool:
 
 
 def files_below(root: Path, unlisted: Callable[[OSError], None]) -> Iterator[Path]:
-    """All but directories in a tree, in the same order on every machine; a directory with several links is walked once.
+    """Every path in a tree except directories, in the same order on every machine; linked directories are walked once.
 
-    `unlisted` is given the error of each directory that cannot be listed.
+    `unlisted` is called with the error for each directory that cannot be listed.
     """
     seen: set[str] = set()
     for directory, below, names in os.walk(root, onerror=unlisted, followlinks=True):
@@ -70,17 +70,16 @@ _AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 
 
 class Stamp(Struct, frozen=True):
-    """What changes when a file does: how many bytes it has and when it was changed."""
+    """Size and modification time of a file, by which a change is detected."""
 
     size: int
     changed_ns: int
 
 
 class Place(Struct, frozen=True):
-    """A file by its `location`, or what `members` lead to through archives in it.
+    """A file at `location`, or the member of nested archives in it that `members` leads to.
 
-    With a `stamp` an archive at that place is refused when it is no longer the one that was found there; `allowance`
-    is how far what lies there may unpack.
+    With a `stamp`, an archive that was replaced since then is rejected; `allowance` limits how far it may unpack.
     """
 
     location: str
@@ -93,25 +92,25 @@ class Place(Struct, frozen=True):
         return replace(self, members=self.members[:-1], allowance=None)
 
     def way(self) -> Iterator[Place]:
-        """The archives it is in, the outermost first."""
+        """The archives it is in, outermost first."""
         return (replace(self, members=self.members[:depth], allowance=None) for depth in range(len(self.members)))
 
 
 @runtime_checkable
 class Stamped(Protocol):
-    """A stream of a store that knows its own stamp."""
+    """A stream from a store that provides its own stamp."""
 
     def stamp(self) -> Stamp:
-        """Size and time of change."""
+        """Size and modification time."""
 
 
 def open_remote_with(opener: Callable[[str], BinaryIO]) -> None:
-    """How this process opens locations that are URIs; the stage that knows the stores says so."""
+    """Set how this process opens URIs; the pipeline, which knows the stores, does that."""
     _REMOTE["opener"] = opener
 
 
 def raw(location: str) -> BinaryIO:
-    """The outermost file, by byte ranges; raises OSError for what is none, and never waits for it."""
+    """Open the outermost file; OSError if it is not a regular file, without blocking."""
     if "://" in location and "opener" in _REMOTE:
         return _REMOTE["opener"](location)
     stream = _File(location, "rb", opener=lambda path, flags: os.open(path, flags | _AT_ONCE))
@@ -122,14 +121,14 @@ def raw(location: str) -> BinaryIO:
 
 
 class _File(FileIO):
-    """A file whose end is where nothing more can be read; waiting for more (/proc/kmsg) is an error."""
+    """A file that raises an error instead of blocking at its end (/proc/kmsg)."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """Read up to so many bytes."""
+        """Read at most `size` bytes."""
         return _there(cast("bytes | None", super().read(size)))
 
     def readinto(self, buffer: Buffer, /) -> int:
-        """Read as much as is asked for."""
+        """Fill the buffer as far as possible."""
         return _there(cast("int | None", super().readinto(buffer)))
 
 
@@ -140,7 +139,7 @@ def _there(got: Got | None) -> Got:
 
 
 def stamp_of(stream: BinaryIO) -> Stamp | None:
-    """The stamp of an outermost file; None of what is unpacked and cannot change."""
+    """The stamp of an outermost file; None for an unpacked one, which cannot change."""
     if isinstance(stream, Stamped):
         return stream.stamp()
     try:

@@ -1,4 +1,4 @@
-"""Files that a logger rolled over: one log in several files, in the order in which they were written."""
+"""Orders the files of a log that was rolled over."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ def _sortable(date: re.Match[str] | None) -> str:
 def chains(
     files: Sequence[InputFile], first_times: Sequence[int | None], ranges: Sequence[tuple[int, int] | None]
 ) -> list[list[int]]:
-    """The indexes of the files of each log, oldest first; files that stand alone are left out.
+    """The indexes of the files of each log, oldest first; single files are left out.
 
-    `ranges` tell when each file was written, where it does: files written side by side (`node-1.log`, `node-2.log`)
-    are of several processes, whatever the numbers in their names.
+    `ranges` are the first and last time of each file, if known: files written at the same time (`node-1.log`,
+    `node-2.log`) belong to different processes, whatever the numbers in their names.
     """
     groups: dict[str, list[tuple[str, int | None, int]]] = {}
     apart = [_taken_apart(file.path) for file in files]
     rolled = {name for name, date, number in apart if date or number is not None}
     for index, (file, taken) in enumerate(zip(files, apart, strict=True)):
-        # Where others were rolled over from a file, the number in its name is its process's.
+        # If others were rolled over from a file, the number in its name is that of the process.
         name, date, number = (file.path, "", None) if file.path in rolled else taken
         groups.setdefault(name, []).append((date, number, index))
     logs = [group for group in groups.values() if len(group) > 1 and not _side_by_side(group, ranges)]
@@ -66,8 +66,8 @@ def chains(
 
 
 def are_cut_by_size(chain: Sequence[InputFile]) -> bool:
-    """True if the files of a log, oldest first, were cut at a size in bytes, wherever in a line that was."""
-    # A logger that waits for the end of a line, and logrotate's copytruncate, leave files of different sizes.
+    """True if the files of a log, oldest first, were cut at a fixed size, possibly within a line."""
+    # Loggers that finish the line first, and logrotate's copytruncate, leave files of different sizes.
     sizes = [file.size for file in chain[:-1]]
     packed = any(file.codec for file in chain)
     return len(sizes) > 1 and not packed and sizes[0] > 0 and len(set(sizes)) == 1
@@ -84,7 +84,7 @@ def _side_by_side(group: list[tuple[str, int | None, int]], ranges: Sequence[tup
 
 
 def _ordered(group: list[tuple[str, int | None, int]], first_times: Sequence[int | None]) -> list[int]:
-    """Dates go up; numbers go down to the file without one, unless the times in the files say that they go up."""
+    """By ascending date, then by descending number, unless the times in the files show that numbers ascend."""
     timed: dict[str, list[tuple[int, int]]] = {}
     for date, number, index in group:
         if number is not None and (time := first_times[index]) is not None:
@@ -106,7 +106,7 @@ def _ordered(group: list[tuple[str, int | None, int]], first_times: Sequence[int
 
 
 def _rising(timed: Sequence[tuple[int, int]]) -> int:
-    """How many more pairs of files go up in number and time alike than against each other."""
+    """The number of pairs of files with ascending number and time, minus the pairs that contradict."""
     times: list[int] = []
     balance = 0
     for _, same in groupby(sorted(timed), key=itemgetter(0)):

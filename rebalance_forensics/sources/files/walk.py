@@ -1,4 +1,4 @@
-"""Which files there are to read: directories, files, archives, standard input."""
+"""Finds the files to read: directories, files, archives, standard input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rebalance_forensics.sources.files.places import files_below, special, strea
 
 __all__ = ["Discovery", "InputFile", "discover", "discover_stored"]
 
-# What /dev/stdin is to this process, it is to no other; /dev/shm holds files like any other directory.
+# /dev/stdin is different in each process; /dev/shm contains files like any other directory.
 _OF_THIS_PROCESS = ("/dev/fd/*", "/dev/stdin", "/proc/*/fd/*")
 
 
@@ -30,7 +30,7 @@ _CHUNK = 1 << 20
 
 
 class NoRoom(OSError):  # noqa: N818 - it is about the temporary directory, not about what is read
-    """What comes once cannot be kept."""
+    """There is no space to store input that can be read only once."""
 
 
 class Discovery(Struct, frozen=True, kw_only=True):
@@ -42,7 +42,7 @@ class Discovery(Struct, frozen=True, kw_only=True):
 
 
 def discover(paths: Sequence[str], limits: Limits | None = None) -> Discovery:
-    """Walk what was given; nothing is skipped without a word."""
+    """Find all files under the given paths; whatever is skipped is noted."""
     search = _Search(limits or Limits())
     names = _root_names(paths)
     with held_open():
@@ -64,7 +64,7 @@ def discover(paths: Sequence[str], limits: Limits | None = None) -> Discovery:
 
 
 def discover_stored(location: str, name: str, *, size: int, mtime_ms: int, limits: Limits | None = None) -> Discovery:
-    """What one file of a store holds; `location` is its URI, `name` what the report calls it."""
+    """The contents of a file in a store; `location` is its URI, `name` its name in the report."""
     found = Findings()
     try:
         file = InputFile(path=name, location=location, size=size, mtime_ms=mtime_ms)
@@ -77,7 +77,7 @@ def discover_stored(location: str, name: str, *, size: int, mtime_ms: int, limit
 
 
 def _root_names(paths: Sequence[str]) -> list[str]:
-    """The prefix of paths under each root: nothing for one, else as much of its name as distinguishes them."""
+    """The prefix of paths under each root: empty for a single root, else the part of its name that distinguishes it."""
     unique = sorted(set(paths))
     if len(unique) == 1:
         return ["" for _ in paths]
@@ -90,13 +90,13 @@ def _root_names(paths: Sequence[str]) -> list[str]:
 
 @dataclass(slots=True)
 class _Search:
-    """A walk over what was given."""
+    """A search through the given paths."""
 
     limits: Limits
     found: Findings = field(default_factory=Findings)
 
     def root(self, root: Path, name: str) -> None:
-        """Take a root: a file as it is, a directory with all below it."""
+        """Add a root: a file, or a directory with everything below it."""
         try:
             mode = root.stat().st_mode
             if kind := special(mode):
@@ -121,7 +121,7 @@ class _Search:
             self._file(root, name or root.name)
 
     def standard_input(self) -> None:
-        """Take what is piped or pasted into this process."""
+        """Add standard input, piped or pasted."""
         try:
             self.stream(sys.stdin.buffer, "-")
         except NoRoom:
@@ -130,7 +130,7 @@ class _Search:
             self._complain("-", f"standard input cannot be read ({_why(error)}); send it again")
 
     def stream(self, stream: BinaryIO, name: str) -> None:
-        """Take what comes once, kept in a temporary file, for it is read more than once."""
+        """Add a stream; it is copied to a temporary file, since it is read more than once."""
         self._file(_kept(stream), name, mtime_ms=int(time.time() * 1000))
 
     def _directory(self, root: Path, name: str) -> None:
@@ -144,7 +144,7 @@ class _Search:
             self._complain(name or str(root), sentence)
 
     def _readable_below(self, root: Path, name: str) -> Iterator[Path]:
-        """The files of a tree that can be read."""
+        """The readable files of a tree."""
 
         def unlisted(error: OSError) -> None:
             path = Path(error.filename)
@@ -158,7 +158,7 @@ class _Search:
                 yield path
 
     def _file(self, path: Path, name: str, *, mtime_ms: int | None = None) -> None:
-        """Take one file, or the members of the archive it is."""
+        """Add a file, or the members of an archive."""
         try:
             status = path.stat()
             changed = status.st_mtime_ns // 1_000_000 if mtime_ms is None else mtime_ms
@@ -176,7 +176,7 @@ def _below(root: Path, path: Path, name: str) -> str:
 
 
 def _no_file(path: Path) -> str | None:
-    """Why a path of a directory is no file to read; None when it may be one."""
+    """Why a path in a directory is not a file to read; None if it may be one."""
     try:
         kind = special(path.stat().st_mode)
     except FileNotFoundError:
@@ -193,7 +193,7 @@ def _unreadable(path: Path, error: OSError) -> str:
 
 
 def _kept(stream: BinaryIO) -> Path:
-    """A stream kept in a temporary file."""
+    """Copy a stream to a temporary file."""
     with tempfile.NamedTemporaryFile(dir=scratch.directory(), suffix=".stdin", delete=False) as spool:
         while chunk := stream.read(_CHUNK):
             try:

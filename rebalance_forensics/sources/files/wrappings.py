@@ -1,4 +1,4 @@
-"""The codecs around a stream, taken off one after another: gzip in gzip is real."""
+"""Removes the codecs around a stream, one after another: gzip within gzip exists."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from rebalance_forensics.sources.files.codecs import Damage, codec_of, decompres
 from rebalance_forensics.sources.files.containers import HEAD
 
 MAX_DEPTH = 6
-# So much of a packed stream is read at once: what only looks at a beginning need not unpack more.
+# This much of a compressed stream is read at once: to look at its start, no more has to be unpacked.
 PIECE = 64 << 10
 
 
 def pieces(stream: BinaryIO) -> Iterator[bytes]:
-    """A stream from where it stands to its end."""
+    """The rest of a stream, in pieces."""
     return iter(lambda: stream.read(PIECE), b"")
 
 
 def unwrapped(packed: Iterator[bytes], meter: Meter) -> tuple[list[str], Iterator[bytes]]:
-    """The codecs around a stream, and what is inside them all."""
+    """The codecs around a stream, and the bytes inside all of them."""
     codecs: list[str] = []
     head, chunks = peeked(packed)
     while (codec := codec_of(head)) and len(codecs) < MAX_DEPTH:
@@ -32,7 +32,7 @@ def unwrapped(packed: Iterator[bytes], meter: Meter) -> tuple[list[str], Iterato
 
 
 def peeked(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
-    """The first bytes of an iterator, and the iterator as if they had not been read."""
+    """The first bytes of an iterator, and an iterator that still includes them."""
     read: list[bytes] = []
     damage: Damage | None = None
     try:
@@ -58,7 +58,7 @@ class _Reader(io.RawIOBase, BinaryIO):
         self._chunks, self._rest = chunks, b""
 
     def read(self, size: int = -1) -> bytes:
-        """At most `size` bytes."""
+        """Read at most `size` bytes."""
         if not self._rest:
             self._rest = next(self._chunks, b"")
         data, self._rest = (self._rest, b"") if size < 0 else (self._rest[:size], self._rest[size:])
