@@ -101,9 +101,9 @@ class Meter:
             raise Spent(f"takes more than {self._allowance.seconds:,.0f} seconds of computing to unpack; {_VERDICT}")
 
     def guarded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """The chunks that a decompressor gives, as long as they are allowed."""
+        """The chunks of a decompressor, up to the allowance."""
         while True:
-            # One decompressor may be fed by another: only the outer one is timed, for its time is both's.
+            # If one decompressor feeds another, only the outer one is timed, since its time includes the other's.
             outer, self._running = not self._running, True
             begun = time.thread_time() if outer else 0.0
             try:

@@ -127,11 +127,11 @@ def _framed(head: bytes) -> str | None:
 
 
 def _wide(head: bytes) -> str | None:
-    """Which UTF-16 or UTF-32 these bytes are, by their mark or by where they are zero (PowerShell's `>` writes it)."""
+    """The UTF-16 or UTF-32 encoding (PowerShell's `>` writes it), by the byte order mark or the zero bytes."""
     if codec := _widest(head):
         return codec
     low, high = head[::2], head[1::2]
-    # A mark alone may be two stray bytes at the head of a torn log; Kafka's lines are ASCII for the most part.
+    # The mark alone may be two stray bytes at the start of a torn log; Kafka's lines are mostly ASCII.
     if head.startswith(codecs.BOM_UTF16_LE) and high.count(0) * 4 > len(high):
         return "utf-16-le"
     if head.startswith(codecs.BOM_UTF16_BE) and low.count(0) * 4 > len(low):

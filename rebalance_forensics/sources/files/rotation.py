@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"[._-](?P<number>\d{1,4})(?=\.|\Z)")
 
 
 def _taken_apart(path: str) -> tuple[str, str, int | None]:
-    """The name that all files of a log share, and the date and number in this one's."""
+    """The part of the name that all files of a log share, and the date and number in this one."""
     if msk := _MSK.match(path):
         return f"{msk['before']}{msk['name']}", f"{msk['date']}-{msk['minute']}", None
     directory, slash, name = path.rpartition("/")
@@ -31,7 +31,7 @@ def _taken_apart(path: str) -> tuple[str, str, int | None]:
     date = _DATE.search(name)
     if date:
         name = name[: date.start()] + name[date.end() :]
-    # The last number is the logger's: one before it belongs to the process (`node-1.2.log`).
+    # The last number is the logger's; a number before it belongs to the process (`node-1.2.log`).
     numbers = [*_NUMBER.finditer(name)]
     number = numbers[-1] if numbers else None
     if number:

@@ -1,10 +1,9 @@
-"""Layouts: how loggers write a record. Each is a YAML file of this folder, with samples that it reads and rejects.
+"""Layouts: how loggers format a record. Each is a YAML file in this folder, with samples and rejects.
 
-A file gives either the `header` of a record as an expression, with what its first line `starts` with for the count in
-bulk, or the `keys` of a JSON object. Where that is not enough it names code: `then` reads further what a header left,
-`code` is a class of its own. Of a log in one layout alone that says what is `relevant`, no other line is looked at, as
-long as none is `foreign` to it.
-Adding a layout is adding a file; tests/sources/test_layouts.py checks all of them.
+A file defines either the `header` of a record as an expression, with what its first line `starts` with for counting in
+bulk, or the `keys` of a JSON object. If that is not enough it names code: `then` parses what the header left, `code` is
+a class. If a log has a single layout that defines what is `relevant`, no other line is read unless it is `foreign`.
+To add a layout, add a file; tests/sources/test_layouts.py checks all of them.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class LayoutFile(Definition, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     keys: Mapping[str, tuple[str, ...] | str] = {}
 
     def layout(self) -> Layout:
-        """The layout that the file describes."""
+        """Build the layout that the file describes."""
         settings: dict[str, Any] = {"rank": self.rank, "starts": beginnings(self.starts)}
         kind = in_code(__name__, self.code) if self.code else JsonLayout
         if not self.header and not isinstance(kind, type):
@@ -68,13 +67,13 @@ class LayoutFile(Definition, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 @cache
 def definitions() -> Mapping[str, LayoutFile]:
-    """The file of each layout by its name, the specific before the general."""
+    """The file of each layout by name, the most specific first."""
     return definitions_in(Path(__file__).parent, LayoutFile)
 
 
 @cache
 def by_name() -> Mapping[str, Layout]:
-    """Layout by name (the file's, with dashes), the specific before the general."""
+    """Name (that of the file, with dashes) -> layout, the most specific first."""
     return {name: file.layout() for name, file in definitions().items()}
 
 
@@ -84,7 +83,7 @@ def header_layout(line: str) -> str | None:
 
 
 def is_untimed_output(text: str) -> bool:
-    """True for a line that the JVM prints by itself, without a time."""
+    """True for output of the JVM itself, without a time."""
     return by_name()["jvm-output"].is_header(text)
 
 
@@ -94,12 +93,12 @@ def is_json(name: str) -> bool:
 
 
 def begins_record(text: str) -> bool:
-    """True if a record surely begins with this text, which proves that what stands in front of it is an envelope."""
+    """True if a record certainly starts with this text, which proves that the text before it is an envelope."""
     return not _continues_record(text) and begins_record_in(header_layout(text), text)
 
 
 def begins_record_in(name: str | None, text: str) -> bool:
-    """True if a record surely begins with this text, whose header is of this layout, or of none."""
+    """True if a record certainly starts with this text, whose header has this layout or none."""
     if name is None or _continues_record(text):
         return False
     layout = by_name()[name]
@@ -110,18 +109,18 @@ def begins_record_in(name: str | None, text: str) -> bool:
 
 
 def _continues_record(text: str) -> bool:
-    # Asked first, for most lines of a config dump or a trace, and of a message in several lines, are known by this.
+    # Checked first, since this decides for most lines of a configuration, a stack trace or a multi-line message.
     return text[:1] in (" ", "\t", "") or begins_as_kafka_does(text)
 
 
 def end_of_time(line: str) -> int:
-    """Where the time in front of a line ends, with any header after it; 0 where it begins with none."""
+    """The end of the time at the start of a line, including a header after it; 0 if there is none."""
     dated = by_name()["dated-message"]
     return dated.end_of_time(line) if isinstance(dated, TextLayout) else 0
 
 
 def parse(text: str, first: str | None = None) -> tuple[str, Parsed] | None:
-    """Take a record apart with the layout it is expected in, else with any other."""
+    """Parse a record with its expected layout, else with any other."""
     layouts = by_name()
     if first is not None and first in layouts and (parsed := _whole(layouts[first], text)):
         return first, parsed
@@ -132,12 +131,12 @@ def parse(text: str, first: str | None = None) -> tuple[str, Parsed] | None:
 
 
 def inside(message: str) -> Parsed | None:
-    """Another logger's line that a message holds, its `stamp` where that brings its own header along."""
+    """Another logger's record within a message; it has a `stamp` if it includes its own header."""
     return line_inside(message, parse)
 
 
 def reader(name: str) -> Reader:
-    """What reads the records of one layout; of an unknown layout it reads none."""
+    """The parser for the records of one layout; for an unknown layout it parses none."""
     layout = by_name().get(name)
     if layout is None:
         return lambda text: None  # noqa: ARG005 - as all readers
@@ -146,7 +145,7 @@ def reader(name: str) -> Reader:
 
 
 def _whole(layout: Layout, text: str) -> Parsed | None:
-    """A record without the rest of its header; librdkafka's and KafkaJS' messages in the form the catalog reads."""
+    """A record without the rest of its header, and librdkafka's and KafkaJS' messages as the catalog reads them."""
     parsed = layout.parse(text)
     if parsed is None or not isinstance(layout, TextLayout) or layout.verbatim:
         return parsed

@@ -1,4 +1,4 @@
-"""What a layout is, and the expressions that the headers of many loggers share."""
+"""The base class of layouts, and expressions that the headers of many loggers share."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ LEVEL = (
 )
 LOGGER = r"[A-Za-z_$][\w$.\-/*]*"
 DOTTED = r"[A-Za-z_](?=[\w$\-/*.]*?\.[A-Za-z_])[\w$.\-/*]*+"
-"""A logger with a dot and a name behind it."""
+"""A logger name with at least one dot."""
 NESTING = r"[^\[\]=\n]++(?:\[[^\[\]=\n]*+\][^\[\]=\n]*+)++"
-"""A thread in brackets whose name has brackets of its own, as Camel calls its consumers' by their topics."""
+"""A thread in brackets whose name contains brackets, like Camel's, which include the topic."""
 
 _LEVELS = {
     "WARNING": "WARN",
@@ -44,7 +44,7 @@ _LEVELS = {
     "ALERT": "FATAL",
     "CRIT": "FATAL",
     "VERBOSE": "DEBUG",
-    # java.util.logging in the language of its host.
+    # java.util.logging in the locale of its host.
     "WARNUNG": "WARN",
     "AVERTISSEMENT": "WARN",
     "ADVERTENCIA": "WARN",
@@ -68,7 +68,7 @@ _LEVELS = {
     "\u60c5\u5831": "INFO",
     "\uc815\ubcf4": "INFO",
     "LOG": "INFO",
-    # glog's letters; logrus cuts to four, .NET's loggers and zerolog to three or four.
+    # Abbreviated levels: letters in glog, four characters in logrus, three or four in .NET's loggers and zerolog.
     "D": "DEBUG",
     "I": "INFO",
     "W": "WARN",
@@ -93,9 +93,9 @@ _LEVELS = {
 
 
 class Parsed(Struct, frozen=True, kw_only=True, gc=False):
-    """A record taken apart by its layout; `host` is the one that a field of the record itself names.
+    """A parsed record; `host` is set if a field of the record itself names it.
 
-    `uptime_ms` is how long the JVM that wrote it had run, where it prints that; `pid` its process id.
+    `uptime_ms` is how long the JVM had been running, if the record shows it; `pid` is its process id.
     """
 
     stamp: Stamp | None
@@ -109,10 +109,10 @@ class Parsed(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Layout(Struct, frozen=True, kw_only=True):
-    """How a logger writes: which lines start a record, and where its fields stand.
+    """How a logger formats records: which lines start one, and where its fields are.
 
-    `rank` orders the layouts when a line is offered to all of them: specific ones first.
-    `starts` are the bytes that a first line can begin with, for counting records in bulk.
+    Layouts of lower `rank` are tried first: specific ones before general ones. `starts` are the bytes that a first line
+    can start with, for counting records in bulk.
     """
 
     rank: int
@@ -123,34 +123,34 @@ class Layout(Struct, frozen=True, kw_only=True):
         return self.parse(line) is not None
 
     def parse(self, text: str) -> Parsed | None:
-        """Take a whole record apart; None when it is not of this layout."""
+        """Parse a whole record; None if it does not have this layout."""
         raise NotImplementedError
 
 
 class CodedLayout(Layout, frozen=True, kw_only=True):
-    """A layout whose records a function takes apart."""
+    """A layout whose records a function parses."""
 
     read: Callable[[str], Parsed | None]
 
     def parse(self, text: str) -> Parsed | None:
-        """What the function reads."""
+        """The result of the function."""
         return self.read(text)
 
 
-# What the rank of a layout says, beyond who is asked first.
+# Ranges of ranks have meanings beyond the order of attempts.
 NOT_AN_ENVELOPE = range(60)
-"""What looks like a header of such a layout cannot be what an envelope puts in front of a line."""
+"""A header of such a layout cannot be mistaken for the prefix of an envelope."""
 OWN_HEADER = range(65)
-"""From 65 on layouts also claim lines with what a collector put in front of them."""
+"""Layouts from rank 65 on also match lines with a collector's prefix."""
 UNTIMED = range(80, 90)
-"""A level or Kafka's own prefix begins the record: there is no time."""
+"""The record starts with a level or one of Kafka's log prefixes, without a time."""
 FALLBACK = 80
-"""From this rank on layouts have no header of their own: what they read begins a record when it has a level."""
+"""Layouts from this rank on have no distinctive header: a line starts a record if it has a level."""
 
 
 @lru_cache(maxsize=256)
 def level_of(word: str | None) -> str | None:
-    """A level in Kafka's own words: INFO, WARN, ERROR, FATAL, DEBUG, TRACE."""
+    """A level by its name in Kafka: INFO, WARN, ERROR, FATAL, DEBUG, TRACE."""
     if not word:
         return None
     upper = word.strip().upper()

@@ -1,4 +1,4 @@
-"""Facts that clients log beside a message rather than in it: as keys of an object, as pairs, as JSON behind it.
+"""Values that clients log next to a message: as keys of an object, as pairs, as JSON after it.
 
 The catalog reads them in one form: `message; key: value, key: value`, as franz-go's basic logger prints them.
 """
@@ -27,7 +27,7 @@ KAFKAJS_FACTS: tuple[str, ...] = (
     "clientId",
     "broker",
 )
-# What franz-go and its kin log beside a message, in the order in which the patterns know it.
+# The values that franz-go and similar clients log next to a message, in the order of the patterns.
 GO_FACTS = (
     "group", "member_id", "instance_id", "instance", "generation", "leader", "balance_protocol", "protocol", "assigned",
     "added", "revoking", "lost", "stage", "now_assigned", "plan", "why", "is848", "req", "addr", "broker", "with",
@@ -37,7 +37,7 @@ FACTS_BEHIND = re.compile(rf"; (?:{'|'.join(GO_FACTS)}): ")
 _KAFKAJS_NAMESPACES = ("Runner", "ConsumerGroup", "Consumer", "Connection", "FetchManager")
 _NAMESPACE_TAGS = tuple(f"[{namespace}] " for namespace in _KAFKAJS_NAMESPACES)
 _KAFKAJS_KEYS = frozenset({"groupId", "clientId", "correlationId", "memberId"})
-# Begins with a client's words, or holds those of librdkafka, Sarama or an exception inside a program's own.
+# A client's message, or one of librdkafka, Sarama or an exception within a program's own message.
 _CLIENTS_ERROR = re.compile(
     r"(?:kafka(?: server)?: |\[\d{1,3}\] [A-Z]|(?:fetching|committing) message: )"
     r"|(?:[^\n]{0,400}?[\s(\"':])?(?:(?:Broker|Local|kafka server): |KafkaError\{|\[Error \d+\] "
@@ -49,7 +49,7 @@ _OBJECT_BEHIND = re.compile(r"[ \t]+(?=\{\")")
 
 
 def is_kafkajs(fields: Fields) -> bool:
-    """True if KafkaJS logged this, perhaps through another logger: by its name, or by its namespace and keys."""
+    """True if KafkaJS logged it, possibly through another logger: by its name, or by its namespace and keys."""
     if fields.get("logger") == "kafkajs":
         return True
     message = fields.get("message") or fields.get("msg")
@@ -60,21 +60,21 @@ def is_kafkajs(fields: Fields) -> bool:
 
 
 def with_namespace(message: str, fields: Fields) -> str:
-    """KafkaJS' message with its namespace in front, as its own logger prints it and a logCreator passes it on."""
+    """A KafkaJS message after its namespace, as its own logger prints it and a logCreator receives it."""
     namespace = fields.get("namespace")
     return f"[{namespace}] {message}" if namespace in _KAFKAJS_NAMESPACES and not message.startswith("[") else message
 
 
 def _is_franz_go(fields: Fields) -> bool:
-    """True if franz-go logged this, as the source file shows that its caller's logger prints."""
+    """True if franz-go logged it, by the source file in the caller field."""
     caller = fields.get("caller")
     return isinstance(caller, str) and "/franz-go" in caller
 
 
 def with_facts(message: str, fields: Fields, keys: tuple[str, ...] = ()) -> str:
-    """The message with the facts beside it, which KafkaJS and franz-go have in objects of any layout.
+    """The message with the values next to it, which KafkaJS and franz-go log as keys of objects in any layout.
 
-    What stands beside a line of another logger, or of a Java client, is not that line's.
+    Keys next to the message of another logger, or of a Java client, do not belong to it.
     """
     if is_kafkajs(fields):
         message, keys = with_namespace(message, fields), KAFKAJS_FACTS
@@ -89,13 +89,13 @@ def with_facts(message: str, fields: Fields, keys: tuple[str, ...] = ()) -> str:
 
 
 def client_error(fields: Fields) -> str | None:
-    """What a client returned or threw, which programs log as a field beside words of their own."""
+    """The error that a client returned or threw, which programs log as a field next to their own message."""
     error = first_text(fields, ("error", "err", "exception", "reason", "error.message"))
     return error if error is not None and _CLIENTS_ERROR.match(error) else None
 
 
 def _fact(fields: Fields, key: str) -> str | None:
-    """A text or a number as it is; partitions by topic as Go prints them: `orders[0 1], returns[0]`."""
+    """A text or a number as text; partitions by topic as Go prints them: `orders[0 1], returns[0]`."""
     value = fields.get(key)
     if not isinstance(value, Mapping):
         return first_text(fields, (key,))
@@ -105,8 +105,8 @@ def _fact(fields: Fields, key: str) -> str | None:
 
 
 def with_pairs(parsed: Parsed) -> Parsed:
-    """A program's own logger for franz-go prints `msg key=value key=value`, the basic one `msg; key: value`."""
-    # A line that is logfmt itself stays one.
+    """Convert `msg key=value key=value` of custom franz-go loggers to the basic logger's `msg; key: value`."""
+    # A logfmt line is left as it is.
     if _GROUP not in parsed.message or "; " in parsed.message or " msg=" in parsed.message:
         return parsed
     message, *pairs = _PAIR.split(parsed.message)
@@ -115,7 +115,7 @@ def with_pairs(parsed: Parsed) -> Parsed:
 
 
 def with_json_behind(parsed: Parsed) -> Parsed:
-    """Zap's console encoder prints the facts behind a message as JSON."""
+    """Add the values that zap's console encoder prints as JSON after the message."""
     message, *behind = _OBJECT_BEHIND.split(parsed.message, maxsplit=1)
     fields = object_of(behind[0].strip()) if behind else None
     return replace(parsed, message=with_facts(message, fields, GO_FACTS)) if fields is not None else parsed

@@ -1,8 +1,8 @@
-"""Formats as data: each layout and each envelope is a YAML file with its samples and rejects.
+"""Loads formats: each layout and each envelope is a YAML file with samples and rejects.
 
-An expression may be written as a list of pieces, and names others in braces: those of `parts` in its own file, and
-those that loggers share (`{DATED}`, `{LEVEL}` …). `code` and `then` name a class or a function of the same folder
-where a format takes more than an expression or the names of keys.
+An expression may be a list of pieces and refer to others in braces: those in `parts` of its own file, and shared ones
+(`{DATED}`, `{LEVEL}` …). `code` and `then` name a class or a function in the same folder if a format needs more than an
+expression or names of keys.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from rebalance_forensics.sources.times.zones import ZONE
 Expression = str | list[str]
 """A regular expression, whole or in pieces."""
 
-# BaseLoader leaves every scalar a text: `10:15:30` is no number in base 60 and `no` is no boolean.
+# BaseLoader keeps every scalar as text: `10:15:30` is not a base-60 number and `no` is not a boolean.
 _Loader: type[yaml.BaseLoader] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _SHARED = {
     "DATED": base.DATED,
@@ -47,16 +47,16 @@ _BEGINNINGS = {
 
 
 class Sample(Struct, frozen=True, forbid_unknown_fields=True):
-    """A text in the format, and every field that is read from it."""
+    """A text in the format, and the fields read from it."""
 
     line: str
     fields: Mapping[str, str]
 
 
 class Definition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the files of layouts and envelopes have in common.
+    """Keys that the files of layouts and envelopes share.
 
-    `about` is the row in docs/formats.md. Formats of a lower `rank` are asked first: the specific before the general.
+    `about` is the row in docs/formats.md. Formats of lower `rank` are tried first: specific ones before general ones.
     """
 
     about: str
@@ -67,7 +67,7 @@ class Definition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rejects: tuple[str, ...]
 
     def pattern(self, expression: Expression) -> re.Pattern[str]:
-        """The compiled expression; what it takes as message or text runs to the end of the record."""
+        """The compiled expression, whose group message or text runs to the end of the record."""
         return re.compile(_expanded(expression, self.parts), re.DOTALL)
 
 
@@ -75,7 +75,7 @@ D = TypeVar("D", bound=Definition)
 
 
 def definitions_in(folder: Path, kind: type[D]) -> dict[str, D]:
-    """Every definition of a folder by its name (the file's, with dashes), in the order in which they are asked."""
+    """Name (that of the file, with dashes) -> definition in a folder, in the order in which they are tried."""
     found = {path.stem.replace("_", "-"): _definition(path, kind) for path in folder.glob("*.yaml")}
     return dict(sorted(found.items(), key=lambda item: (item[1].rank, item[0])))
 
@@ -93,7 +93,7 @@ def _expanded(expression: Expression, parts: Mapping[str, Expression]) -> str:
 
 
 def beginnings(starts: Sequence[str]) -> tuple[bytes, ...]:
-    """What a first line can begin with: `[{DIGIT}` stands for ten of them."""
+    """The bytes that a first line can start with: `[{DIGIT}` expands to ten."""
     return tuple(
         "".join(pieces).encode()
         for start in starts

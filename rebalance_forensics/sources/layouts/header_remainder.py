@@ -1,4 +1,4 @@
-"""What its layout left of a header in front of a message: columns, threads, contexts and loggers in any order."""
+"""Parses the rest of a header that a layout left before the message: columns, threads, contexts, loggers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.sources.layouts.base import LEVEL, Parsed, level_of
 
-# How Kafka's classes begin their messages (LogContext): a message starts here, after anything. ruby-kafka begins with a
+# Log prefixes of Kafka's classes (LogContext): the message starts here, whatever precedes it. ruby-kafka starts with a
 # tag in brackets, brod with a heading whose message is on the next line.
 OPENING = (
     r"\[(?:[A-Z][A-Za-z]+ (?:[^\s\]=]+ )*?[A-Za-z]+=|(?:[A-Z][A-Za-z]+ )+\d+\]|KafkaApi-\d+\]"
@@ -21,18 +21,18 @@ OPENING = (
     r"|(?:(?:global-)?stream-(?:thread|client|task)|state-updater|standby-task|topology-name) \[|task \[\d+_\d+\]"
 )
 _MESSAGE = re.compile(OPENING)
-# librdkafka's own line, with its facility and the client's handle, which are no thread.
+# librdkafka's own line: its facility and the client's handle are not a thread.
 _OF_LIBRDKAFKA = re.compile(
     r"[A-Z][A-Z0-9_]{2,}(?: \[|\|)[^\]|\n]{1,250}#(?:consumer|producer)-\d+[\]|] |%\d\|\d+\.\d+\|[A-Z]"
 )
 _QUALIFIED = r"(?:[A-Za-z_][\w$]*\.)+[A-Za-z_][\w$]*"
-# A Java class, the method behind it; a module of the clients in Python.
+# A Java class with a method; a module of the Python clients.
 _CLASS = re.compile(
     r"(?P<name>(?:[a-z_]\w*\.){2,}[A-Z][\w$]*)(?:\.[a-z_]\w*)?\Z|(?P<module>(?:aio)?kafka(?:\.[a-z_]\w*)+)\Z"
 )
 _SIMPLE = r"[A-Z][a-z0-9]+[A-Z][\w$]*"
 _NESTED = r"\((?:[^()\n]++|\([^()\n]*+\))*\)"
-# In the full name a bar and the group id follow, and the id may contain blanks (AbstractCoordinator).
+# The full name ends with a bar and the group id, which may contain blanks (AbstractCoordinator).
 _HEARTBEAT_THREAD = "kafka-coordinator-heartbeat-thread"
 _TOKEN = re.compile(
     rf"""(?P<heartbeat>{_HEARTBEAT_THREAD}\ \|\ (?:(?!\ +[|-]\ )[^\[\n]){{1,249}}(?=\ +\|\ ))
@@ -53,8 +53,8 @@ _TOKEN = re.compile(
 _LETTERS = {"I": "INFO", "W": "WARN", "E": "ERROR", "A": "INFO", "F": "FATAL"}
 _BLANKS = re.compile(r" +")
 _COLUMN = re.compile(r"[|;\t]")
-# As a record begins that another logger passes on whole. A sentence may begin with the word of a level: "Error reading
-# from kafka".
+# The start of a record that another logger passes on as a whole. A sentence may start with the name of a level: "Error
+# reading from kafka".
 _SENTENCE_OF_AN_ERROR = r"[EeWwFf][a-z]+ [a-z]+(?: [a-z]|\Z)"
 _HEADED = re.compile(
     r"\[?(?:\d{4}[-/.]\d\d[-/.]\d\d[ T]|\d\d:\d\d:\d\d[.,]\d"
@@ -64,7 +64,7 @@ _NO_LOGGER = re.compile(
     r"(?:Exception|Error|Throwable|(?:Assigned|Revoked)Partitions)\Z|\.(?:com|org|net|io|local|svc|log|jar)\Z"
 )
 _ASIDE = rf"(?:\s*+(?:\[[^\]\n]*+\]|{_NESTED}))?"
-# Of blanks before a separator, a tab among them is one itself.
+# A tab among the whitespace before a separator is a separator itself.
 _ENDS = re.compile(rf"(?:(?:\s++[\w$.]++:\d++)?{_ASIDE}){{0,3}}(?:\s*+(?:[-\u2013|:;=>#]++\s|[|;])|[^\S\t]*+\t)")
 _NAMED = re.compile(r"[A-Z][a-z]+\Z")
 _DASH = re.compile(rf"{_ASIDE}\s++[-|]\s")
@@ -73,9 +73,9 @@ _METHOD = re.compile(r"[a-z]\w*\Z")
 _THREAD_NEXT = re.compile(r"\s+\[(?P<name>[^\]=,\n]*)\] (?=\S)")
 _SECOND_LINE = re.compile(rf"[^\n]*\n(?P<level>{LEVEL}): ?")
 _THREAD = re.compile(r"main\Z|(?=.*[A-Za-z]).*[-#@\d]")
-# How Python calls its threads: behind a level, no message begins so.
+# Names of Python threads: after a level, no message starts like this.
 _PYTHONS = re.compile(r"(?:MainThread|(?:Thread|Dummy)-\d+|\w*ThreadPoolExecutor-\d+_\d+)\Z")
-# What begins with a capitalized word is the message, once level and logger are known.
+# Once level and logger are known, text that starts with a capitalized word is the message.
 _SENTENCE = re.compile(rf"(?!{LEVEL}\b)[A-Z][a-z]+ ")
 _OPENED = re.compile(r"<(?=[A-Z(\[])")
 _MOST = 14
@@ -84,10 +84,10 @@ _MOST_WORDS = 3
 
 @dataclass(slots=True)
 class _Heading:
-    """Reads tokens until what can only be the message; `done` is up to where everything surely is header.
+    """Reads header tokens up to the message; everything before `done` is certainly header.
 
-    `loose` counts words since then that may as well be the message's own, `plain` says that the last was one without
-    anything behind it, `named` that a logger was among them.
+    `loose` counts the words since then that may also belong to the message, `plain` is True if the last one was a bare
+    word, `named` is True if one of them was a logger.
     """
 
     text: str
@@ -102,7 +102,7 @@ class _Heading:
     aside: str | None = None
 
     def read(self) -> None:
-        """Go through the header."""
+        """Read the header."""
         for _ in range(_MOST):
             if blanks := _BLANKS.match(self.text, self.at):
                 self.at = blanks.end()
@@ -123,7 +123,7 @@ class _Heading:
         self.loose, self.plain, self.named = 0, False, False
 
     def _takes(self, token: re.Match[str]) -> bool:
-        """Go past a token of the header; False when the message begins with it."""
+        """Consume a token of the header; False if the message starts with it."""
         before, self.at = self.at, token.end()
         if token["separator"]:
             self.plain = False
@@ -132,7 +132,7 @@ class _Heading:
             return True
         if token["level"] or (token["letter"] and self.named):
             return self._level(_LETTERS.get(token[0]) or level_of(token[0].strip("[]: \t")))
-        # Fluentd numbers its worker processes behind the level.
+        # Fluentd prints the number of the worker process after the level.
         worker = token["worker"] if self.level is not None and not self.loose else None
         if token["heartbeat"] or token["jvm"] or worker or self._is_method(token[0]):
             self.thread = token["heartbeat"] or self.thread or token["name"] or worker
@@ -151,7 +151,7 @@ class _Heading:
         return before < self.at
 
     def _is_method(self, text: str) -> bool:
-        """java.util.logging's `%2$s` is the class and the method: a constructor, or a word before Kafka's own begin."""
+        """True for the method in java.util.logging's `%2$s`: a constructor, or a word before Kafka's own message."""
         if self.level is None or self.logger is None or self.loose:
             return False
         blanks = _BLANKS.match(self.text, self.at)
@@ -183,7 +183,7 @@ class _Heading:
         return True
 
     def _logger(self, token: re.Match[str]) -> bool:
-        """A class name is a logger's where a separator, a level or a source line follows it, or it is a full one."""
+        """Consume a class name as the logger: a qualified one, or before a separator, a level or a line number."""
         name = token["logger"]
         full = _CLASS.match(name)
         ended = _ENDS.match(self.text, self.at)
@@ -202,7 +202,7 @@ class _Heading:
         return True
 
     def _threaded(self, name: str) -> bool:
-        """A class name is a logger's, too, where the level stands before it and a thread in brackets behind it."""
+        """True if a class name between the level and a thread in brackets is the logger."""
         thread = _THREAD_NEXT.match(self.text, self.at) if self.level is not None else None
         if thread is None or not _THREAD.match(thread["name"]):
             return False
@@ -211,10 +211,10 @@ class _Heading:
         return True
 
     def _word(self, text: str) -> bool:
-        """A word may name a thread, a host or a class while the level or the logger is still to come."""
+        """Consume a word that may name a thread, a host or a class, as long as level or logger are missing."""
         if self.plain or self.loose == _MOST_WORDS or (self.level is not None and self.logger is not None):
             return False
-        # Behind a module of Python's clients their message begins, also where the level is in no words of ours.
+        # After a module of the Python clients the message starts, even if the level is unknown.
         if self.logger is not None and (known := _CLASS.match(self.logger)) and known["module"]:
             return False
         first = self.level is not None and self.logger is None and not self.loose
@@ -235,17 +235,17 @@ def _is_class(name: str) -> bool:
 
 
 def begins_as_kafka_does(message: str) -> bool:
-    """True if a message begins with the prefix of one of Kafka's classes."""
+    """True if a message starts with the prefix of a Kafka class."""
     return _MESSAGE.match(message) is not None
 
 
 def brings_a_header(message: str) -> bool:
-    """True if a message is a record of another logger, with its time, its level or its client's marks in front."""
+    """True if a message is a record of another logger, with its own time, level or client prefix."""
     return _HEADED.match(message) is not None
 
 
 def without_heading(parsed: Parsed) -> Parsed:
-    """The record without what its layout left of a header in front of the message."""
+    """The record without the rest of the header that its layout left before the message."""
     message = parsed.message
     if begins_as_kafka_does(message):
         return parsed
@@ -270,8 +270,8 @@ def without_heading(parsed: Parsed) -> Parsed:
 
 
 def out_of_angle_brackets(parsed: Parsed) -> Parsed:
-    """The record without `<` and `>` around its message, as `%d %p [%c] - <%m>%n` of Spring's samples prints them."""
-    # They close in its first line, before a stack trace, or at the end of its last.
+    """The record without the `<` and `>` around its message, as in `%d %p [%c] - <%m>%n` of Spring's samples."""
+    # The `>` is on the first line, before a stack trace, or at the end of the last one.
     message = parsed.message
     if message[:1] != "<" or not (_OPENED.match(message) or begins_as_kafka_does(message[1:])):
         return parsed

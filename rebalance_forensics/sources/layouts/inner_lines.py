@@ -1,4 +1,4 @@
-"""A client's line inside another logger's: behind a label of a few words' length, as a field, or as a whole record."""
+"""Finds a client's line within another logger's message: after a short label, as a field, or as a whole record."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from rebalance_forensics.sources.layouts.client_facts import FACTS_BEHIND
 from rebalance_forensics.sources.layouts.header_remainder import brings_a_header
 from rebalance_forensics.sources.layouts.logfmt import unquoted
 
-# Names in brackets, a level in any language with the logger behind it, one word with marks behind: no sentence, which
-# would quote the line.
+# Names in brackets, a level in any language with a logger after it, a single word with punctuation: labels, unlike a
+# sentence that quotes a line.
 _LABEL = re.compile(
     r"""(?:\[(?:(?P<module>(?:aio)?kafka(?:\.\w+)+)|[^\]\[\n=]{1,60})\]:?\s+
     | \[?(?:[^\W\d_]{1,14}\]?\s+)?(?P<logger>(?:aio)?kafka(?:\.\w+)+|rdkafka|sarama)(?::|\s-)\s+
@@ -27,10 +27,10 @@ Parse = Callable[[str], "tuple[str, Parsed] | None"]
 
 
 def line_inside(message: str, parse: Parse) -> Parsed | None:
-    """What a message holds of another record; None where nothing shows that it holds one.
+    """The record of another logger within a message; None if nothing shows that there is one.
 
-    The record has a `stamp` or a `logger` where it brings those of its own along; else it is any text behind a label or
-    in front of what a program adds beside it.
+    The record has a `stamp` or a `logger` if it includes them; else it is the text after a label or before the values
+    that a program adds.
     """
     label = _LABEL.match(message)
     behind = _without_quotes(message[label.end() :]) if label else message

@@ -1,4 +1,4 @@
-"""The meaning of keys in the objects of log stores and shippers: the line, its time, its host, its level."""
+"""The meaning of keys in objects of log stores and shippers: message, time, host, level and logger."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rebalance_forensics.sources.lines.text import whole_characters
 from rebalance_forensics.sources.times.timestamps import Stamp, read_stamp, stamp_at
 
 Leaf = tuple[str, str]
-"""Where a text or number stands, as words with a dot between them, and what it says."""
+"""The normalized path of a text or number (words and dots), and its value."""
 
 _DEEPEST = 6
 _MOST = 200
@@ -33,12 +33,12 @@ _CLASS = re.compile(r"(?:[A-Za-z_]\w*\.)+[\w$]+\Z|[A-Z][a-z0-9]+[A-Z][\w$]*\Z")
 _CLOCK = re.compile(r"\d\d:\d\d:\d\d")
 _SHORTEST = 40
 _NEAR_THE_FRONT = 80
-# So short a name is not looked for at the end of another.
+# A name this short is not matched at the end of another.
 _WHOLE_NAME = 2
 _SURE_LOGGERS = 4
 _LONGEST_COUNT = 19
 
-# The most specific first; a name also ends a longer path (`kubernetes.pod_name`, `resource.labels.pod_name`).
+# The most specific first; a name also matches the end of a path (`kubernetes.pod_name`, `resource.labels.pod_name`).
 TEXTS = (
     "raw", "message", "log", "line", "logmessage", "logentry", "logline", "rawmessage", "msg", "textpayload", "body",
     "stringvalue", "eventline", "eventoriginal", "original", "event", "content", "text", "fullmessage",
@@ -54,7 +54,7 @@ HOSTS = (
     "sourcehost", "hostname", "host", "computer", "instance", "instanceid", "node", "nodename", "server", "source",
 )  # fmt: skip
 OWN_HOSTS = ("podname", "pod", "hostname", "containername", "serviceinstanceid")
-"""Names that can only mean where the process itself runs."""
+"""Names that can only denote the place where the process itself runs."""
 LEVELS = (
     "level", "loglevel", "levelname", "severity", "severitytext", "lvl", "priority", "status", "l",
 )  # fmt: skip
@@ -67,25 +67,25 @@ TRACES = ("stacktrace", "stack", "exception", "throwable", "excinfo", "thrown", 
 
 @lru_cache(maxsize=4096)
 def _words(name: str) -> str:
-    """The words of a name: `@timestamp`, `TimeGenerated [UTC]`, `pod_name`, `podName`."""
+    """Normalize a name: `@timestamp`, `TimeGenerated [UTC]`, `pod_name`, `podName`."""
     return "".join(f"{word.lower()}." for word in _WORD.findall(name))
 
 
 @lru_cache(maxsize=4096)
 def _endings(path: str) -> frozenset[str]:
-    """What a path may be called for short: `kubernetes.pod.name.` also `podname` and `name`."""
+    """The short names of a path: `podname` and `name` for `kubernetes.pod.name`."""
     words = path.split(".")
     return frozenset(ending for at in range(len(words)) if len(ending := "".join(words[at:])) > _WHOLE_NAME)
 
 
 def is_called(name: str, known: Sequence[str]) -> bool:
-    """True if a name is one of these, or ends in one."""
+    """True if a name equals or ends with a known one."""
     words = _words(name)
     return words.replace(".", "") in known or not _endings(words).isdisjoint(known)
 
 
 class Leaves(Struct, frozen=True):
-    """Every text and number in an object, in its order, and where to find them by their whole name and by its end."""
+    """Every text and number in an object, in order, indexed by full path and by the end of the path."""
 
     texts: list[str]
     by_name: dict[str, list[str]]
@@ -106,7 +106,7 @@ def leaves_of(value: object) -> Leaves:
 
 @lru_cache(maxsize=4096)
 def _names(path: str) -> tuple[str, frozenset[str]]:
-    """A path as one word, and what it may be called for short; an error's message is not the line's."""
+    """A path as one word, and its short names; the message of an error is not that of the line."""
     return path.replace(".", ""), frozenset() if "error" in path else _endings(path)
 
 
@@ -125,14 +125,14 @@ def _leaves(path: str, value: object, deep: int) -> Iterator[Leaf]:
 
 
 def _written(text: str) -> object:
-    """The object that a text spells: JSON, or Loki's and Prometheus's labels."""
+    """The object in a text: JSON, or labels of Loki and Prometheus."""
     with suppress(ValueError, RecursionError):
         return json.loads(whole_characters(text))
     return dict(LABEL.findall(text))
 
 
 def _in_list(path: str, values: Sequence[object], deep: int) -> Iterator[Leaf]:
-    """A list of one is its element; lists of pairs and of `key:value` are read as objects."""
+    """The leaves of a list: one of a single element is that element; pairs and `key:value` are read as an object."""
     if len(values) == 1 and isinstance(values[0], (str, int, float)):
         yield from _leaves(path, values[0], deep - 1)
         return
@@ -144,7 +144,7 @@ def _in_list(path: str, values: Sequence[object], deep: int) -> Iterator[Leaf]:
 
 
 def pair_of(value: Mapping[str, object]) -> tuple[str, object] | None:
-    """What `{"key": "pod", "value": …}` and its like say."""
+    """The key and value of an object such as `{"key": "pod", "value": …}`."""
     if not 2 <= len(value) <= 3:
         return None
     key = next((value[name] for name in _KEYS if isinstance(value.get(name), str)), None)
@@ -155,7 +155,7 @@ def pair_of(value: Mapping[str, object]) -> tuple[str, object] | None:
 
 
 def first_called(leaves: Leaves, names: Sequence[str], fits: Callable[[str], bool] = bool) -> str | None:
-    """The first text under one of these names, which may be a whole path or the end of one."""
+    """The first text under one of these names, each a full path or the end of one."""
     whole, ending = leaves.by_name, leaves.by_ending
     for name in names:
         if name in whole or name in ending:
@@ -170,7 +170,7 @@ def _is_count(text: str) -> bool:
 
 
 def stamp_in(leaves: Leaves) -> Stamp | None:
-    """The time that an object gives."""
+    """The time in an object."""
     read: list[Stamp] = []
 
     def is_full(text: str) -> bool:
@@ -187,13 +187,13 @@ def stamp_in(leaves: Leaves) -> Stamp | None:
 
 
 def instant_in(leaves: Leaves) -> EpochMs | None:
-    """The time that an object gives, as an instant: stores write UTC unless they name another zone."""
+    """The time in an object as an instant: log stores use UTC unless they name another zone."""
     stamp = stamp_in(leaves)
     return None if stamp is None else EpochMs(stamp.utc_ms)
 
 
 def host_in(leaves: Leaves) -> str | None:
-    """The pod, container or host that an object names; `kafka` and its like name none while another is named."""
+    """The pod, container or host in an object; generic names such as `kafka` only if there is no other."""
     named, vague = HOSTS[:-1], HOSTS[-1:]
     found = first_called(leaves, named, lambda text: _HOST.match(text) is not None and not is_generic(text.lstrip("/")))
     found = found or first_called(leaves, vague, lambda text: "/" not in text and _HOST.match(text) is not None)
@@ -202,7 +202,7 @@ def host_in(leaves: Leaves) -> str | None:
 
 
 def text_in(leaves: Leaves, begins_record: Callable[[str], bool]) -> str | None:
-    """The log line that an object holds: under the usual name, else wherever a record begins."""
+    """The log line in an object: under a usual name, else the text that starts a record."""
     usual = first_called(leaves, TEXTS, lambda text: True)  # noqa: ARG005 - an empty line is a line
     if usual is not None and begins_record(usual):
         return usual
@@ -211,12 +211,12 @@ def text_in(leaves: Leaves, begins_record: Callable[[str], bool]) -> str | None:
 
 
 def level_in(leaves: Leaves) -> str | None:
-    """The level, where it is a word."""
+    """The level, if it is a word."""
     return first_called(leaves, LEVELS, lambda text: _LEVEL.match(text) is not None)
 
 
 def logger_in(leaves: Leaves) -> str | None:
-    """The logger: the value of that name, or what looks like a class under a vaguer one."""
+    """The logger: the value of that name, or a class name under a less specific one."""
     sure, vague = LOGGERS[:_SURE_LOGGERS], LOGGERS[_SURE_LOGGERS:]
     return first_called(leaves, sure) or first_called(leaves, vague, lambda text: _CLASS.match(text) is not None)
 
@@ -227,7 +227,7 @@ def _names_trace(name: str) -> bool:
 
 
 def trace_in(value: object, deep: int = _DEEPEST) -> str | None:
-    """A stack trace, written as a text or as a list of lines."""
+    """A stack trace, given as text or as a list of lines."""
     if not isinstance(value, Mapping) or not deep:
         return None
     for key, inner in value.items():

@@ -1,4 +1,4 @@
-"""JSON objects as lines of a log: the object that a line is, and the values at its paths."""
+"""JSON objects as log lines: parsing, and access to values by path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DECODER = json.JSONDecoder(strict=False)
 
 @lru_cache(maxsize=16)
 def object_of(text: str) -> Fields | None:
-    """The JSON object that a line is; None for any other text."""
+    """The JSON object in a line; None for any other text."""
     if not text.startswith("{") or not text.rstrip().endswith("}"):
         return None
     whole = whole_characters(text)
@@ -22,7 +22,7 @@ def object_of(text: str) -> Fields | None:
         value, end = _DECODER.raw_decode(whole)
     except (ValueError, RecursionError):
         return None
-    # A line copied out of a document may bring along the bracket that closes the document.
+    # A line copied from a document may include the bracket that closes the document.
     return value if isinstance(value, dict) and not whole[end:].strip(" \t\r\n}],") else None
 
 

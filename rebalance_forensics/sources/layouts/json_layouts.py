@@ -1,4 +1,4 @@
-"""Layouts of which each record is one JSON object: known by its keys, or any object with a message."""
+"""Layouts with one JSON object per record: known by its keys, or any object with a message."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rebalance_forensics.sources.layouts.client_facts import GO_FACTS, KAFKAJS_F
 from rebalance_forensics.sources.layouts.json_fields import Fields, first_text, lookup, object_of
 from rebalance_forensics.sources.times.timestamps import Stamp, read_stamp, stamp_at
 
-# Fields that say where a process runs; `host` alone is as often the broker that it speaks to.
+# Fields that name the place where a process runs; `host` alone is just as often a broker that it connects to.
 _HOSTS = (
     "kubernetes.pod.name", "kubernetes.pod_name", "k8s.pod.name", "k8s_pod_name", "kubernetes_pod_name", "pod_name",
     "podName", "pod.name", "pod", "host.name", "host.hostname", "hostname", "HOSTNAME",
@@ -20,26 +20,26 @@ _FACTS: dict[str | None, tuple[str, ...]] = {"franz-go": GO_FACTS, "kafkajs": KA
 
 
 class ObjectLayout(Layout, frozen=True, kw_only=True):
-    """A layout of which each record is one JSON object."""
+    """A layout with one JSON object per record."""
 
     rank: int = 40
     starts: tuple[bytes, ...] = (b"{",)
 
     def parse(self, text: str) -> Parsed | None:
-        """Take a whole record apart."""
+        """Parse a whole record; None if it does not have this layout."""
         fields = object_of(text)
         return self.parse_fields(fields) if fields is not None else None
 
     def parse_fields(self, fields: Fields) -> Parsed | None:
-        """Take a record apart that an envelope has already read as JSON."""
+        """Parse a record that is already decoded from JSON."""
         raise NotImplementedError
 
 
 class JsonLayout(ObjectLayout, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An object whose keys are known: those of `requires` are there and tell this layout from the others.
+    """An object with known keys: those in `requires` identify the layout.
 
-    Of each other name the first path that holds a text or a number counts. `facts` names the client whose facts
-    stand beside the message.
+    For each other name, the first path with a text or a number counts. `facts` names the client that logs values next
+    to the message.
     """
 
     requires: tuple[str, ...]
@@ -53,7 +53,7 @@ class JsonLayout(ObjectLayout, frozen=True, kw_only=True, forbid_unknown_fields=
     facts: Literal["franz-go", "kafkajs"] | None = None
 
     def parse_fields(self, fields: Fields) -> Parsed | None:
-        """Take a record apart that an envelope has already read as JSON."""
+        """Parse a record that is already decoded from JSON."""
         message = first_text(fields, self.message)
         if message is None or any(lookup(fields, path) is None for path in self.requires):
             return None
@@ -69,10 +69,10 @@ class JsonLayout(ObjectLayout, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class AnyObject(ObjectLayout, frozen=True, kw_only=True):
-    """The last JSON layout: it takes what has a text and a level, a logger or a time."""
+    """The fallback JSON layout: any object with a text and a level, a logger or a time."""
 
     def parse_fields(self, fields: Fields) -> Parsed | None:
-        """Take a record apart that an envelope has already read as JSON."""
+        """Parse a record that is already decoded from JSON."""
         leaves = names.leaves_of(fields)
         message = names.text_in(leaves, lambda text: False)  # noqa: ARG005 - by its name only
         level, logger, stamp = names.level_in(leaves), names.logger_in(leaves), names.stamp_in(leaves)

@@ -1,4 +1,4 @@
-"""KafkaJS: JSON objects, and the same as text where NestJS, pino-pretty or an application's logger prints them."""
+"""KafkaJS: JSON objects, and their text as printed by NestJS, pino-pretty or an application's logger."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _TEXT = re.compile(
     r"(?: \+\d{1,9}(?:ms|[smhd]))?\s*(?:\n|$)"
 )
 _NAMESPACE = re.compile(r"\[[A-Z]\w{1,40}\] ")
-# Some loggers print a stack behind the facts.
+# Some loggers print a stack trace after the values.
 _STACK = " CallStack:"
-# The logger of an application's own logCreator has KafkaJS' namespace in its name.
+# In the logger name of a custom logCreator, KafkaJS' namespace is included.
 _LOG_CREATOR = re.compile(r"Kafka(?:JS)?(?:: ?|[ /.-])(?P<namespace>[A-Z]\w{1,40})")
 _KEY_BELOW = re.compile(r"\n {2,8}(?P<key>\w{1,40}): (?P<value>[^\n]{0,2000})")
 
 
 class KafkaJsObject(JsonLayout, frozen=True, kw_only=True):
-    """A consumer's lines name its group, those of its connections only its client id."""
+    """A KafkaJS object; lines of a consumer name its group, those of its connections only the client id."""
 
     requires: tuple[str, ...] = ("logger",)
     facts: Literal["franz-go", "kafkajs"] | None = "kafkajs"
 
     def parse_fields(self, fields: Fields) -> Parsed | None:
-        """Take a record apart that an envelope has already read as JSON."""
+        """Parse a record that is already decoded from JSON."""
         return JsonLayout.parse_fields(self, fields) if is_kafkajs(fields) or "groupId" in fields else None
 
 
@@ -40,7 +40,7 @@ _OBJECT = KafkaJsObject()
 
 
 def text_before_facts(text: str) -> Parsed | None:
-    """NestJS' KafkaLogger: level, namespace and message as text, the facts behind it as JSON, the time among them."""
+    """NestJS' KafkaLogger: level, namespace and message as text, followed by values as JSON, including the time."""
     found = _TEXT.match(text)
     facts = object_of(found["facts"]) if found is not None else None
     if found is None or facts is None or facts.get("logger") != "kafkajs":
@@ -49,8 +49,8 @@ def text_before_facts(text: str) -> Parsed | None:
 
 
 def with_kafkajs_facts(parsed: Parsed) -> Parsed:
-    """A record of any logger that prints what KafkaJS logged, with the facts that stand behind its message as JSON."""
-    # An application's own logCreator puts the namespace in front and a colon before the facts.
+    """The record of any logger that prints KafkaJS' message followed by its values as JSON."""
+    # A custom logCreator may print the namespace first and a colon before the values.
     if '"logger":"kafkajs"' not in parsed.message:
         return parsed
     words, brace, rest = parsed.message.partition("\n")[0].partition("{")
@@ -64,12 +64,12 @@ def with_kafkajs_facts(parsed: Parsed) -> Parsed:
 
 
 def with_facts_behind(parsed: Parsed) -> Parsed:
-    """Nest's server and client of Kafka pass on what KafkaJS logs, its time included, as one text."""
+    """NestJS' Kafka server and client log KafkaJS' output, including its time, as one text."""
     return text_before_facts(parsed.message) or _from_log_creator(parsed) or parsed
 
 
 def _from_log_creator(parsed: Parsed) -> Parsed | None:
-    """What KafkaJS logged, its namespace in the logger's name and its facts, if any, as JSON behind the message."""
+    """A KafkaJS record with its namespace in the logger's name and its values, if any, as JSON after the message."""
     logger = _LOG_CREATOR.fullmatch(parsed.logger or "")
     if logger is None:
         return None
@@ -80,7 +80,7 @@ def _from_log_creator(parsed: Parsed) -> Parsed | None:
 
 
 def with_keys_below(parsed: Parsed) -> Parsed:
-    """pino-pretty prints each fact in a line below the message."""
+    """Add the values that pino-pretty prints on lines below the message."""
     facts = {found["key"]: _plain(found["value"]) for found in _KEY_BELOW.finditer(parsed.message)}
     if not any(key in facts for key in KAFKAJS_FACTS):
         return parsed

@@ -1,4 +1,4 @@
-"""librdkafka's lines: on stderr, as its log events, and as wrappers and programs print either."""
+"""librdkafka's lines: on stderr, as log events, and as printed by wrappers and programs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from rebalance_forensics.sources.times.timestamps import read_stamp
 _LINE = re.compile(
     r"%(?P<severity>[0-7])\|(?:(?:(?P<time>\d{10}(?:\.\d+)?)|\.{3}|\u2026)\|)?(?P<facility>[A-Z0-9_]+)\|"
     r"(?P<name>[^|\n]*)\|"
-    r" ?(?:(?:\.{3}|\u2026): )?(?P<message>.*)",  # a person leaves three dots of a time or a thread, or nothing
+    r" ?(?:(?:\.{3}|\u2026): )?(?P<message>.*)",  # people may replace a time or a thread by three dots, or omit it
     re.DOTALL,
 )
-# Confluent.Kafka for .NET until 1.0, and applications that print its log messages so; it has no level.
+# Confluent.Kafka for .NET until 1.0, and applications that print its log messages like this, without a level.
 _DATED_LINE = re.compile(
     rf"(?P<time>{DATED})\|(?P<name>[^|\n]*#(?:consumer|producer)-\d+)\|(?P<facility>[A-Z0-9_]+)\| ?(?P<message>.*)",
     re.DOTALL,
 )
-# The callback that many programs copied from librdkafka's examples, and kafkacat's.
+# The callback of librdkafka's examples, which many programs copied, and that of kafkacat.
 _NAMED_LINE = re.compile(
     r"(?:(?P<time>1\d{9}\.\d{3}) )?RDKAFKA-(?P<severity>[0-7])-(?P<facility>[A-Z0-9_]+): "
     r"(?P<name>[^\s|]*#(?:consumer|producer)-\d+): (?P<message>.*)",
@@ -34,7 +34,7 @@ _GO_EVENT = re.compile(
     r"\[(?P<name>[^\]\n]*#(?:consumer|producer)-\d+)\]\[(?P<facility>[A-Z0-9_]+)\]\[(?P<severity>[0-7])\](?P<message>.*)",
     re.DOTALL,
 )
-# librdkafka has the severities of syslog(3): 0 is LOG_EMERG, 7 is LOG_DEBUG.
+# librdkafka uses the severities of syslog(3): 0 is LOG_EMERG, 7 is LOG_DEBUG.
 _SEVERITY = ("FATAL", "FATAL", "FATAL", "ERROR", "WARN", "INFO", "INFO", "DEBUG")
 _CLIENT = re.compile(r"#(?:consumer|producer)-\d+$")
 _BROKER = re.compile(r"^(?:\[thrd:[^\]\n]*\]: )?(?:\S{1,300}/(?:-?\d{1,10}|bootstrap): )?")
@@ -44,20 +44,20 @@ _WRAPPED = re.compile(
     r"\[?(?P<name>[\w.#-]+#(?:consumer|producer)-\d+)(?:\]|:)? (?P<message>\[thrd:.*)",
     re.DOTALL,
 )
-# An event printed as an object, in Node.js's notation, as JSON or in Serilog's. Strings come first: they may hold more
-# of the notation.
+# An event printed as an object, in the notation of Node.js, JSON or Serilog. Strings come first, since they may contain
+# such notation.
 _FIELD = re.compile(
     r"""["']?\b(?P<key>[A-Za-z]{2,12})["']?\s{0,2}[:=]\s{0,40}
     (?:(?P<quote>["'`])(?P<text>(?:\\.|(?!(?P=quote))[^\\])*)(?P=quote)|(?P<bare>[\w.]+))""",
     re.VERBOSE | re.DOTALL,
 )
-# Where older releases of Node.js break a long text.
+# Where older releases of Node.js wrap a long text.
 _CONCATENATED = re.compile(r"['\"`] \+\s+['\"`]")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _KEYS = {"facility": "fac", "tag": "fac", "level": "severity", "msg": "message", "timestamp": "time", "client": "name"}
 _OF_AN_EVENT = frozenset({"fac", "severity", "message", "name", "time"})
-# The fields of an event by their names, in any order, the message last. php-rdkafka's examples print the level behind
-# it (the facility in front of it has been taken for a part of the header by then).
+# The fields of an event by name, in any order, the message last. php-rdkafka's examples print the level after it (by
+# then the facility before it has been parsed as part of the header).
 _PAIRS = re.compile(
     r"(?P<before>[^\n\[]{0,300}?\b(?P<facility>[A-Z][A-Z0-9_]{2,40})[,;]\s[^\[]{0,200}?)?(?P<message>\[thrd:.*)",
     re.DOTALL,
@@ -68,9 +68,9 @@ _NAME = re.compile(r"[\w.-]{1,250}#(?:consumer|producer)-\d+")
 
 
 def event_fields(text: str) -> dict[str, str] | None:
-    """The fields of a log event that is printed as an object, under the names that node-rdkafka gives them.
+    """The fields of a log event that is printed as an object, by the names that node-rdkafka uses.
 
-    None where no message of librdkafka is among them.
+    None if they do not include a message of librdkafka.
     """
     found: dict[str, str] = {}
     for field in _FIELD.finditer(_CONCATENATED.sub("", text)):
@@ -83,15 +83,15 @@ def event_fields(text: str) -> dict[str, str] | None:
 
 
 def _canonical(facility: str, name: str, message: str) -> str:
-    """The one form that the catalog reads, `FAC [name] [thrd:x]: msg`, as confluent-kafka for Python prints it.
+    """The form that the catalog reads, `FAC [name] [thrd:x]: msg`, as printed by confluent-kafka for Python.
 
-    An event without the client's name (node-rdkafka) is its message alone.
+    An event without the client's name (node-rdkafka) becomes its message alone.
     """
     return f"{facility} [{name}] {message}" if _CLIENT.search(name) else _BROKER.sub("", message, count=1)
 
 
 def raw_line(text: str) -> Parsed | None:
-    """A record that names facility and client; on stderr it carries an epoch time, so it needs no zone."""
+    """A record with facility and client; on stderr it has an epoch time, so that no zone is needed."""
     shapes = (_LINE, _DATED_LINE, _NAMED_LINE, _GO_EVENT)
     match = next((found for shape in shapes if (found := shape.match(text))), None)
     if match is None:
@@ -107,13 +107,13 @@ def raw_line(text: str) -> Parsed | None:
 
 
 class EventObject(JsonLayout, frozen=True, kw_only=True):
-    """A log event as node-rdkafka and other wrappers print it: severity, facility and message as JSON.
+    """A log event as printed by node-rdkafka and other wrappers: severity, facility and message as JSON.
 
-    Programs in Go log the fields of confluent-kafka-go's LogEvent, beside a message of their own.
+    Go programs log the fields of confluent-kafka-go's LogEvent next to their own message.
     """
 
     def parse_fields(self, fields: Fields) -> Parsed | None:
-        """Take a record apart that an envelope has already read as JSON."""
+        """Parse a record that is already decoded from JSON."""
         parsed = JsonLayout.parse_fields(self, fields)
         if parsed is None:
             return None
@@ -125,12 +125,12 @@ class EventObject(JsonLayout, frozen=True, kw_only=True):
 
 
 def with_severity(parsed: Parsed) -> Parsed:
-    """The level of a log event is a digit, and it names no class."""
+    """Convert the numeric severity of a log event to a level; a log event has no logger."""
     return replace(parsed, level=_SEVERITY[int(parsed.level or 0)], logger="rdkafka")
 
 
 def unwrapped(parsed: Parsed) -> Parsed:
-    """A line that a wrapper or syslog logged (`FAC: name: msg`), in the one form."""
+    """A line logged by a wrapper or syslog (`FAC: name: msg`), in the form that the catalog reads."""
     if "[thrd:" not in parsed.message:
         return parsed
     match = _WRAPPED.match(parsed.message)
@@ -141,7 +141,7 @@ def unwrapped(parsed: Parsed) -> Parsed:
 
 
 def _of_object(parsed: Parsed) -> Parsed | None:
-    """A log event that a program logged as an object."""
+    """A log event that a program printed as an object."""
     fields = event_fields(parsed.message) if "{" in parsed.message.partition("[thrd:")[0] else None
     if fields is None:
         return None
@@ -149,7 +149,7 @@ def _of_object(parsed: Parsed) -> Parsed | None:
 
 
 def _of_pairs(parsed: Parsed) -> Parsed | None:
-    """A log event of which a program printed each field with its name, or facility and message with the level last."""
+    """A log event that a program printed as named fields, or as facility and message with the level last."""
     match = _PAIRS.match(parsed.message)
     if match is None:
         return None

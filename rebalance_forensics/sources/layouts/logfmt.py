@@ -1,4 +1,4 @@
-"""logfmt, as logrus, slog and go-kit write it: `time="…" level=info msg="…" group=payments`."""
+"""logfmt, as written by logrus, slog and go-kit: `time="…" level=info msg="…" group=payments`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _first(pairs: dict[str, str], keys: tuple[str, ...]) -> str | None:
 
 
 def unquoted(text: str) -> str:
-    """What stood between quotes before its escapes were written, of JSON or of a program that escapes less."""
+    """The unescaped text of a quoted value, escaped like JSON or less strictly."""
     try:
         return str(json.loads(f'"{text}"', strict=False))
     except ValueError:
@@ -37,7 +37,7 @@ def unquoted(text: str) -> str:
 
 
 def pairs_of(text: str, begin: int = 0) -> dict[str, str]:
-    """The values of a line by their keys, without their quotes."""
+    """The unquoted values of a line by key."""
     return {
         pair["key"]: pair["bare"] if pair["quoted"] is None else unquoted(pair["quoted"])
         for pair in _PAIR.finditer(text, begin)
@@ -45,7 +45,7 @@ def pairs_of(text: str, begin: int = 0) -> dict[str, str]:
 
 
 def logfmt(text: str) -> Parsed | None:
-    """A record; keys that are no part of the header follow the message as franz-go prints them: `msg; key: value`."""
+    """A logfmt record; keys outside the header are added to the message as franz-go prints them: `msg; key: value`."""
     start = _START.match(text)
     if start is None or _MESSAGE_KEY.search(text) is None:
         return None

@@ -1,4 +1,4 @@
-"""Logger, thread, MDC and trace ids behind the message, where some layouts print them, or at either end of it."""
+"""Removes logger, thread, MDC and trace ids that some layouts print after the message, or at either end."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ _MOSTLY = 0.7
 
 
 def are_appended(messages: Sequence[str]) -> bool:
-    """True where nearly every message ends with a suffix: it is the layout's, not Kafka's."""
+    """True if nearly every message ends with a suffix, so that it belongs to the layout, not to Kafka."""
     ending = sum(_SUFFIX.search(message) is not None for message in messages)
     return len(messages) >= _FEWEST and ending > _MOSTLY * len(messages)
 
 
 def without_suffix(message: str) -> str:
-    """The message as it was logged; a stack trace may follow the suffix."""
+    """The message without its suffix, which a stack trace may follow."""
     found = list(_SUFFIX.finditer(message))
     return message[: found[-1].start()] + message[found[-1].end() :] if found else message
 
 
-# A class has a dot in its name or begins with a capital: `(none)` at the end of a message is no logger, nor is the
-# exception that a message ends with, nor the source line at the end of a stack frame.
+# A class name contains a dot or starts with a capital: `(none)` at the end of a message is not a logger, nor is an
+# exception, nor the source line of a stack frame.
 _LOGGER = re.compile(
     r"(?: |^)\((?P<logger>[\w$-]+(?:[./][\w$-]+)+|[A-Z][\w$]{3,})(?<!Exception)(?<!Error)(?::\d+|:\?)?\)"
     r"(?: \[(?P<thread>[^\]\n]*)\])?(?: - (?P<context>[\w.]+=[^\n]*)| \{[^{}\n]*\})?"
     r"(?:,\d{4}-[\d:.T Z-]+)?[ \t]*\r?(?=\n|\Z)",
     re.MULTILINE,
 )
-# A paste may end inside it; Kafka's own packages stand in no message behind an open parenthesis.
+# A paste may end within it; in messages, Kafka's packages never follow an opening parenthesis.
 _LOGGER_START = re.compile(r" \((?:kafka|org\.apache\.kafka|io\.confluent)(?:\.[\w$]*)+\Z")
-# What shows that an exception follows; its first line may be any text.
+# Evidence that an exception follows, whose first line may be any text.
 _TRACE = re.compile(
     r"^(?:[ \t]++(?:at |\.\.\. \d)|[ \t]*+(?:Caused by: |Traceback |[\w.$]*(?:Exception|Error|Throwable)\b))",
     re.MULTILINE,
 )
-# structlog's console pads the event and prints logger and values behind it.
+# structlog's console renderer pads the event and prints logger and values after it.
 _STRUCTLOG = re.compile(
     rf"\A(?P<event>[^\n]*?)(?<! ) *+\[(?P<logger>{LOGGER})\](?: \w+=[^\n]*)?\s*(?P<trace>\n.*)?\Z", re.DOTALL
 )
-# Only names that threads have: `[GroupId g] ` and `[KafkaApi-1] ` belong to the message.
+# Only names of threads: `[GroupId g] ` and `[KafkaApi-1] ` belong to the message.
 _THREAD = re.compile(
     r"\[(?P<thread>main|[^\]=|:]{0,400}?StreamThread-\d+|[^\]=|:]{0,400}?[Tt]hread[^\]=:]*"
     r"|pool-[^\]=:]*|executor-[^\]=:]*"
@@ -65,7 +65,7 @@ _THREAD = re.compile(
 
 
 def without_trailer(parsed: Parsed, match: re.Match[str] | None) -> Parsed:
-    """The record without what an expression found behind its message, the groups logger and thread kept."""
+    """The record without the trailer that an expression matched; its groups logger and thread are kept."""
     if match is None:
         return parsed
     parts = match.groupdict()
@@ -75,7 +75,7 @@ def without_trailer(parsed: Parsed, match: re.Match[str] | None) -> Parsed:
 
 
 class _Ending(NamedTuple):
-    """How a line ends: with a logger, a thread next to it, and blanks behind them."""
+    """The end of a line: a logger, a thread next to it, and trailing whitespace."""
 
     logger: str | None
     thread: str | None
@@ -84,16 +84,16 @@ class _Ending(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def _ending(text: str) -> _Ending | None:
-    """The end of a line from its last parenthesis on: few loggers write a log."""
+    """The parsed end of a line, from its last parenthesis on; cached, since a log has few loggers."""
     found = _LOGGER.match(text)
     return None if found is None else _Ending(found["logger"], found["thread"], text[found.end() :])
 
 
 def logger_in_parentheses(parsed: Parsed) -> Parsed:
-    """Take `(org.apache.kafka.X:123) [thread] - mdc` off the message; a stack trace may follow it."""
+    """Remove `(org.apache.kafka.X:123) [thread] - mdc` from the message; a stack trace may follow it."""
     message = parsed.message
     if "\n" not in message:
-        # One line: the logger is what the last parenthesis opens.
+        # On a single line, the logger is in the last parentheses.
         at = message.rfind(" (")
         if at >= 0 and (ended := _ending(message[at:])):
             return Parsed(
@@ -109,8 +109,8 @@ def logger_in_parentheses(parsed: Parsed) -> Parsed:
 
 
 def _ended(parsed: Parsed, logger: re.Match[str] | None) -> Parsed:
-    """A message whose first line ends with the logger ends there, but for indented lines; any other is a torn one."""
-    # So is an indented line that ends with a logger itself: that is the end of another record.
+    """The record, which ends at the logger except for indented lines; other lines after it are torn ones."""
+    # An indented line that itself ends with a logger is the end of another record.
     first, newline, rest = parsed.message.partition("\n")
     if logger is None or not newline or logger.start() > len(first) or _TRACE.search(rest):
         return parsed
@@ -119,7 +119,7 @@ def _ended(parsed: Parsed, logger: re.Match[str] | None) -> Parsed:
 
 
 def logger_behind_thread_in_front(parsed: Parsed) -> Parsed:
-    """Kafka's own pattern prints the logger behind the message; some images add a thread in front of it."""
+    """Remove the logger that Kafka's own pattern prints after the message; some images add a thread before it."""
     done = logger_in_parentheses(parsed)
     message = done.message
     behind = message.find("]") + 1
@@ -129,13 +129,13 @@ def logger_behind_thread_in_front(parsed: Parsed) -> Parsed:
 
 
 def logger_at_either_end(parsed: Parsed) -> Parsed:
-    """Level, thread and logger in front of the message, else the logger behind it: some headers show neither."""
+    """Remove level, thread and logger before the message, else the logger after it, for headers without them."""
     front = without_heading(parsed)
     return front if front.logger else logger_in_parentheses(front)
 
 
 def logger_before_values(parsed: Parsed) -> Parsed:
-    """The logger that structlog prints behind the event: `event   [logger] key=value`."""
+    """Remove the logger that structlog prints after the event: `event   [logger] key=value`."""
     found = _STRUCTLOG.match(parsed.message)
     if found is None:
         return parsed
@@ -143,6 +143,6 @@ def logger_before_values(parsed: Parsed) -> Parsed:
 
 
 def context_of_monolog(parsed: Parsed) -> Parsed:
-    """Monolog prints the record's context and extra values as JSON behind the message: `message {"key":1} []`."""
+    """Read the context and extra values that Monolog prints as JSON after the message: `message {"key":1} []`."""
     message = parsed.message.removesuffix(" []").removesuffix(" []")
     return replace(parsed, message=message.partition(' {"')[0])

@@ -1,4 +1,4 @@
-"""The column in which Rich's console wraps messages: between words, and within a word that is wider than it."""
+"""Joins messages that Rich's console wraps within a column: between words, and within words wider than that."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SAME_SECOND = re.compile(rf" {{9,24}}{LEVEL} {{1,8}}\S")
 
 
 def unwrapped(parsed: Parsed) -> Parsed:
-    """The message without its source line, its lines joined as they were wrapped; Rich writes the month first."""
+    """The message without its source location, its wrapped lines joined; Rich prints the month first."""
     first, *others = parsed.message.split("\n")
     message, source = _apart(first)
     column = first.rindex(source) - 1
@@ -31,6 +31,6 @@ def unwrapped(parsed: Parsed) -> Parsed:
 
 
 def _apart(line: str) -> tuple[str, str]:
-    """The text of a line, and the source line (`file.py:12`) at its right margin."""
+    """The text of a line, and the source location (`file.py:12`) at its right margin."""
     text, _, source = line.rstrip(" ").rpartition(" ")
     return (text.rstrip(" "), source) if _SOURCE_LINE.fullmatch(source) else (line, "")

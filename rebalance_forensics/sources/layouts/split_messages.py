@@ -1,4 +1,4 @@
-"""Messages that begin below their header: console loggers, and people who paste, put a line end between the two."""
+"""Joins messages with a header on the line above, as written by console loggers and by people who paste."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import re
 
 _LEVELS = ("INFO", "WARN", "WARNING", "ERROR", "DEBUG", "TRACE", "FATAL", "INF", "WRN", "ERR", "DBG")
 HEADER_ENDS = ("-", ":", "]", ">", "|", *_LEVELS)
-"""What a header ends with once the blank in front of its message is lost with the line end."""
-# Nothing, or what Kafka's LogContext puts in front of a message: the message itself is still to come.
+"""How a header ends if the blank before its message was lost with the line end."""
+# Empty, or only a prefix of Kafka's LogContext: the message itself is on the next line.
 _PREFIXES = re.compile(r"[ \t]*+(?:\[[^\[\]\n]*\]:?[ \t]*)*\r?")
-# The coordinator never writes its reason on a line of its own.
+# The coordinator never logs its reason on a separate line.
 _REASON = re.compile(r"\n[ \t]*+(?=\(reason: )")
 
 
 def awaits_message(message: str) -> bool:
-    """True if what follows a header is no message yet."""
+    """True if the message is not on the line of its header."""
     return _PREFIXES.fullmatch(message) is not None
 
 
 def in_one_line(message: str) -> str:
-    """The message as it was logged, where all of it or its reason stands on a line below."""
+    """The message on one line, if all of it or its reason is on the line below."""
     first, _, rest = message.partition("\n")
     if rest and awaits_message(first):
         message = below(first, rest).lstrip(" ")
@@ -28,5 +28,5 @@ def in_one_line(message: str) -> str:
 
 
 def below(header: str, rest: str) -> str:
-    """A header and its message in one line."""
+    """A header and the message below it on one line."""
     return header.rstrip() + " " + rest.lstrip(" \t")

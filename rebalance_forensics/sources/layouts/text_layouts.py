@@ -1,4 +1,4 @@
-"""Layouts of which each record begins with a header that an expression describes."""
+"""Layouts whose records start with a header described by a regular expression."""
 
 from __future__ import annotations
 
@@ -14,28 +14,27 @@ from rebalance_forensics.sources.layouts.message_trailer import without_trailer
 from rebalance_forensics.sources.layouts.split_messages import HEADER_ENDS, below, in_one_line
 from rebalance_forensics.sources.times.timestamps import read_stamp
 
-# An expression with no more groups than time, level, logger, thread and message (and pid) has no second branch.
+# An expression with only the groups time, level, logger, thread and message (and pid) has no second branch.
 _PLAIN_GROUPS = 5
-# Many lines have one time: where a log prints whole seconds, and where only what is behind it is asked for.
+# Many lines share a time: in logs with whole seconds, and where only the text after it is needed.
 _read_stamp = lru_cache(maxsize=256)(read_stamp)
 _IN_ALL = ("time", "level", "logger", "thread")
 
 
 class TextLayout(Layout, frozen=True, kw_only=True):
-    """A layout written as a regular expression with the groups time, level, logger, thread, uptime, pid and message.
+    """A layout described by an expression with the groups time, level, logger, thread, uptime, pid and message.
 
-    `level2`, `logger3` and so on are the same in another branch of the expression. `trailer` finds what is printed
-    behind the message, with the groups logger and thread; `then` reads what an expression cannot. Of a
-    log in this layout alone, no line is looked at without what one of `relevant` finds, but near a line that `foreign`
-    finds: another program printed that. A `verbatim` message has no rest of a header in it, whatever brackets it
-    begins with.
+    `level2`, `logger3` and so on are the same in another branch. `trailer` matches what is printed after the message,
+    with the groups logger and thread; `then` parses what an expression cannot. If a log has only this layout, lines
+    that no `relevant` expression matches are skipped, except near lines of another program, which `foreign` matches. A
+    `verbatim` message contains no rest of a header, whatever brackets it starts with.
     """
 
     header: re.Pattern[str]
     trailer: re.Pattern[str] | None = None
     then: Callable[[Parsed], Parsed] | None = None
-    # Each is searched by itself: one that begins with a letter or a sign is found in a fifteenth of the time that one
-    # expression of several branches takes (0.2 s and 3.1 s in 100 MB of a GC log).
+    # Each expression is searched separately: one that starts with a literal takes a fifteenth of the time of a single
+    # expression with several branches (0.2 s and 3.1 s in 100 MB of a GC log).
     relevant: tuple[re.Pattern[bytes], ...] = ()
     foreign: re.Pattern[bytes] | None = None
     verbatim: bool = False
@@ -47,7 +46,7 @@ class TextLayout(Layout, frozen=True, kw_only=True):
         return line.endswith(HEADER_ENDS) and self._above_its_message(line) is not None
 
     def parse(self, text: str) -> Parsed | None:
-        """Take a whole record apart."""
+        """Parse a whole record; None if it does not have this layout."""
         match = self.header.match(text)
         if match is None and ("\n" in text or text.endswith(HEADER_ENDS)):
             match = self._above_its_message(text)
@@ -78,22 +77,22 @@ class TextLayout(Layout, frozen=True, kw_only=True):
         return parsed if self.then is None else self.then(parsed)
 
     def _above_its_message(self, text: str) -> re.Match[str] | None:
-        """The header that lost the blank behind it, with the message below it."""
+        """The match of a header that lost its trailing blank, with the message on the line below."""
         first, _, rest = text.partition("\n")
         return self.header.match(below(first, rest)) if first.endswith(HEADER_ENDS) else None
 
     def end_of_time(self, line: str) -> int:
-        """Where the time in front of a line ends."""
+        """The end of the time at the start of a line."""
         match = self.header.match(line)
         return match.end("time") if match else 0
 
 
 def _uptime_ms(text: str) -> int:
-    """The uptime that HotSpot prints as `28.345s`, `28345ms` or `28345678901ns`, by JDK 8 without a unit."""
+    """An uptime that HotSpot prints as `28.345s`, `28345ms` or `28345678901ns`, in JDK 8 without a unit, in ms."""
     number = float(text.rstrip("mns").replace(",", "."))
     return round(number / 1_000_000 if text.endswith("ns") else number if text.endswith("ms") else number * 1000)
 
 
 def _in_any_branch(parts: dict[str, str | None], name: str) -> str | None:
-    """The group of this name, or of the same name with a digit in another branch of the expression."""
+    """The group of this name, or the same name with a digit from another branch of the expression."""
     return parts.get(name) or next((text for key, text in parts.items() if text and key.rstrip(digits) == name), None)

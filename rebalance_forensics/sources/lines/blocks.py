@@ -1,4 +1,4 @@
-"""A byte stream in blocks of whole lines with exact offsets, and the line starts of a block."""
+"""Splits a byte stream into blocks of whole lines with exact offsets, and finds the line starts of a block."""
 
 # A line that is too long is cut and reported.
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 from rebalance_forensics.sources.lines.line_ends import is_nul
 
 _NEWLINE = 0x0A
-# So much of a block, and what is computed from it, stays in a core's own cache; a block as a whole does not.
+# This much of a block, and what is computed from it, fits into a core's cache; a whole block does not.
 _SLICE = 1 << 16
 # Bytes.
 _WORD = 8
@@ -27,27 +27,27 @@ class LineStarts:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        # `bytes.count` begins anew after each newline; for lines of usual length this takes half as long.
+        # `bytes.count` restarts after each newline; for lines of usual length this takes half as long.
         self._found: dict[tuple[bytes, ...], Places] = {}
         self._newlines: Places = np.concatenate(list(_newlines(np.frombuffer(data, dtype=np.uint8))))
 
     def newlines_before(self, end: int) -> int:
-        """The number of lines that end before a place."""
+        """The number of lines that end before a position."""
         return int(self._newlines.searchsorted(end))
 
     def line_around(self, place: int) -> int:
-        """The start of the line around a place."""
+        """The start of the line that contains a position."""
         index = self.newlines_before(place)
         return int(self._newlines[index - 1]) + 1 if index else 0
 
     def bounds_of_lines_with(self, places: Sequence[int]) -> Iterable[tuple[int, int, int]]:
-        """Of each line with some of these places, in order: the lines before it, its start, and that of the next."""
+        """For each line with one of these positions: the number of lines before it, its start, the next start."""
         lines = np.unique(self._newlines.searchsorted(places))
         bounds = np.concatenate(([0], self._newlines + 1, [len(self._data)]))
         return zip(lines.tolist(), bounds[lines].tolist(), bounds[lines + 1].tolist(), strict=True)
 
     def next_beginning_with(self, beginnings: tuple[bytes, ...], start: int, end: int) -> int:
-        """The first line from a line start on that begins like one of these; the end when none does before it."""
+        """The first line from `start` on that starts with one of these; `end` if there is none before it."""
         if beginnings not in self._found:
             places = self._newlines + 1
             like = [self._data.startswith(beginnings, place) for place in places.tolist()]
@@ -57,7 +57,7 @@ class LineStarts:
         return min(int(found[index]), end) if index < len(found) else end
 
     def beginning_with(self, beginnings: Sequence[bytes], end: int) -> int:
-        """The number of lines that start before a place and begin like one of these."""
+        """The number of lines before `end` that start with one of these."""
         last = self.newlines_before(end - 1)
         starts = self._newlines[:last] + 1
         near_the_end = starts.searchsorted(len(self._data) - _WORD, side="right")
@@ -89,14 +89,14 @@ def _newlines(data: npt.NDArray[np.uint8]) -> Iterator[Places]:
 
 
 def _begin(words: npt.NDArray[np.uint64], beginning: bytes) -> npt.NDArray[np.bool_]:
-    """A mask of the words that have these as their first bytes."""
+    """A mask of the words that start with these bytes."""
     mask = np.uint64((1 << 8 * len(beginning)) - 1)
     alike: npt.NDArray[np.bool_] = (words & mask) == np.uint64(int.from_bytes(beginning, "little"))
     return alike
 
 
 def lines_before(data: bytes, stop: int) -> int:
-    """The length of the lines that start before a place."""
+    """The total length of the lines that start before a position."""
     return 0 if stop <= 0 else len(data) if stop >= len(data) else data.find(b"\n", stop - 1) + 1 or len(data)
 
 
@@ -106,7 +106,7 @@ _NO_TEXT = b"\x00\r\n"
 
 
 class Block(NamedTuple):
-    """Whole lines from an offset on. `dropped` bytes of its last line were not kept; `lost` if text was among them."""
+    """Whole lines from an offset on; `dropped` bytes of the last line were discarded, `lost` if they contained text."""
 
     offset: int
     data: bytes
@@ -142,7 +142,7 @@ def whole_lines(chunks: Iterator[bytes], offset: int = 0) -> Iterator[Block]:
 
 
 def _long_line(start: bytes, chunks: Iterator[bytes], offset: int) -> tuple[Block, bytes]:
-    """Keep the beginning of a line that does not end, and skip to where it does."""
+    """Keep the start of a line that is too long, and skip to its end."""
     kept, length, lost = start[:KEPT_OF_A_LONG_LINE] + b"\n", 0, False
     for chunk in chain((start,), chunks):
         cut = chunk.find(b"\n") + 1
@@ -157,9 +157,9 @@ def _long_line(start: bytes, chunks: Iterator[bytes], offset: int) -> tuple[Bloc
 
 
 def from_first_line(chunks: Iterator[bytes], at: int, start: int, end: int | None) -> tuple[int, Iterator[bytes]]:
-    """The start of the first line at or after `start`, and the bytes from there on; none if it is not before `end`.
+    """The start of the first line at or after `start`, and the bytes from there on; empty if it is not before `end`.
 
-    The chunks were read from `at`, which is before `start` or begins a line.
+    The chunks were read from `at`, which is before `start` or starts a line.
     """
     if at >= start:
         return at, chunks

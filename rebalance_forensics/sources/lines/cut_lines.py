@@ -1,4 +1,4 @@
-"""Lines that a viewer, a shipper or `cut -c` cut off at one column."""
+"""Detects lines that a viewer, a shipper or `cut -c` truncated at a fixed column."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from itertools import pairwise
 
 from rebalance_forensics.records import LEFT_OUT
 
-# Below a terminal's width, lines are broken or moved, hardly ever cut; and many are as short as that by themselves.
+# Narrower than a terminal, lines are wrapped rather than truncated, and many are short anyway.
 _NARROWEST = 80
 _END = 8
-# So many ends of different letters: lines that are by nature equally long, as one message is, end alike.
+# Minimum number of different final characters: repeated messages of equal length end alike.
 _ENDS = 3
 _JUST_BELOW = 8
-# Behind no more than one cut line in so many stands one that no record starts with: else lines were broken there.
+# At most one in this many truncated lines may be followed by a line that starts no record: else lines were wrapped.
 _GOES_ON = 3
 _DIGITS = re.compile(r"\d+")
 
@@ -23,10 +23,10 @@ LineStart = tuple[str, bool]
 
 
 def cut_column(lines: Sequence[LineStart]) -> int | None:
-    """The column at which a log's lines were cut, in characters; None where they were not."""
-    # No line is longer, more lines are exactly as long than a little shorter, and they end anywhere in their message.
-    # The next line is a record; where a terminal broke lines, it would be their rest. Lines with an ellipsis need no
-    # column.
+    """The column at which the lines of a log were truncated, in characters; None if they were not."""
+    # No line is longer, more lines have exactly this length than slightly less, and they end anywhere in the message.
+    # The next line starts a record; if a terminal had wrapped lines, it would be the rest. Lines with an ellipsis need
+    # no column.
     column = max((len(text) for text, _ in lines), default=0)
     if column < _NARROWEST:
         return None
@@ -41,5 +41,5 @@ def cut_column(lines: Sequence[LineStart]) -> int | None:
 
 
 def is_cut(text: str, column: int | None) -> bool:
-    """True for a line that reaches the column at which lines were cut, or one less where a trailing blank was lost."""
+    """True for a line that reaches the column, or one less if a trailing blank was lost."""
     return column is not None and len(text) >= column - 1

@@ -10,7 +10,7 @@ from rebalance_forensics.records import EpochMs
 
 @dataclass(slots=True)
 class Spoiled:
-    """The records that one defect of ours spoiled, and its description; a record may be looked at more than once."""
+    """The records that a defect of ours made unreadable, and its description; a record may be read more than once."""
 
     description: str
     at: set[int]
@@ -43,9 +43,9 @@ class Times:
 class SplitCounts:
     """Counts of one split.
 
-    `lines` counts the lines that start in it, `records` the records; `unparsed` lines belong to no record.
-    `stopped`: the rest of the file cannot be read. `try_again`: what kept lines from being read is not in the file, but
-    a disk, a network or a defect of ours.
+    `lines` counts the lines that start in it, `records` the records; `unparsed` lines belong to no record. `stopped`:
+    the rest of the file cannot be read. `try_again`: the reason is not the file but a disk, a network or a defect of
+    ours.
     """
 
     bytes: int = 0

@@ -1,8 +1,8 @@
-"""Every way to end a line made one: CR, runs of NUL and byte order marks become line feeds, and no byte moves."""
+"""Normalizes line ends: CR, runs of NUL and byte order marks become line feeds, and offsets stay the same."""
 
-# Old Macs and some appliances end lines with CR. A run of NUL is what a crash, or a log that was truncated while its
-# writer kept its place (`copytruncate`), leaves where nothing was ever written; a byte order mark in mid-file is where
-# another file was appended. What follows either has nothing to do with what stands before it.
+# Old Macs and some appliances end lines with CR. A run of NUL is left where nothing was written, by a crash or by a log
+# that was truncated while its writer kept its position (`copytruncate`); a byte order mark within a file is where
+# another file was appended. The text after either is unrelated to the text before it.
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from itertools import chain
 
 NUL = b"\x00"
 LOOK_BEHIND = 32
-"""Bytes before a place that decide whether a line starts there."""
+"""Bytes before a position that decide whether a line starts there."""
 
-# So many NULs in the middle of a line are padding; fewer may stand in a key that was logged.
+# This many NULs within a line are padding; fewer may be part of a logged key.
 _PADDING_BYTES = 16
 _MOST_PENDING = 64 << 10
 _BOM = rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff"
@@ -24,19 +24,19 @@ _PADDING = re.compile(rb"(\r?\n)?((?:\x00+|" + _BOM + rb")+)(?=([\r\n])?)")
 _LEADING = re.compile(rb"(?:\x00+|" + _BOM + rb")*")
 _PADDING_GOES_ON = bytes(LOOK_BEHIND)
 _NULS = bytes(1 << 20)
-# What the next bytes may turn into padding, or go on with.
+# Bytes that the next ones may turn into padding, or continue.
 _UNDECIDED = b"\x00\xef\xbb\xbf\xff\xfe"
 
 
 def line_feeds(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """As many bytes with LF or CRLF at the end of each line."""
-    # The line end before padding is moved behind it: the line after it starts where its text does, and there are as
-    # many lines as before. Padding in the middle of a line ends that line. A CR at the very end stays: an LF may
-    # follow it in another file.
+    """The same number of bytes with LF or CRLF at the end of each line."""
+    # The line end before padding is moved after it, so that the next line starts with its text and the number of lines
+    # stays the same. Padding within a line ends that line. A CR at the very end stays: an LF may follow it in another
+    # file.
     pending = b""
     for chunk in chunks:
         if pending.endswith(_PADDING_GOES_ON) and is_nul(chunk):
-            # It reads the same before the pending padding as behind it.
+            # It means the same before the pending padding as after it.
             yield chunk
             continue
         data = pending + chunk if pending else chunk
@@ -52,12 +52,12 @@ def line_feeds(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def is_nul(data: bytes) -> bool:
-    """True where all bytes are NUL; holes of a sparse file are compared as a block, not byte by byte."""
+    """True if all bytes are NUL; holes of a sparse file are compared as a block, not byte by byte."""
     return data == (_NULS if len(data) == len(_NULS) else bytes(len(data)))
 
 
 def after_padding(chunks: Iterator[bytes]) -> tuple[int, Iterator[bytes]]:
-    """The number of padding bytes at the beginning of a file, and the chunks after them."""
+    """The number of padding bytes at the start of a file, and the chunks after them."""
     skipped, pending = 0, b""
     for chunk in chunks:
         pending += chunk

@@ -1,4 +1,4 @@
-"""Bytes prepared for the prefilter: JSON's escapes undone, line by line."""
+"""Prepares bytes for the prefilter by undoing JSON escapes, line by line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import accumulate
 
 Relevant = Callable[[bytes], Sequence[int]]
 
-# Docker's JSON inside JSON escapes a quote twice; Go writes <, > and & as numbers, Gson the quote and = too.
+# Docker's JSON within JSON escapes a quote twice; Go writes <, > and & as \\u escapes, Gson also the quote and =.
 _ESCAPES = (
     (b'\\\\\\"', b'"'),
     (b'\\"', b'"'),
@@ -26,7 +26,7 @@ _ESCAPES = (
 
 
 def unescaped(block: bytes) -> bytes:
-    """The block with JSON's escapes undone; its lines stay as many, in their order."""
+    """The block with JSON escapes undone; number and order of its lines stay the same."""
     if b"\\" in block:
         for written, meant in _ESCAPES:
             if written in block:

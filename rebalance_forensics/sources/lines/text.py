@@ -1,4 +1,4 @@
-"""Bytes as text: recognition of binary files, decoding of lines, and what the JVM prints without a header."""
+"""Recognizes binary files, decodes lines, and recognizes output that the JVM prints without a header."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Iterator
 
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\x0b\x0c\x1b\x08")) + b"\x7f"
-# What PowerShell's `>>` appends to a log in plain ASCII.
+# Appended to an ASCII log by PowerShell's `>>`.
 _UTF_16 = re.compile(rb"(?:[\t\n\r -~]\x00){8,}|(?:\x00[\t\n\r -~]){8,}")
 _BINARY_SHARE = 0.05
 _UNDECODABLE_SHARE = 0.3
 _SAMPLE = 1 << 16
 # ThreadGroup.uncaughtException, HotSpot's report_java_out_of_memory and VMError, threads of a dump, and safepoints of
-# JDK 7 and 8 (-XX:+PrintGCApplicationStoppedTime), which may have no stamp. VisualVM and Spring Boot's actuator, asked
-# for plain text, print threads as `"main" - Thread t@1`.
+# JDK 7 and 8 (-XX:+PrintGCApplicationStoppedTime), which may have no time. VisualVM and the plain-text format of Spring
+# Boot's actuator print threads as `"main" - Thread t@1`.
 JVM_OUTPUT = (
     r"(?:Exception in thread \"|Exception: java\.|(?:Terminating|Aborting) due to java\."
     r"|# A fatal error has been detected by the Java Runtime|# There is insufficient memory for the Java Runtime"
@@ -21,11 +21,11 @@ JVM_OUTPUT = (
     r"|\"[^\n]{1,300}?\" (?:#\d+ |\[\d+\] |daemon |prio=\d+ |os_prio=-?\d+ )[^\n]{0,300}?\btid=0x[0-9a-f]+"
     r"|\"[^\n]{1,300}?\" - Thread t@\d)"
 )
-"""How what the JVM prints begins, as an expression: the end of a thread, its own end, a dump of its threads, a stop."""
+"""An expression for the start of JVM output: the end of a thread, a fatal error, a thread dump, a stop."""
 _JVM_OUTPUT = re.compile(JVM_OUTPUT)
 
 
-# What syslog and the journal call programs that write one line at a time, in no layout.
+# Programs, as named by syslog and the journal, that log single lines without a layout.
 _OF_THE_HOST = re.compile(
     r"kernel|systemd(?:-[\w-]+)?|init(?:\.scope)?|upstart|supervisord?|pm2(?:-\w+)?|chronyd?|ntp(?:d|date|sec)?|NetworkManager"
     r"|rsyslogd?(?:-\d+)?"
@@ -44,18 +44,18 @@ _OF_A_TRACE = re.compile(
 
 
 def is_of_a_trace(text: str) -> bool:
-    """True for a line of the stack trace below a message: supervisors pass on what a program prints line by line."""
+    """True for a line of a stack trace: supervisors pass on the output of a program line by line."""
     return _OF_A_TRACE.match(text) is not None
 
 
 def is_jvm_output(text: str) -> bool:
-    """True for a line that the JVM prints by itself, without a header."""
+    """True for a line that the JVM itself prints, without a header."""
     return _JVM_OUTPUT.match(text) is not None
 
 
 def is_binary(head: bytes) -> bool:
-    """True for bytes that cannot be the beginning of a log."""
-    # Runs of NUL do not count, since a truncated and regrown log has them; nor do lines in UTF-16 between others.
+    """True for bytes that cannot be the start of a log."""
+    # Runs of NUL do not count, since logs that were truncated while being written have them; nor do lines in UTF-16.
     sample = head[:_SAMPLE].replace(b"\x00\x00", b"").lstrip(b"\x00")
     if b"\x00" in sample:
         sample = _UTF_16.sub(b"", sample)
@@ -69,7 +69,7 @@ def is_binary(head: bytes) -> bool:
 
 
 def text_of(line: bytes) -> str:
-    """A line as text, without its end, NULs and the mark in front; bytes that are not UTF-8 become U+FFFD."""
+    """A line as text, without line end, NULs and byte order mark; bytes that are not UTF-8 become U+FFFD."""
     text = line.decode("utf-8", "replace")
     if "\x00" in text:
         text = text.replace("\x00", "")
@@ -77,7 +77,7 @@ def text_of(line: bytes) -> str:
     return text[1:] if text[:1] in ("\ufeff", "\x1e") else text
 
 
-# An escape of JSON; `half` are those of half a character beyond U+FFFF, without the other half.
+# A JSON escape; `half` matches lone surrogates.
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
     re.DOTALL,
@@ -85,14 +85,14 @@ _ESCAPE = re.compile(
 
 
 def whole_characters(text: str) -> str:
-    """JSON in which each escape of half a character is one of U+FFFD: shippers cut texts, and no UTF-8 can hold it."""
+    """JSON with U+FFFD in place of each lone surrogate: shippers truncate texts, and UTF-8 cannot encode surrogates."""
     if "\\ud" not in text and "\\uD" not in text:
         return text
     return _ESCAPE.sub(lambda escape: "\\ufffd" if escape["half"] else escape[0], text)
 
 
 def lines_of(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The lines of a stream, each with its end."""
+    """The lines of a stream, each with its line end."""
     rest = b""
     for chunk in chunks:
         *whole, rest = (rest + chunk).split(b"\n")
