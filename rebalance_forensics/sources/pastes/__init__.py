@@ -1,4 +1,4 @@
-"""Pastes restored to the log that they came from; each line keeps its place in the paste."""
+"""Restores pastes to the original log lines; each line keeps its position in the paste."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from rebalance_forensics.sources.pastes.piece import (
     looks_like_record,
 )
 
-# The number of lines that are restored together: wrapping and marks show only over many lines.
+# The number of lines that are restored together: wrapping and marks only show over many lines.
 _PAGE_LINES = 5_000
-# After an empty line, or as the first line, it was picked out of a stack trace and continues no record.
+# After an empty line, or as the first line, it was copied out of a stack trace and continues no record.
 _CAUSE = "Caused by: "
 _GOES_ON = (" ", "\t", "at ", _CAUSE, "... ")
-# AbstractConfig prints a blank at the end of the line, which is soon lost.
+# AbstractConfig prints a blank at the end of the line, which often gets lost.
 _SETTINGS_FOLLOW = "Config values: "
 
 _MOVED = ("  ", " at ", " ...")
@@ -38,7 +38,7 @@ _LEFT_BEHIND = frozenset("}]).,;`'\" \t")
 
 
 def entries(chunks: Iterator[bytes]) -> Iterator[Placed]:
-    """The lines as the logger wrote them, with the place of each."""
+    """The lines as the logger wrote them, with their positions."""
     page: list[Piece] = []
     for piece in _pieces(chunks):
         page.append(piece)
@@ -59,7 +59,7 @@ def _pieces(chunks: Iterator[bytes]) -> Iterator[Piece]:
 
 
 def restored(page: Sequence[Piece]) -> list[Placed]:
-    """The lines of one page of a paste: without examples and marks around them, cells and broken lines restored."""
+    """The lines of one page of a paste, without examples and marks, with cells and wrapped lines restored."""
     plain = [piece.reading(characters.plain(piece.text)) for piece in page]
     pieces = markup.without_tags([*examples.left_out(plain)])
     pieces = marks.stripped([piece.reading(cut_objects.opened(piece.text)) for piece in pieces])
@@ -91,7 +91,7 @@ def restored(page: Sequence[Piece]) -> list[Placed]:
 
 
 def _whole(pieces: Sequence[Piece], *, timed: bool) -> list[Piece]:
-    """The lines as they were before they were broken; lines that were cut at a column get the mark of an omission."""
+    """The lines before they were wrapped; lines that were truncated at a column get an ellipsis."""
     column = cut_column([(piece.text, looks_like_record(piece.text)) for piece in pieces])
     if column is None:
         return wraps.joined(pieces, timed=timed)
@@ -99,7 +99,7 @@ def _whole(pieces: Sequence[Piece], *, timed: bool) -> list[Piece]:
 
 
 def _with_messages(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """The lines, each header in one with the message that stands below it."""
+    """The lines, with each header joined to the message on the line below."""
     header: Piece | None = None
     for piece in pieces:
         if header is not None and piece.text.strip() and belongs_below(piece.text):
@@ -116,7 +116,7 @@ def _with_messages(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def _object_in(text: str) -> str:
-    """The JSON object in a line without brackets or code marks after it, closed again if it was cut; else the line."""
+    """The JSON object in a line without trailing brackets or code marks, closed if it was truncated; else the line."""
     if not is_object(text):
         return text
     try:

@@ -1,4 +1,4 @@
-"""Plain characters in place of what chats, mail and word processors make of them: dashes, quotes, links, escapes."""
+"""Restores plain characters that chats, mail and word processors changed: dashes, quotes, links, escapes."""
 
 from __future__ import annotations
 
@@ -18,46 +18,46 @@ _SLACK = re.compile(r"<(?:https?|mailto|tel):[^<>|\n]{1,300}\|(?P<shown>[^<>|\n]
 _MARKDOWN = re.compile(r"\[(?P<shown>[^\[\]\n]{1,200})\]\((?:https?|mailto):[^()\s]{1,300}\)")
 _BARE = re.compile(r"<?https?://(?P<shown>[\w-]{1,80}(?:\.[\w-]{1,80}){0,12}(?::\d{2,5})?)>?(?=[\s,;)\]]|\Z)")
 _ESCAPED = re.compile(r"\\(?P<mark>[_*\[\]|#<>~])")
-# The bar of a table's row ends a cell, and an escaped one does not: it is read with the cells.
+# Unlike a bar, an escaped bar does not end a table cell; it is handled with the cells.
 _ESCAPED_IN_A_ROW = re.compile(r"\\(?P<mark>[_*\[\]#<>~])")
 _BOLD = re.compile(r"(?<![*\w])\*\*(?=[^\s*])|(?<=[^\s*])\*\*(?![*\w])")
-# What a page or an editor did to a message where no header shows it: to a prefix, to quoted ids, to line ends.
+# Changes that a page or an editor made to a message but not to its header: to prefixes, quoted ids, line ends.
 _CLASSES = r"(?:Consumer|ShareConsumer|Worker|Schema registry|Group(?:Coordinator|MetadataManager))"
 _REWRITTEN = re.compile(
     rf"(?:&#(?:0?91|x5[bB]);|\\\[){_CLASSES}\b|{_CLASSES}[{_BLANKS}]|=&(?:#0?39|quot|apos);|&nbsp;|<br ?/?>[\[\d]"
 )
 
 
-# A text of a JSON document, with the brackets that close the document.
+# A text in a JSON document, followed by the brackets that close the document.
 _TEXT = re.compile(r'\s*"(?P<inner>(?:[^"\\]|\\.)*)"[\s}\],]*')
 
 
-# No logger writes dates with such dashes.
+# No logger prints dates with such dashes.
 _DATE = re.compile(rf"(?<!\d)\d{{4}}[{_DASHES}]\d\d[{_DASHES}]\d\d[T\s]\d\d:\d\d")
 
 
 def has_typeset_dates(lines: Iterable[str]) -> bool:
-    """True where an editor or a mail program replaced the hyphens of dates by typographic dashes."""
+    """True if an editor or a mail program replaced the hyphens in dates by typographic dashes."""
     return any(not line.isascii() and _DATE.search(line) for line in lines)
 
 
 def has_rewritten_messages(lines: Iterable[str]) -> bool:
-    """True where entities, escapes or other blanks stand in messages behind headers that they left whole."""
+    """True if messages contain HTML entities, escapes or special blanks although their headers do not."""
     return any(_REWRITTEN.search(line) for line in lines)
 
 
 def has_links(lines: Iterable[str]) -> bool:
-    """True where a chat or a ticket turned host names into links."""
+    """True if a chat or a ticket turned host names into links."""
     return any("://" in line and (_SLACK.search(line) or _MARKDOWN.search(line)) for line in lines)
 
 
 def has_bold(lines: Iterable[str]) -> bool:
-    """True where words of a line are emphasized with Markdown's asterisks."""
+    """True if words in a line are emphasized with Markdown asterisks."""
     return any("**" in line and len(_BOLD.findall(line)) > 1 for line in lines)
 
 
 def plain(text: str) -> str:
-    """The line with the characters that a terminal would have shown."""
+    """The line with the characters that a terminal would show."""
     if not text.isascii():
         text = text.translate(_PLAIN)
     if "://" in text or "mailto:" in text:

@@ -1,4 +1,4 @@
-"""JSON objects that were written over several lines, lost their first brace or were cut: in one line, and complete."""
+"""Restores JSON objects that were split over several lines, lost their first brace or were truncated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_LINES = 60
 
 
 def in_one_line(pieces: Sequence[Piece]) -> list[Piece]:
-    """The pieces, with each JSON object in one that was written over several lines."""
+    """The pieces, with each JSON object that was split over several lines joined to one."""
     done: list[Piece] = []
     at = 0
     while at < len(pieces):
@@ -39,7 +39,7 @@ def _lines_of_object(pieces: Sequence[Piece], at: int) -> int:
 
 
 def opened(text: str) -> str:
-    """The object with its first brace, where the selection began behind it."""
+    """The object with its first brace, if the selection started after it."""
     body, brace, behind = text.rpartition("}")
     if not brace or _UNOPENED.match(text) is None or _LETTER.search(behind):
         return text
@@ -47,7 +47,7 @@ def opened(text: str) -> str:
 
 
 def closed(text: str) -> str:
-    """The object completed, with a mark where it was cut; the text as it is where no completion parses."""
+    """The completed object, with an ellipsis where it was truncated; the unchanged text if no completion parses."""
     cuts = [(text[: cut.start()], text[cut.end() :]) for cut in _CUT.finditer(text)]
     heads = dict.fromkeys((*cuts[:1], *cuts[-1:]))
     for head, tail in [*heads, (text, "")]:
@@ -58,7 +58,7 @@ def closed(text: str) -> str:
 
 
 def _candidates(head: str, tail: str) -> list[str]:
-    """The possible completions: only the string was cut, or the object with it."""
+    """The possible completions: of the string alone, or of the object as well."""
     closing = _open_at_the_end(head)
     if closing is None:
         return []
@@ -68,7 +68,7 @@ def _candidates(head: str, tail: str) -> list[str]:
 
 
 def _open_at_the_end(head: str) -> list[str] | None:
-    """The brackets that close a head which ends inside a string; None where it ends elsewhere."""
+    """The brackets that close a text which ends within a string; None if it ends elsewhere."""
     waiting: list[str] = []
     inside = escaped = False
     for letter in head:

@@ -1,4 +1,4 @@
-"""Dates with the names that months have in other languages, written as in English logs."""
+"""Rewrites dates with month names of other languages as in English logs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COUNTED = re.compile(
 
 
 def in_english(text: str) -> str:
-    """The line with the date in front written as an English logger would."""
+    """The line with its leading date as an English logger would print it."""
     match = _NAMED.match(text)
     if match is not None and (month := month_named(match["month"])) is not None:
         bracket = match["front"][:1] if match["front"].startswith("[") else ""

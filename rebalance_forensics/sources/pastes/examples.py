@@ -1,4 +1,4 @@
-"""Lines that documentation shows as examples, in a runbook or a list of changes: they happened to nobody."""
+"""Lines that documentation shows as examples, in a runbook or a changelog: nothing that happened."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from rebalance_forensics.sources.pastes.piece import Piece
 
-# A condition and what shows that it is met: who reports what happened says that he saw it, or where to look.
+# A condition with its symptom, as opposed to a report, which says what was seen, or where.
 _CONDITION = (
     r"\b(?:when|whenever|if|once|in case|should) (?:you|somebody|someone|an? (?:client|consumer|member|service))"
     r" (?:ever |still |also |only )?"
@@ -17,7 +17,7 @@ _OPENS = re.compile(
     rf"{_CONDITION}(?! (?:the |my |our |these |this |in )*(?:logs?|outputs?|traces?|attach\w*)\b)[^.!?\n`\"]{{0,60}}$",
     re.IGNORECASE,
 )
-# What somebody looked up stands below the words that say where.
+# Lines that somebody looked up come after a sentence that says where.
 _CITES = re.compile(
     r"^\W{0,8}(?:(?:the |kafka'?s? |official |as )*(?:docs?|documentation|javadocs?|manual|source(?: code)?)"
     r" (?:says?|states?|reads?|mentions?|tells?)\b|(?:from|according to|as in) (?:the |kafka'?s? |official )*"
@@ -34,12 +34,12 @@ _FENCE = "```"
 
 
 def has_any(lines: Iterable[str]) -> bool:
-    """True where a line introduces or quotes an example."""
+    """True if a line introduces or quotes an example."""
     return any(_introduces(line) or _QUOTES.search(line) or _CHANGE.match(line) for line in lines)
 
 
 def left_out(pieces: Iterable[Piece]) -> Iterator[Piece]:
-    """The lines, empty where they are an example: what a condition or an entry of a list of changes quotes."""
+    """The lines, with those emptied that a condition or a changelog entry quotes as examples."""
     opened, fenced, begun = False, False, False
     for piece in pieces:
         text = piece.text.strip()

@@ -1,4 +1,4 @@
-"""Records that lost the line end between them: a viewer or a chat ran them together."""
+"""Separates records that a viewer or a chat joined on one line."""
 
 from __future__ import annotations
 
@@ -10,39 +10,40 @@ from rebalance_forensics.sources.layouts.base import LEVEL
 from rebalance_forensics.sources.pastes.piece import Piece
 
 _CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})"
-# The thread, and what a pattern of one's own prints beside it: an empty context, a thread's name with blanks.
+# The thread, and what custom patterns print next to it: an empty context, a thread name with blanks.
 _THREAD = r"(?:(?:\[[^\[\]\n]{0,200}\] ){1,3})"
-# A whole time with a level behind it (and a thread between them) is the header of a record wherever it stands, and so
-# is a time of day with thousandths.
+# A full time followed by a level (with a thread between them) is the header of a record wherever it appears, and so is
+# a time of day with milliseconds.
 _DATED = r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?\s{1,4}"
 _HEADER = (
     rf"(?:{_DATED}{_THREAD}?\[?{LEVEL}\b"
     rf"|\[{_CLOCK}\] {LEVEL}\b|{_CLOCK} {_THREAD}?{LEVEL}\b)"
 )
 _OBJECT = r"\{\"@?[A-Za-z][\w.]{0,30}\":"
-# Kafka's own beginning, without a header: it begins a record only right behind the logger that ended the one before.
+# One of Kafka's log prefixes without a header: it starts a record only right after the logger that ends the previous
+# one.
 _BARE = r"\[Group(?:Coordinator \d+\]:|(?:Coordinator|MetadataManager) [a-zI]+=\d+[^\]\n]{0,80}\]) "
 _FIRST = re.compile(f"{_HEADER}|{_OBJECT}|{_BARE}")
-# The logger ends a message; an exception behind it is the first line of the trace that stood below.
+# The logger ends a message; an exception after it is the first line of the stack trace that was below.
 _TRACE = (
     r"\((?:[\w$-]{1,60}\.){1,20}[A-Z][\w$]{0,80}(?::\d{1,6})?\) "
     r"(?=(?:[a-z_]\w{0,60}\.){2,12}[A-Z][\w$]{0,80}(?:Exception|Error): )"
 )
-# An object without a message holds the facts of the message before it.
+# An object without a message holds the values of the message before it.
 _RECORD_AS_OBJECT = rf'{_OBJECT}"[^\n]{{0,20000}}?"@?(?:message|msg|log|MESSAGE|textPayload)":'
 _NEXT = rf"(?<=[\s)\].;,}}])(?:(?={_HEADER})|(?={_RECORD_AS_OBJECT}))|(?<=[a-z]\))(?={_BARE})"
 _RECORD = re.compile(_NEXT)
 _RECORD_OR_TRACE = re.compile(f"{_NEXT}|{_TRACE}")
-# No record is shorter with its header; a shorter stretch is the first of two headers in front of a message.
+# No record is shorter with its header; a shorter text is the first of two headers before a message.
 _SHORTEST = 60
 
 
-# A paste has at least one such line in so many: two processes that write to one file tear a line now and then.
+# In a paste, at least one in this many lines is like this; two processes that write to one file cause fewer.
 _FEW = 5
 
 
 def is_glued(lines: Sequence[str]) -> bool:
-    """True where many lines have several records."""
+    """True if many lines contain several records."""
     first = [line for line in lines if _FIRST.match(line)]
     return sum(next(_begins(line, _RECORD), None) is not None for line in first) * _FEW > len(first)
 
@@ -58,7 +59,7 @@ def parted(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def _begins(text: str, following: re.Pattern[str]) -> Iterator[int]:
-    """The positions in a line where others follow the first record; the content of a JSON object belongs to its own."""
+    """The positions at which further records start in a line; the content of a JSON object is not searched."""
     at = 0
     while match := following.search(text, max(_end_of_object(text, at), at + _SHORTEST)):
         at = match.end()
@@ -66,7 +67,7 @@ def _begins(text: str, following: re.Pattern[str]) -> Iterator[int]:
 
 
 def _end_of_object(text: str, at: int) -> int:
-    """The end of the JSON object that begins at `at`; `at` itself where none does."""
+    """The end of the JSON object that starts at `at`; `at` itself if there is none."""
     if not text.startswith("{", at):
         return at
     try:

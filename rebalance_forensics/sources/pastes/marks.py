@@ -1,4 +1,4 @@
-"""Marks before and behind lines that were pasted: quotes, bullets, comments, frames, fences, numbers, file names."""
+"""Removes marks around pasted lines: quotes, bullets, comments, frames, fences, numbers, file names."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from itertools import groupby, pairwise
 from rebalance_forensics.sources.pastes.piece import Piece, looks_like_record
 
 _DEEPEST = 4
-# In a run of so many lines that all begin with it, a mark is one before any text.
+# In a run of this many lines that all start with it, a mark counts as one before any text.
 _SURE_RUN = 4
-# A fence of Markdown, the ends of a comment, the upper and lower side of a frame.
+# Markdown fences, the start and end of a comment, the top and bottom of a frame.
 _BORDER = re.compile(r"\s*(?:(?:`{3,}|~{3,})[\w .+-]{0,20}|`|/?\*{1,80}/?|[\u2500-\u257f]{2,400})\Z")
-# A fence without a line of its own, as chats allow it.
+# A fence on the same line as text, which chats allow.
 _GLUED = re.compile(r"\A[ \t]{0,8}`{3,6}(?=[^`\s])|(?<=[^`\s])`{3,6}[ \t]{0,8}\Z")
 _NUMBER = re.compile(
     r"[ \t]*[LN]?(?P<number>\d{1,7})(?:[:|.)\u2502][ \t]?|[-\t]|[ ]{1,4}(?=\S)|\Z)(?P<text>.*)", re.DOTALL
@@ -30,9 +30,9 @@ _MARKS = tuple(
         r"[ \t]{0,8}[\u2502\u2503|\u2551](?:[ ](?P<text>.*)|(?P<empty>)\Z)",
         r"[ \t]{0,8}(?:[*\u2022\u25e6\u25aa\u00b7+-]|\d{1,3}[.)]|[a-z]\))[ \t]{1,4}(?P<text>\S.*)",
         r"[ \t]{0,8}(?:/\*{1,2}|\*(?=\s|\Z)|//+|#+|--(?=\s)|;+)[ \t]?(?P<text>.*)",
-        # Inline code that begins with the first line may end with the last.
+        # Inline code may start on the first line and end on the last.
         r"\A`(?P<text>.+?)`?\Z",
-        # Emphasis, or a bullet that lost its blank.
+        # Emphasis, or a bullet without its blank.
         r"\A\*{1,3}(?P<text>[^*\s].*?)\*{0,3}\Z",
         r"[\"'](?P<text>[^\"']+)[\"'],?",
         r"(?: |[ \t]{2,40})(?P<text>\S.*)",
@@ -44,13 +44,13 @@ _TABLE_BARS = 3
 
 
 def has_fence(lines: Sequence[str]) -> bool:
-    """True where a Markdown fence is among the lines."""
+    """True if the lines include a Markdown fence."""
     fences = (line for line in lines if "```" in line or "~~~" in line)
     return any(_BORDER.match(line) or _GLUED.search(line) for line in fences)
 
 
 def stripped(pieces: Sequence[Piece]) -> list[Piece]:
-    """The lines without the marks around them; marks may be nested, so they are removed until nothing changes."""
+    """The lines without marks; marks may be nested, so they are removed until nothing changes."""
     found = [
         piece.reading("" if _BORDER.match(piece.text) else _GLUED.sub("", piece.text)) for piece in _dedented(pieces)
     ]
@@ -67,21 +67,21 @@ def stripped(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _dedented(pieces: Sequence[Piece]) -> list[Piece]:
-    """The lines without the indentation that all of a paragraph have, as those of indented code in a text."""
+    """The lines without the common indentation of a paragraph, as in indented code."""
     done: list[Piece] = []
     begins = True
     for indented, lines in groupby(
         pieces, key=lambda piece: piece.text[:1] in (" ", "\t") and bool(piece.text.strip())
     ):
         block = list(lines)
-        # What is indented right below a line belongs to it, as a stack trace does.
+        # Indented lines directly below a line belong to it, like a stack trace.
         done.extend(_moved_left(block) if indented and begins else block)
         begins = not block[-1].text.strip() or _BORDER.match(block[-1].text) is not None
     return done
 
 
 def _moved_left(block: Sequence[Piece]) -> Sequence[Piece]:
-    # Between tabs stand the cells of a table, of which the first may be empty.
+    # Tabs separate the cells of a table, the first of which may be empty.
     if any("\t" in piece.text.lstrip(" \t") for piece in block):
         return block
     least = min(len(piece.text) - len(piece.text.lstrip(" \t")) for piece in block)
@@ -89,7 +89,7 @@ def _moved_left(block: Sequence[Piece]) -> Sequence[Piece]:
 
 
 def _without(pieces: Sequence[Piece], mark: re.Pattern[str]) -> list[Piece]:
-    """The lines without a mark, in each run of lines that begin with it and in which it is one (`_is_mark`)."""
+    """The lines without a mark, in each run of lines that start with it if it is one (`_is_mark`)."""
     done: list[Piece] = []
     inside = [_inside(piece.text, mark) for piece in pieces]
     if not any(text is not None for text in inside):
@@ -111,7 +111,7 @@ def _inside(text: str, mark: re.Pattern[str]) -> str | None:
 
 
 def _is_mark(run: Sequence[Piece], inside: Sequence[str], mark: re.Pattern[str]) -> bool:
-    """True where a record starts behind the mark, and for quotes in a long run; the bars of a table are no marks."""
+    """True if a record starts after the mark, and for quotes in a long run; the bars of a table are not marks."""
     if mark in _BARS and all(piece.text.count("|") >= _TABLE_BARS for piece in run):
         return False
     records = sum(looks_like_record(text.lstrip(" \t`'\"")) for text in inside)
@@ -141,7 +141,7 @@ def _without_numbers(pieces: Sequence[Piece]) -> list[Piece]:
 
 def _numbered(run: Sequence[tuple[Piece, int, str]]) -> list[Piece]:
     steps = {after[1] - before[1] for before, after in pairwise(run)}
-    # Where a line is broken inside a number, two pieces in a row may begin with one that is larger by one.
+    # If a line is wrapped within a number, two consecutive pieces may start with consecutive numbers by chance.
     sure = len(run) > 2 and steps == {1}
     if sure or any(looks_like_record(text.lstrip()) for _, _, text in run):
         return [piece.reading(text) for piece, _, text in run]

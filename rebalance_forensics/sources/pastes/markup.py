@@ -1,4 +1,4 @@
-"""Lines out of HTML: rows and paragraphs become lines, cells are separated by tabs."""
+"""Converts HTML to lines: rows and paragraphs become lines, cells are separated by tabs."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _LONGEST_ROW = 40
 
 
 def without_tags(pieces: Sequence[Piece]) -> list[Piece]:
-    """The text that a browser would show, where there are tags; else the lines as they are."""
+    """The text that a browser would show if there are tags; else the unchanged lines."""
     if not any("<" in piece.text and _TAG.search(piece.text) for piece in pieces):
         return list(pieces)
     return [part for piece in _whole_rows(pieces) for part in _shown(piece)]
 
 
 def _whole_rows(pieces: Sequence[Piece]) -> Iterator[Piece]:
-    """The pieces, with each row of a table that was written on several lines in one."""
+    """The pieces, with each table row that was split over several lines joined to one."""
     row: list[Piece] = []
     for piece in pieces:
         row.append(piece)

@@ -23,7 +23,7 @@ LEVEL_FIRST = re.compile(rf"\[?{LEVEL}\]?[\s:|]")
 
 
 class Piece(Struct, frozen=True):
-    """A line, or a part of one, with the place where it begins in the paste."""
+    """A line, or a part of one, with the position at which it starts in the paste."""
 
     offset: int
     number: int
@@ -34,33 +34,33 @@ class Piece(Struct, frozen=True):
         return self if text == self.text else replace(self, text=text)
 
     def part(self, start: int, end: int) -> Piece:
-        """A part of the piece with a place of its own."""
+        """A part of the piece with its own position."""
         offset = self.offset + len(self.text[:start].encode("utf-8", "replace"))
         return replace(self, offset=offset, text=self.text[start:end].rstrip())
 
 
 def has_time(text: str) -> bool:
-    """True if the text begins with the header of a record that has a time."""
+    """True if the text starts with a record header that includes a time."""
     return _header(text[:_MAX_SEARCHED])[1]
 
 
 def is_object(text: str) -> bool:
-    """True where the text begins like a JSON object: some loggers write one on each line."""
+    """True if the text starts like a JSON object: some loggers write one on each line."""
     return text.startswith(_OBJECT)
 
 
 def is_setting(text: str) -> bool:
-    """True if the text is a line of a configuration, as AbstractConfig prints it, without the tab in front of it."""
+    """True if the text is a line of a configuration, as AbstractConfig prints it, without the leading tab."""
     return _SETTING.match(text) is not None
 
 
 def is_exception(text: str) -> bool:
-    """True if the text begins as the first line of a Java stack trace does."""
+    """True if the text starts like the first line of a Java stack trace."""
     return _EXCEPTION.match(text) is not None
 
 
 def looks_like_record(text: str) -> bool:
-    """True if a record starts with this text: a header, a level, an object, or the words with which Kafka begins."""
+    """True if a record starts with this text: a header, a level, an object, or one of Kafka's log prefixes."""
     if not text or text[0] in " \t":
         return False
     return _known_record(text) if len(text) <= _SHORT else _is_record(text)
@@ -81,13 +81,13 @@ _known_record = lru_cache(maxsize=2048)(_is_record)
 
 
 def lacks_message(text: str) -> bool:
-    """True for a header whose message stands on the next line."""
+    """True for a header whose message is on the next line."""
     parsed = _parsed(text) if len(text) < _MAX_SEARCHED else None
     return parsed is not None and awaits_message(parsed.message)
 
 
 def belongs_below(text: str) -> bool:
-    """True for a text that can be the message of a header above it: it has neither time nor logger."""
+    """True for a text that can be the message of the header above: it has neither time nor logger."""
     parsed = _parsed(text.lstrip()[:_MAX_SEARCHED])
     return parsed is None or (parsed.stamp is None and parsed.logger is None)
 
@@ -99,6 +99,6 @@ def _header(text: str) -> tuple[bool, bool]:
 
 @lru_cache(maxsize=8192)
 def _parsed(text: str) -> Parsed | None:
-    """The record that begins with the text, as far as its layout shows."""
+    """The record that starts with the text, if its layout is known."""
     name = layouts.header_layout(text) if text[:1] not in (" ", "\t", "") else None
     return layouts.by_name()[name].parse(text) if name else None

@@ -1,4 +1,4 @@
-"""Recognition of pastes: files that do not read as a log, or whose records or characters were changed."""
+"""Recognizes pastes: files that cannot be read as a log, or whose records or characters were changed."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from rebalance_forensics.sources.pastes import characters, examples, joined_reco
 from rebalance_forensics.sources.pastes.piece import Piece, has_time, is_exception, lacks_message, looks_like_record
 
 LARGEST = 32 << 20
-"""In bytes; people do not select more by hand."""
+"""Bytes; people do not select more by hand."""
 _MAX_SEARCHED = 400
 _NEAR_THE_EDGE = 30
 # The longest line with a name and a time that a chat puts above a record.
 _SHORT = 60
-# One line in so many must be about as long as the longest before wrapping is tested, which most logs are not.
+# Wrapping is tested only if one in this many lines is about as long as the longest, unlike in most logs.
 _FULL_LINES = 5
 _FEW_CUT = 10
 _LEFT_OUT = re.compile(r"\w\s?(?:\u2026|\.{3}(?!\s*\d))")
-# What a program says that it begins (systemd's "Starting Daily apt activities...") ends in one as it stands.
+# Messages about something that starts (systemd's "Starting Daily apt activities...") end with an ellipsis by nature.
 _ANNOUNCED = re.compile(r"(?:\A|[\]:>|-] {1,2})[A-Z]\w{1,30}ing\b[^\u2026]{0,200}\w(?:\u2026|\.{3})\Z")
-# In a paste at least one record in so many shows only without its marks.
+# In a paste, at least one in this many records is recognized only without its marks.
 _LOST = 5
 
 
 def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
-    """True for a file that is a paste: a table, broken lines, records that have lost a header or gained marks."""
-    # Lines that were `cut` at a column are as full as broken ones.
+    """True for a file that is a paste: a table, wrapped lines, records that lost a header or gained marks."""
+    # Lines that were truncated (`cut`) at a column are as full as wrapped ones.
     lines = [line.rstrip() for line in head.split("\n")[:_MAX_SEARCHED]]
     return (
         marks.has_fence(lines)
@@ -49,14 +49,14 @@ def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
 
 
 def _is_cut(lines: Sequence[str]) -> bool:
-    """True where many lines have an ellipsis in place of what was left out."""
+    """True if many lines contain an ellipsis for an omission."""
     dotted = (line for line in lines if "..." in line or LEFT_OUT in line)
     cut = (line for line in dotted if _LEFT_OUT.search(line) and not _ANNOUNCED.search(line))
     return sum(1 for _ in cut) * _FEW_CUT > len(lines)
 
 
 def _has_names_above(lines: Sequence[str], headers: set[str]) -> bool:
-    """True where most records stand below a short line after an empty one: a chat prints author and time there."""
+    """True if most records follow a short line after an empty one: a chat prints author and time there."""
     records = [index for index, line in enumerate(lines) if line in headers]
     above = [(lines[index - 2] if index > 1 else "", lines[index - 1]) for index in records if index]
     named = sum(not before and 0 < len(name) <= _SHORT and name not in headers for before, name in above)
@@ -74,7 +74,7 @@ def _is_wrapped(lines: Sequence[str]) -> bool:
 
 
 def _has_lost(lines: Sequence[str], headers: set[str]) -> bool:
-    """True where many lines become records once their marks are removed."""
+    """True if many lines become records once their marks are removed."""
     above = ["", *lines]
     others = [
         Piece(0, 0, line)

@@ -1,4 +1,4 @@
-"""Pasted tables (Markdown, spreadsheets, CSV): the cell with the log line, and those with its time and host."""
+"""Reads pasted tables (Markdown, spreadsheets, CSV): the cell with the log line, and those with time and host."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _LONGEST_NAME = 40
 _SHORTEST_LINE = 12
 _OPEN_CELL = re.compile(r"(?P<before>.*)(?P<between>[\t,;])\"(?:[^\"]|\"\")*\Z", re.DOTALL)
 _CELL_ENDS = re.compile(r"(?:[^\"]|\"\")*\"(?:[\t,;]|\Z)")
-# The most lines of a cell: the stack trace of a record.
+# Maximum number of lines in a cell: the stack trace of a record.
 _LONGEST_CELL = 400
 
 
 class _Columns(Struct, frozen=True):
-    """The indices of the cells, where the first row names them."""
+    """The indexes of the cells, if the first row names them."""
 
     text: int | None = None
     time: int | None = None
@@ -42,12 +42,12 @@ class _Columns(Struct, frozen=True):
 
 
 def has_rule(lines: Sequence[str]) -> bool:
-    """True where the rule of a Markdown table is among the lines."""
+    """True if the lines include the separator row of a Markdown table."""
     return any("|" in line and line.count("-") > 1 and _RULE.match(line) for line in lines)
 
 
 def has_rows(lines: Sequence[str]) -> bool:
-    """True where most lines are rows of a Markdown table whose rule was not copied."""
+    """True if most lines are rows of a Markdown table whose separator row was not copied."""
     lines_with_text = [line for line in lines if line.strip()]
     rows = [
         line
@@ -58,7 +58,7 @@ def has_rows(lines: Sequence[str]) -> bool:
 
 
 def has_columns(lines: Sequence[str]) -> bool:
-    """True where most lines are rows of a spreadsheet with a time and a log line."""
+    """True if most lines are rows of a spreadsheet with a time and a log line."""
     lines_with_text = [line for line in lines if line.strip()]
     for delimiter in "\t,;":
         rows = [line for line in lines_with_text if _may_be_row(line, delimiter)]
@@ -68,7 +68,7 @@ def has_columns(lines: Sequence[str]) -> bool:
 
 
 def _are_columns(rows: Sequence[str], delimiter: str) -> bool:
-    """True where the delimiter separates cells: commas also stand in messages, which are quoted then."""
+    """True if the delimiter separates cells: messages also contain commas, but are then quoted."""
     return delimiter == "\t" or any(f'{delimiter}"' in row for row in rows)
 
 
@@ -86,13 +86,13 @@ def _may_be_row(line: str, delimiter: str) -> bool:
 
 
 def has_open_cells(lines: Sequence[str]) -> bool:
-    """True where a cell beside a time has several lines."""
+    """True if a cell next to a time has several lines."""
     pieces = [Piece(0, 0, line) for line in lines]
     return any(_lines_of_row(pieces, at) > 1 for at in range(len(pieces)))
 
 
 def split(pieces: Sequence[Piece]) -> list[Piece | Placed]:
-    """The pieces, those that are rows of a table as rows."""
+    """The pieces, with table rows converted to lines."""
     done: list[Piece | Placed] = []
     for run, delimiter in _runs(_with_whole_cells(pieces)):
         if delimiter is None:
@@ -109,12 +109,12 @@ def split(pieces: Sequence[Piece]) -> list[Piece | Placed]:
 
 
 def _is_heading(following: Piece | None) -> bool:
-    """True for the row above a rule."""
+    """True for the row above a separator row."""
     return following is not None and _RULE.match(following.text) is not None
 
 
 def _with_whole_cells(pieces: Sequence[Piece]) -> list[Piece]:
-    """The pieces, with rows in one whose quoted cells have several lines, as spreadsheets write them."""
+    """The pieces, with rows joined whose quoted cells have several lines, as spreadsheets export them."""
     done: list[Piece] = []
     at = 0
     while at < len(pieces):
@@ -125,7 +125,7 @@ def _with_whole_cells(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _lines_of_row(pieces: Sequence[Piece], at: int) -> int:
-    """The number of pieces in a row; a quote that is never closed, or in a row without a time, begins no cell."""
+    """The number of pieces in a row; a quote that is never closed, or in a row without a time, does not start a cell."""
     opened = _OPEN_CELL.match(pieces[at].text) if '"' in pieces[at].text else None
     if opened is None or not any(map(_is_time, _cells(opened["before"], opened["between"]))):
         return 1
@@ -143,7 +143,7 @@ def _cells(text: str, delimiter: str) -> list[str]:
 
 
 def _whole_objects(cells: Sequence[str]) -> list[str]:
-    """The cells, with each JSON object in one whose texts have bars, as names of threads do."""
+    """The cells, with JSON objects joined whose texts contain bars, as thread names do."""
     done: list[str] = []
     for at, cell in enumerate(cells):
         if done and '{"' in done[-1] and object_of(_object_in(done[-1])) is None and "}" in "".join(cells[at:]):
@@ -158,7 +158,7 @@ def _object_in(cell: str) -> str:
 
 
 def _runs(pieces: Sequence[Piece]) -> Iterator[tuple[list[Piece], str | None]]:
-    """Runs of rows of one table with their delimiter, and single pieces of no table with None."""
+    """Runs of rows of one table with their delimiter, and other pieces, each with None."""
     at = 0
     barren: _Barren = {}
     while at < len(pieces):
@@ -168,12 +168,12 @@ def _runs(pieces: Sequence[Piece]) -> Iterator[tuple[list[Piece], str | None]]:
         at += size
 
 
-# Delimiter and number of cells -> the end of rows without a log line: a table that begins before has none either.
+# Delimiter and number of cells -> the end of rows without a log line: a table that starts before it has none either.
 _Barren = dict[tuple[str, int], int]
 
 
 def _table_at(pieces: Sequence[Piece], at: int, delimiter: str, barren: _Barren) -> int:
-    """The number of table rows from here on that have as many cells; 0 where no table begins."""
+    """The number of table rows from here on with the same number of cells; 0 if no table starts here."""
     first = pieces[at].text
     if delimiter not in first or (delimiter == "|") != first.lstrip().startswith("|"):
         return 0
@@ -181,7 +181,7 @@ def _table_at(pieces: Sequence[Piece], at: int, delimiter: str, barren: _Barren)
         return 0
     cells = _cells(first, delimiter)
     count = len(cells)
-    # Commas also stand in Kafka's messages: a row with them has a time of its own, or names its columns.
+    # Kafka's messages also contain commas: a row separated by commas must have its own time or name its columns.
     if delimiter in ",;" and not (any(map(_is_time, cells)) or _named(cells)):
         return 0
     if count < 2 or at < barren.get((delimiter, count), 0):
@@ -191,7 +191,7 @@ def _table_at(pieces: Sequence[Piece], at: int, delimiter: str, barren: _Barren)
         cells = _cells(piece.text, delimiter)
         if not piece.text.strip() or not (_RULE.match(piece.text) or len(cells) == count):
             break
-        # Commas also stand in records, and in what is left of one that was broken.
+        # Records, and parts of wrapped ones, also contain commas.
         if looks_like_record(piece.text) and not _may_be_row(piece.text, delimiter):
             break
         size += 1
@@ -212,7 +212,7 @@ def _is_time(cell: str) -> bool:
 
 
 def _named(cells: Sequence[str]) -> _Columns | None:
-    """The columns that a heading row names; None for another row."""
+    """The columns named by a heading row; None for any other row."""
     if any(len(cell) > _LONGEST_NAME or _is_time(cell) or looks_like_record(cell) for cell in cells):
         return None
     text = _first(cells, TEXTS)
@@ -226,7 +226,7 @@ def _first(cells: Sequence[str], names: Sequence[str]) -> int | None:
 
 
 def _row(piece: Piece, cells: Sequence[str], columns: _Columns) -> Placed:
-    """The log line in a row, with the time and host beside it."""
+    """The log line in a row, with the time and host next to it."""
     text = columns.text if columns.text is not None and columns.text < len(cells) else _longest(cells)
     others = [index for index in range(len(cells)) if index != text]
     time = columns.time if columns.time in others else next((i for i in others if _is_time(cells[i])), None)
@@ -253,5 +253,5 @@ def _row(piece: Piece, cells: Sequence[str], columns: _Columns) -> Placed:
 
 
 def _longest(cells: Sequence[str]) -> int:
-    """The index of the cell with the log line: one that begins a record, else the longest that is no time."""
+    """The index of the cell with the log line: one that starts a record, else the longest that is not a time."""
     return max(range(len(cells)), key=lambda i: (_is_line(cells[i]), not _is_time(cells[i]), len(cells[i])))

@@ -1,1 +1,1 @@
-"""What a file is: layout, envelope, component, release, host and zone, from a sample of it and from its neighbours."""
+"""Profiles of files: layout, envelope, component, release, host and zone, from a sample and from related files."""

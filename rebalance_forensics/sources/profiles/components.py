@@ -1,4 +1,4 @@
-"""Which Kafka component wrote a text, and which release, by its loggers, prefixes and wording."""
+"""The Kafka component and release that logged a text, by its loggers, prefixes and wording."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
-# A client's default client id is its name, and the broker's lines are full of it: they are the broker's all the same.
+# The default client id is the name of the client library and appears in many of the broker's lines.
 _OWN_NAME = r"(?<![iI]d[=:])(?<![iI]d[=:][ \"'])"
 _NO_ID = r"(?!-(?:[0-9a-f]{8}-|\d))"
 _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
@@ -78,7 +78,7 @@ _SIGNS: tuple[tuple[str, int, re.Pattern[str]], ...] = tuple(
         ("flink", 3, r"org\.apache\.flink\."),
     )
 )
-# Words one of which is in all signs of a component: where none is, the expression need not go through the text.
+# Every sign of a component contains one of these words: without any, the expression need not be searched.
 _IN_ALL: Mapping[str, tuple[str, ...]] = {
     "librdkafka": ("rdkafka", "[thrd:", "#consumer-", "confluent_kafka"),
     "aiokafka": ("aiokafka",),
@@ -95,7 +95,7 @@ _RELEASE = re.compile(
 
 
 class Wording(NamedTuple):
-    """Several wordings: plain words are found ten times as fast as an expression that offers them all."""
+    """Several wordings: plain words are found ten times as fast as an expression with alternatives."""
 
     words: tuple[str, ...]
     others: re.Pattern[str] | None
@@ -113,7 +113,7 @@ class Wording(NamedTuple):
         return any(word in text for word in self.words) or bool(self.others and self.others.search(text))
 
 
-# Wording that a release printed first; from the newest on, the first that is found bounds the release from below.
+# Wording by the first release that prints it, newest first: the first one found is a lower bound of the release.
 _FIRST_SEEN: tuple[tuple[str, Wording], ...] = tuple(
     (release, Wording.of(expression))
     for release, expression in (
@@ -170,25 +170,25 @@ _FIRST_SEEN: tuple[tuple[str, Wording], ...] = tuple(
 
 
 def component_of(text: str) -> str | None:
-    """The component whose marks weigh most; a Streams or Connect process also prints its consumers' lines."""
+    """The component with the most significant signs; a Streams or Connect process also logs its consumers' lines."""
     weights = Counter({name: weight * min(_times(name, sign, text), 400) for name, weight, sign in _SIGNS})
     name, weight = max(weights.items(), key=lambda item: item[1])
     return name if weight else None
 
 
 def _times(name: str, sign: re.Pattern[str], text: str) -> int:
-    """How often the sign of a component stands in a text."""
+    """How often the sign of a component occurs in a text."""
     words = _IN_ALL.get(name)
     return len(sign.findall(text)) if words is None or any(word in text for word in words) else 0
 
 
 def shows_members(text: str) -> bool:
-    """True if a text has lines of group members, among any others; a broker's own consumers are in no group."""
+    """True if a text includes lines of group members; a broker's own consumers are in no group."""
     return _MEMBER.search(text) is not None
 
 
 def release_of(text: str) -> str | None:
-    """The release that the text names, else the oldest that can have worded it so, as `>=3.0`."""
+    """The release that the text names, else the oldest one with its wording, as `>=3.0`."""
     if match := _RELEASE.search(text):
         return match["release"] or match["streams"]
     return next((f">={release}" for release, wording in _FIRST_SEEN if wording.is_in(text)), None)
