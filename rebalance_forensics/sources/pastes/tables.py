@@ -125,7 +125,7 @@ def _with_whole_cells(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _lines_of_row(pieces: Sequence[Piece], at: int) -> int:
-    """The number of pieces in a row; a quote that is never closed, or in a row without a time, does not start a cell."""
+    """The number of pieces in a row; an unclosed quote, or one in a row without a time, does not start a cell."""
     opened = _OPEN_CELL.match(pieces[at].text) if '"' in pieces[at].text else None
     if opened is None or not any(map(_is_time, _cells(opened["before"], opened["between"]))):
         return 1

@@ -1,4 +1,4 @@
-"""Dates for logs that print none: from epoch values in the text, neighbours, the file's name, its age."""
+"""Dates logs that print none: by epoch values in the text, related files, the file's name, its modification time."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ def _stamps(sample: Sample) -> Iterator[tuple[Sampled, Stamp]]:
 
 
 class Dates(Struct, frozen=True, kw_only=True):
-    """The dates that a file shows by itself, from which those of its neighbours follow. In epoch ms, without zones."""
+    """The dates that a file itself shows, from which those of related files follow; epoch ms without zone."""
 
     own: Range | None = None
     """The first and last time of a log with dates."""
     tied: Range | None = None
-    """The first and last time of a log without dates, if an epoch value shows its day."""
+    """The first and last time of a log without dates, if an epoch value reveals its day."""
     begin: int | None = None
-    """The first time that it prints, be it a mere time of day."""
+    """The first time that it prints, possibly only a time of day."""
     started: EpochMs | None = None
     order: DateOrder | None = None
-    """That of dates of three numbers, as an unmistakable one shows."""
+    """The order of parts in numeric dates, if an unambiguous one shows it."""
     readings: tuple[tuple[DateOrder, int], ...] = ()
-    """How the first of them can be read otherwise."""
+    """The other readings of the first numeric date."""
     clocks: tuple[int, int, int] | None = None
-    """The first and last time of day of a log without dates, and how many midnights pass between them."""
+    """The first and last time of day of a log without dates, and the number of midnights between them."""
     midnight: tuple[int, int] | None = None
-    """The local midnight before the first of them and the minutes east of UTC, where an epoch value shows both."""
+    """The local midnight before the first of them and the minutes east of UTC, if an epoch value reveals both."""
     at: EpochMs | None = None
-    """The first time that an envelope gives one of its lines."""
+    """The first time that an envelope adds to a line."""
     yearless: tuple[int, int] | None = None
-    """The first and last date without a year, of its lines or of their envelopes."""
+    """The first and last date without a year, in its lines or their envelopes."""
 
     @classmethod
     def of(cls, sample: Sample) -> Dates:
@@ -93,10 +93,9 @@ class Dates(Struct, frozen=True, kw_only=True):
 
 
 class Neighbours(Struct, frozen=True):
-    """When the other logs of a run were written: `begin` is that of the first.
+    """When the other logs of a run were written; `begin` is the start of the first.
 
-    Each of them lies within one of the `ranges`; the `instants` are on all days on which one begins, ends, or is half
-    over.
+    Each of them is within one of the `ranges`; the `instants` include the start, middle and end of each.
     """
 
     begin: EpochMs | None
@@ -105,7 +104,7 @@ class Neighbours(Struct, frozen=True):
 
     @classmethod
     def of(cls, known: Sequence[Range]) -> Neighbours:
-        """Of so many files no more than make a difference: a run may have 100,000."""
+        """Summarize the files, which may be 100,000, as far as it makes a difference."""
         by_day: dict[int, tuple[int, int]] = {}
         for start, end in known:
             for instant in (start, (start + end) // 2, end):
@@ -128,16 +127,16 @@ def _orders(stamps: Sequence[Stamp]) -> tuple[DateOrder | None, tuple[tuple[Date
 
 
 def order_of(dates: Dates, near: EpochMs) -> DateOrder | None:
-    """The order of the parts in dates of three numbers: as an unmistakable one shows, else what brings them near."""
+    """The order of parts in numeric dates: as an unambiguous one shows, else the one that is closest to `near`."""
     if dates.order or not dates.readings:
         return dates.order
     days = [abs(reading - near) // DAY_MS for _, reading in dates.readings]
-    # All readings of one date lie within a year, so of an old log none is near: the usual order stands first.
+    # All readings of a date are within a year, so for an old log none is close: the usual order comes first.
     return dates.readings[days.index(min(days)) if min(days) < _DAYS_A_YEAR else 0][0]
 
 
 def near_to(file: InputFile, dates: Dates, neighbours: Neighbours) -> EpochMs:
-    """An instant not far from the records of a file: from its text, its neighbours, its name, its age."""
+    """An instant close to the records of a file: by its text, related files, its name, its modification time."""
     if dates.started is not None:
         return dates.started
     if neighbours.begin is not None:
@@ -147,13 +146,13 @@ def near_to(file: InputFile, dates: Dates, neighbours: Neighbours) -> EpochMs:
 
 
 def _age_of(file: InputFile, dates: Dates) -> int:
-    """When a file was written last; no line is younger, so dates without a year are of the last year that fits."""
+    """When a file was last modified; no line is later, so dates without a year are in the last year that fits."""
     latest = None if dates.yearless is None else written_by(max(dates.yearless), file.mtime_ms)
     return file.mtime_ms if latest is None else latest
 
 
 def _midnight_in(path: str) -> int | None:
-    """The midnight of the date in a file's name; None where there is none, as in `app-20260231.log`."""
+    """The midnight of the date in a file's name; None if there is no valid one, as in `app-20260231.log`."""
     if match := _NAME_DATE.search(path):
         year, month, day = (int(part) for part in match.groups())
         with suppress(ValueError):
@@ -173,11 +172,11 @@ def time_in(path: str) -> tuple[EpochMs | None, bool]:
 
 
 Tie = tuple[str | None, int, int, bool]
-"""A host, its local time, an epoch value it printed then, and whether the value is surely of that moment."""
+"""A host, a local time, an epoch value on the same line, and whether the value is certainly of that moment."""
 
 
 def _ties(sample: Sample) -> Iterator[Tie]:
-    """Local times with the epoch values printed in the same line."""
+    """Local times with the epoch values printed on the same line."""
     for started in _STARTED.finditer(sample.text):
         line_start = sample.text.rfind("\n", 0, started.start()) + 1
         for line in opened(Line(text=sample.text[line_start : started.end()])):
@@ -194,7 +193,7 @@ def _naive(stamp: Stamp) -> bool:
 
 
 def _offset(local_ms: int, utc_ms: int) -> int | None:
-    """Minutes that a local time is east of an instant; None when it is not of that moment."""
+    """How far a local time is east of an instant, in minutes; None if they are not of the same moment."""
     east = local_ms - utc_ms
     if local_ms < DAY_MS:
         westernmost = WESTERNMOST * MINUTE_MS
@@ -203,7 +202,7 @@ def _offset(local_ms: int, utc_ms: int) -> int | None:
 
 
 def _agreed(sample: Sample, host: str | None) -> tuple[int, int, int] | None:
-    """The offset on which a host's ties agree, with the first pair of times that shows it."""
+    """The offset on which the pairs of times of a host agree, with the first pair that shows it."""
     found = [
         (offset, local, utc, sure)
         for name, local, utc, sure in _ties(sample)
@@ -220,13 +219,13 @@ def _agreed(sample: Sample, host: str | None) -> tuple[int, int, int] | None:
 
 
 def tied_offsets(sample: Sample) -> dict[str | None, int]:
-    """By host, minutes east of UTC of its local times, from the epoch values it prints."""
+    """Host -> minutes east of UTC of its local times, by the epoch values that it prints."""
     hosts = {host for host, *_ in _ties(sample)}
     return {host: agreed[0] for host in hosts if (agreed := _agreed(sample, host))}
 
 
 def _tied_midnight(sample: Sample, times: Sequence[int]) -> tuple[int, int] | None:
-    """The local midnight before the first of some times of day, where an epoch value printed with one shows it."""
+    """The local midnight before the first of some times of day, if an epoch value printed with one reveals it."""
     agreed = _agreed(sample, sample.lines[0].line.host)
     if agreed is None:
         return None
@@ -237,7 +236,7 @@ def _tied_midnight(sample: Sample, times: Sequence[int]) -> tuple[int, int] | No
 
 
 def _tied_range(clocks: Sequence[int], tied: tuple[int, int]) -> Range:
-    """The first and last time of a sample without dates, where an epoch value shows its day."""
+    """The first and last time of a sample without dates, if an epoch value reveals its day."""
     midnight = tied[0] - tied[1] * 60_000
     return EpochMs(midnight + clocks[0]), EpochMs(midnight + clocks[-1] + _rollovers(clocks) * DAY_MS)
 
@@ -245,9 +244,9 @@ def _tied_range(clocks: Sequence[int], tied: tuple[int, int]) -> Range:
 def midnight_of(
     file: InputFile, dates: Dates, neighbours: Neighbours
 ) -> tuple[int | None, int | None, Literal["shown", "age"]]:
-    """The local midnight before the first record of a file without dates, its zone's offset where that is tied.
+    """The local midnight before the first record of a file without dates, and the offset of its zone if known.
 
-    `age` where nothing shows the day: it is that on which the file was last written, perhaps as a copy.
+    `age` if nothing shows the day: then it is the day on which the file was last written, possibly as a copy.
     """
     if dates.clocks is None:
         return None, None, "shown"
@@ -261,14 +260,14 @@ def midnight_of(
     if (midnight := _midnight_in(file.path)) is not None:
         return midnight, None, "shown"
     midnight = _nearest_midnight(last, file.mtime_ms) - midnights * DAY_MS
-    # A log that nobody copied was last written when its last line says, or a moment later; zones lie whole quarters of
-    # an hour apart. One copy in 450 has by chance an age that fits.
+    # A log that was not copied was last modified at the time of its last line or a moment later, and offsets of zones
+    # are multiples of a quarter of an hour. One copy in 450 fits by chance.
     late_ms = (file.mtime_ms - last) % QUARTER_HOUR_MS
     return midnight, None, "shown" if late_ms <= 2 * SECOND_MS else "age"
 
 
 def shown_day(file: InputFile, dates: Dates) -> Range | None:
-    """The first and last time of a file without dates whose own name or age shows its day."""
+    """The first and last time of a file without dates whose name or modification time shows its day."""
     midnight, _, day_from = midnight_of(file, dates, Neighbours.of([]))
     if midnight is None or dates.clocks is None or day_from == "age":
         return None
@@ -277,7 +276,7 @@ def shown_day(file: InputFile, dates: Dates) -> Range | None:
 
 
 def _best(first: int, last: int, neighbours: Neighbours) -> int:
-    """The midnight under which the times fall into, or nearest to, what the neighbours cover."""
+    """The midnight for which the times are within, or closest to, the ranges of related files."""
 
     def distance(midnight: int) -> int:
         return min(
@@ -289,7 +288,7 @@ def _best(first: int, last: int, neighbours: Neighbours) -> int:
 
 
 def _rollovers(times: Sequence[int]) -> int:
-    """How many midnights pass in a sequence of times of day."""
+    """The number of midnights in a sequence of times of day."""
     days = 0
     for before, after in pairwise(times):
         days = days_on(before, after, days)
@@ -297,5 +296,5 @@ def _rollovers(times: Sequence[int]) -> int:
 
 
 def _nearest_midnight(time_of_day: int, instant: int) -> int:
-    """The midnight that brings a time of day nearest to an instant."""
+    """The midnight that brings a time of day closest to an instant."""
     return round((instant - time_of_day) / DAY_MS) * DAY_MS

@@ -1,4 +1,4 @@
-"""What the files of one run show of each other: layouts, zones, releases, dates, and where a record continues."""
+"""Completes profiles from the other files of a run: layouts, zones, releases, dates, continued records."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from rebalance_forensics.utc_offsets import name_of_offset
 
 
 def profile(file: InputFile) -> FileProfile:
-    """The profile of one file; without dates in it, its name and its age date it."""
+    """The profile of one file; without dates in it, its name and modification time date it."""
     return profiles([file])[0]
 
 
 def profiles(files: Sequence[InputFile], tz: ZoneRules | None = None) -> tuple[FileProfile, ...]:
-    """The profiles of files; those without dates are dated by their neighbours too, else their day is unknown."""
+    """The profiles of files; those without dates are also dated by the other files, else their day is unknown."""
     looks = list(map(look_at, files))
     return _without_days(files, looks, profiles_of(files, looks, tz or ZoneRules()))
 
@@ -35,12 +35,12 @@ def profiles(files: Sequence[InputFile], tz: ZoneRules | None = None) -> tuple[F
 def _without_days(
     files: Sequence[InputFile], looks: Sequence[Look], found: tuple[FileProfile, ...]
 ) -> tuple[FileProfile, ...]:
-    """The profiles, those whose day only the age of copies would show on days before `FIRST_DAY`.
+    """The profiles, with those that only modification times would date moved to days before `FIRST_DAY`.
 
-    Days between files are kept: one written to after midnight still comes after the one before.
+    The days between files are kept, so that a file written after midnight still comes after the previous one.
     """
     undated = [file.mtime_ms for file, own in zip(files, found, strict=True) if own.day_by_age]
-    # Beside a log whose day is known, such as a syslog without years, ages show how far the others are from it.
+    # Next to a log whose day is known, such as a syslog without years, modification times show the distance to it.
     timed = [own for own, look in zip(found, looks, strict=True) if look.dates.first is not None]
     if not undated or any(not own.day_by_age for own in timed):
         return found
@@ -54,7 +54,7 @@ def _without_days(
 def profiles_of(
     files: Sequence[InputFile], looks: Sequence[Look], tz: ZoneRules, *, deleted: int = 0
 ) -> tuple[FileProfile, ...]:
-    """The profiles of files looked at before; the first `deleted` ones can be read no more, but date the others."""
+    """The profiles of files that were inspected before; the first `deleted` ones are gone, but date the others."""
     sound = [index for index, look in enumerate(looks) if look.found.readable]
     deleted_sound = sum(index < deleted for index in sound)
     together = _together(
@@ -65,8 +65,8 @@ def profiles_of(
 
 
 def _together(files: Sequence[InputFile], looks: Sequence[Look], tz: ZoneRules, *, deleted: int) -> list[FileProfile]:
-    """What files show of each other: which are one log, and when those without dates were written."""
-    # A deleted file whose name another file has now was not written at the same time as that.
+    """Complete the profiles: which files are one log, and when those without dates were written."""
+    # A deleted file was not written at the same time as the file that has its name now.
     taken = {file.path for file in files[deleted:]}
     current = [index >= deleted or file.path not in taken for index, file in enumerate(files)]
     times = (
@@ -82,7 +82,7 @@ def _together(files: Sequence[InputFile], looks: Sequence[Look], tz: ZoneRules, 
         ]
     found = _in_the_zone_of_their_host(files, found)
     shown = [each for look in looks if (each := look.dates.own)] + [each for look in looks if (each := look.dates.tied)]
-    # Where no line prints a date, the name or the age of a file may show a day: it dates the others as well.
+    # If no line prints a date, the name or the modification time of a file may show a day, which dates the others too.
     shown = shown or [
         day for file, look in zip(files, looks, strict=True) if (day := dates.shown_day(file, look.dates))
     ]
@@ -98,7 +98,7 @@ def _together(files: Sequence[InputFile], looks: Sequence[Look], tz: ZoneRules, 
 
 
 def _ruled(file: InputFile, found: FileProfile, tz: ZoneRules) -> FileProfile:
-    """The zones that the user gives go before those that a file shows."""
+    """The profile with the user's zones, which take precedence over those that the file shows."""
     if tz == ZoneRules():
         return found
     return replace(
@@ -109,7 +109,7 @@ def _ruled(file: InputFile, found: FileProfile, tz: ZoneRules) -> FileProfile:
 
 
 def _in_the_zone_of_their_host(files: Sequence[InputFile], found: Sequence[FileProfile]) -> list[FileProfile]:
-    """Clients' logs that show no zone, in that which all others of their host show that lie in the same directory."""
+    """Assign client logs without a zone the zone that all other logs of their host in the same directory show."""
     homes = [(file.path.rpartition("/")[0], own.host) for file, own in zip(files, found, strict=True)]
     zones: dict[tuple[str, str | None], set[str]] = defaultdict(set)
     for home, own in zip(homes, found, strict=True):
@@ -119,7 +119,7 @@ def _in_the_zone_of_their_host(files: Sequence[InputFile], found: Sequence[FileP
     for home, own in zip(homes, found, strict=True):
         unknown = own.zone is None and own.host is not None and own.component != "broker"
         zone, *others = zones[home] if unknown and zones[home] else {None}
-        # A program may print its times in UTC wherever it runs.
+        # A program may log in UTC wherever it runs.
         done.append(own if zone in (None, name_of_offset(0)) or others else replace(own, zone=zone))
     return done
 
@@ -131,7 +131,7 @@ def _chained(
     chains: Sequence[Sequence[int]],
     deleted: int,
 ) -> list[FileProfile]:
-    """Complete the files of each rolled log from one another: layout, zone, release, where a record continues."""
+    """Complete the files of each rolled log from each other: layout, zone, release, continued records."""
     done = list(found)
     for chain in chains:
         members = [found[index] for index in chain]
@@ -161,8 +161,8 @@ def _chained(
 
 
 def _followed_by(own: Look, later: Sequence[Look]) -> tuple[str, ...]:
-    """The beginnings of the next files, as far as a record can continue there: a line without an end in any of them."""
-    # The other lines beside them show whether two halves of a line belong together.
+    """The starts of the following files in which a record may continue, or an unfinished line of any of them."""
+    # The lines around them show whether two halves of a line belong together.
     beginnings: list[str] = []
     for each in later:
         if not each.line:
@@ -178,7 +178,7 @@ def _followed_by(own: Look, later: Sequence[Look]) -> tuple[str, ...]:
 
 
 def _release(own: FileProfile, releases: Sequence[str]) -> str | None:
-    """The release that one of the files of a log names, else the best bound; `releases` are those of all its files."""
+    """The release that one file of a log names, else the best lower bound; `releases` are those of all its files."""
     if own.kafka_version is not None and not own.kafka_version.startswith(">") and own.kafka_version in releases:
         return own.kafka_version
     exact = next((release for release in releases if not release.startswith(">")), None)
@@ -186,13 +186,13 @@ def _release(own: FileProfile, releases: Sequence[str]) -> str | None:
 
 
 def _component(chain: Sequence[FileProfile]) -> str | None:
-    """What one of them shows beyond being a consumer; a Streams log may hold only its consumers' lines."""
+    """The component that one of the files shows beyond a consumer; a Streams log may contain only consumers' lines."""
     components = [each.component for each in chain if each.component]
     return next((component for component in components if component != "consumer"), next(iter(components), None))
 
 
 def _dated(file: InputFile, shown: Dates, found: FileProfile, neighbours: Neighbours) -> FileProfile:
-    """The profile with what completes its dates; a file without any gets the midnight before its first record."""
+    """The profile with its dates completed; a file without dates gets the midnight before its first record."""
     near = dates.near_to(file, shown, neighbours)
     found = replace(found, near_ms=near, date_order=dates.order_of(shown, near))
     if found.dated:

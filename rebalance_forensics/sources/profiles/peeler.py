@@ -1,4 +1,4 @@
-"""From a raw line to what the logger wrote: envelopes are peeled one after another."""
+"""Removes the envelopes around a raw line, one after another."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DATED = "dated-message"
 
 
 def parse_fields(fields: Fields, first: str | None = None) -> tuple[str, Parsed] | None:
-    """Take a record apart that is a JSON object: the layout it is expected in, else the first that knows it."""
+    """Parse a record that is a JSON object, with its expected layout or the first that matches."""
     known = layouts.by_name()
     names = (first, *known) if first in known else tuple(known)
     for name in names:
@@ -29,9 +29,9 @@ def parse_fields(fields: Fields, first: str | None = None) -> tuple[str, Parsed]
 
 
 def _settle(line: Line, layout: str | None) -> Line:
-    """Decide what a JSON object is: a record by itself, or the envelope of a text."""
-    # Shippers add a level to every line, also to those that continue a record: in a file of text records a level
-    # alone makes no record.
+    """Classify a JSON object as a record or as the envelope of a text."""
+    # Shippers add a level to every line, including those that continue a record: in a file of text records a level
+    # alone does not make a record.
     fields = line.fields
     if fields is None:
         return line
@@ -55,7 +55,7 @@ def _peel(line: Line, name: str, layout: str | None = None) -> list[Line] | None
 
 
 def _sniffed(line: Line, layout: str | None) -> list[Line] | None:
-    """Peel one envelope that shows by itself, or whose content does; None when there is none."""
+    """Remove an envelope that is recognized by itself or by its content; None if there is none."""
     if line.envelopes if line.fields is not None else not line.text:
         return None
     for name, envelope in envelopes.by_name().items():
@@ -83,14 +83,14 @@ def _sniffed(line: Line, layout: str | None) -> list[Line] | None:
 
 
 def _behind_its_time(text: str, inside: Line) -> bool:
-    """True if what is inside a line begins behind the time in front of it."""
+    """True if the content of a line starts after the time at its start."""
     if inside.fields is not None or not text.endswith(inside.text):
         return True
     return len(text) - len(inside.text) >= layouts.end_of_time(text)
 
 
 def _convincing(line: Line, depth: int = 1, *, surely: bool) -> bool:
-    """True if a wrapping is proven by its content: a record's start, or an envelope that is proven so."""
+    """True if the content proves the envelope: the start of a record, or another envelope that is proven."""
     if line.fields is not None or (_is_sure(line.text) if surely else layouts.header_layout(line.text) is not None):
         return True
     for name, envelope in envelopes.by_name().items():
@@ -114,7 +114,7 @@ def _chain_step(line: Line, name: str, layout: str | None) -> list[Line]:
 
 
 def opened(line: Line, chain: Sequence[str] = (), layout: str | None = None) -> list[Line]:
-    """Peel a line: first the envelopes of its file, whose records are of `layout`, then any others."""
+    """Remove the envelopes of a line: first those of its file, whose records have `layout`, then any others."""
     lines, depth = [line], 0
     for name in chain:
         peeled = [inside for each in lines for inside in _chain_step(each, name, layout)]

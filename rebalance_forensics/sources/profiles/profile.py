@@ -1,4 +1,4 @@
-"""What a file is, by its beginning and a sample of its middle."""
+"""Profiles a file by its start and a sample of its middle."""
 
 from __future__ import annotations
 
@@ -27,30 +27,28 @@ from rebalance_forensics.sources.profiles.torn_lines import ends_with_logger
 from rebalance_forensics.sources.times.timestamps import DateOrder
 from rebalance_forensics.utc_offsets import name_of_offset, offset_between
 
-# So many of a shipper's records are lines that it could not take apart.
+# The share of a shipper's records that it could not parse.
 _WITHOUT_HOST = 0.1
 
 
 class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How to read a file, and what it says about itself.
+    """How to read a file, and what it shows about its origin.
 
-    `layouts` are all those seen, `starts` the bytes their headers begin with. `header_marks` are bytes that tell a
-    header inside an envelope: none where every line is a record, None where they cannot be told. `zone` is that of
-    local times in this file, None when nothing tells it; `zones` and `components` say the same for each host
-    that the lines name, as far as the sample shows.
-    Of a file that `shows_members`, clients of a group wrote some lines, whatever its component: logs were merged.
-    The times around the lines of a `late` file are so far from those in them that they tell no zone.
-    In a file of JSON objects that name several hosts, `hosts_in_records`, each record is of the host that it names.
-    A file that a defect of ours keeps from being told is not `readable`; `defects` say so.
-    `midnight_ms` is the local midnight before the first record, for layouts without a date, by the file's age where
-    nothing shows the day (`day_by_age`); `near_ms` is not far from any record, for dates without a year; `date_order`
-    is that of 11/12/2026.
-    `newest_first` exports have each record's continuation lines before it, unless `whole_entries` were reversed.
-    `document` names a format that is
-    not one record or event a line; of `suffixed` logs each message ends with a context, of `closed` ones nearly each
-    record with its logger in parentheses. A rolled file may begin in the middle of a record (`continued`), and its last
-    record continue in the files that were written after it, with what `followed_by` knows by hashes; of a log that is
-    `cut_by_size` it continues in mid-line. Of each line that reaches `cut_at`, in characters, the rest was cut off.
+    `layouts` are all layouts seen, `starts` the bytes that their headers start with. `header_marks` are bytes that
+    identify a header within an envelope: empty if every line is a record, None if there are none. `zone` is that of
+    local times in the file, None if unknown; `zones` and `components` are those of each host in the sample.
+    A file that `shows_members` includes lines of group members, whatever its component: logs were merged.
+    In a `late` file, times of envelopes are too far from those in the lines to reveal a zone.
+    In a file of JSON objects with several hosts, `hosts_in_records`, each record belongs to the host that it names.
+    A file that a defect of ours prevents from being read is not `readable`; see `defects`.
+    `midnight_ms` is the local midnight before the first record, for layouts without a date, by the modification time if
+    nothing shows the day (`day_by_age`); `near_ms` is close to all records, for dates without a year; `date_order` is
+    that of 11/12/2026.
+    `newest_first` exports have continuation lines before their record, unless `whole_entries` were reversed.
+    `document` names a format other than one record per line; in `suffixed` logs each message ends with a context, in
+    `closed` ones nearly each record with its logger in parentheses. A rolled file may start within a record
+    (`continued`), and its last record may continue in later files, whose starts `followed_by` identifies by hashes; if
+    a log is `cut_by_size`, it continues within a line. Lines that reach `cut_at` characters were truncated.
     """
 
     layout: str = layouts.UNKNOWN
@@ -87,14 +85,14 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
     followed_by: tuple[str, ...] = ()
 
     def component_of(self, host: str | None) -> str | None:
-        """What a host runs; in a stream that names its hosts, one that the sample does not show may run anything."""
+        """The component of a host; in a stream of several hosts, unknown for a host that is not in the sample."""
         if not self.components or (host is None and len(self.components) == 1):
             return self.component
         return dict(self.components).get(host or "")
 
     @property
     def plain(self) -> bool:
-        """True if the file is simply text with a date in each header: nothing around it, oldest first."""
+        """True for plain text, without envelopes, with a date in each header, oldest first."""
         return (
             bool(self.starts)
             and not self.envelopes
@@ -106,37 +104,37 @@ class FileProfile(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def upwards(self) -> bool:
-        """True if a record's further lines stand before it, the last one first."""
+        """True if the continuation lines of a record precede it, the last one first."""
         return self.newest_first and not self.whole_entries
 
     @property
     def unlike_a_log(self) -> bool:
-        """True if neither the beginning of the file nor its samples show a record, or something around one."""
+        """True if neither the start of the file nor its samples show a record or an envelope."""
         return self.layout == layouts.UNKNOWN and not self.envelopes and self.document is None
 
     @property
     def one_to_one(self) -> bool:
-        """True if each line wraps one line, so that those between a prefilter's hits need not be peeled."""
+        """True if each line wraps one line, so that lines between the prefilter's hits can be skipped."""
         return self.document is None and self.dated and self.header_marks is not None
 
     @property
     def splittable(self) -> bool:
-        """True if a part can be read without what stands before it."""
+        """True if a part can be read without the text before it."""
         by_itself = self.document is None and not self.newest_first and self.dated and not self.partly_dated
         return by_itself and _OF_A_DUMP not in self.starts
 
 
 _OF_A_DUMP = b'"'
-"""How a thread of a dump begins, whose time stands above all of them, thousands of lines before the last."""
+"""The start of a thread in a dump, whose time is printed only once, thousands of lines before the last thread."""
 
 
 class Look(Struct, frozen=True, kw_only=True):
-    """What one file shows by itself, without its neighbours and the zones that the user gives.
+    """What one file shows without other files and without the user's zones.
 
-    `line` is what its first line is known by, `head` its first lines; `lead` is what its bytes before the first header
-    are, which belong to a record of the file before it: None where it begins with a header. All are empty where the
-    file is. Its own last line has an end (`ended`), or may not; of a packed file nobody knows. Of a hundred
-    thousand files not all samples fit into memory; this does.
+    `line` identifies its first line, `head` holds its first lines; `lead` describes the bytes before the first header,
+    which belong to a record of the previous file: None if it starts with a header. All are empty for an empty file.
+    `ended` is True if its last line has a line end, None for a compressed file. Unlike samples, the looks at 100,000
+    files fit into memory.
     """
 
     found: FileProfile
@@ -148,7 +146,7 @@ class Look(Struct, frozen=True, kw_only=True):
 
 
 def look(file: InputFile) -> Look:
-    """Open one file, and see what it shows by itself; a failure must not take the other files with it."""
+    """Inspect one file; a failure must not affect other files."""
     try:
         return _look(file)
     except Exception as error:  # noqa: BLE001
@@ -168,17 +166,17 @@ def _look(file: InputFile) -> Look:
 
 
 def unreadable(what: str, error: Exception, found: FileProfile | None = None) -> Look:
-    """All that is left of a file that a defect of ours keeps from being read."""
+    """The look at a file that a defect of ours prevents from being read."""
     return Look(found=replace(with_defect(found or FileProfile(), what, error), readable=False), dates=Dates())
 
 
 def with_defect(found: FileProfile, what: str, error: Exception) -> FileProfile:
-    """A copy of the profile, for a file of which a defect of ours hides something."""
+    """A copy of the profile with a defect of ours noted."""
     return replace(found, defects=(*found.defects, defects.sentence(what, error)))
 
 
 def _lead(sample: Sample) -> str | None:
-    """The length of a file's beginning that belongs to the record before it; all of it where no header shows."""
+    """The length of a file's start that belongs to the previous record; all of it if there is no header."""
     first = next((line.raw for line in sample.lines if line.parsed and not line.late), None)
     at = 0
     for line in sample.head.split(b"\n") if first is not None else ():
@@ -220,7 +218,7 @@ def _profile(file: InputFile, sample: Sample) -> FileProfile:
         whole_entries=bool(envelopes) and _in_entries(sample),
         document=sample.document,
         header_marks=marks_of(sample) if envelopes or layouts.is_json(layout) else None,
-        # So many lines of a host came so much later or earlier than they were written that it hides the zone.
+        # The share of a host's lines that arrived too long after (or before) they were written to reveal the zone.
         late=any(counter[None] * 2 > counter.total() for counter in votes.values()),
         starts=_starts(headers, [known[name] for name in seen]),
         dated=_is_dated(headers),
@@ -232,9 +230,9 @@ def _profile(file: InputFile, sample: Sample) -> FileProfile:
 
 
 def _name_hosts(sample: Sample) -> bool:
-    """True if the records themselves name several hosts; then their lines in the sample do so too."""
-    # Where all name one, the file does: its plain lines, and those of a process that names no host, are of that one.
-    # A shipper adds the host to every record; where only some have such a field, they speak of somebody else's.
+    """True if the records themselves name several hosts."""
+    # If all name the same host, it applies to the whole file, including lines of a process that names none. A shipper
+    # adds the host to every record; if only some have such a field, it denotes another process.
     named = [line.parsed.host for line in sample.lines if line.parsed is not None and line.line.host is None]
     if len({*named} - {None}) < 2 or named.count(None) > len(named) * _WITHOUT_HOST:
         return False
@@ -246,7 +244,7 @@ def _name_hosts(sample: Sample) -> bool:
 
 
 def _host(file: InputFile, headers: Sequence[Sampled], *, enveloped: bool) -> str | None:
-    """The host of a file of one; of several, only the path may name one that has all of it."""
+    """The host of a file; if its lines name several hosts, only the path can name one for all of it."""
     named = {line.line.host for line in headers}
     if named == {None}:
         named = {line.parsed.host for line in headers if line.parsed is not None}
@@ -256,7 +254,7 @@ def _host(file: InputFile, headers: Sequence[Sampled], *, enveloped: bool) -> st
 
 
 def _components(sample: Sample) -> tuple[tuple[str, str], ...]:
-    """What each host runs that the sample shows; exports sorted by time may name further ones below."""
+    """Host and component for each host in the sample; exports sorted by time may contain others."""
     lines: dict[str, list[str]] = {}
     for line in sample.lines:
         if line.line.host is not None:
@@ -266,8 +264,8 @@ def _components(sample: Sample) -> tuple[tuple[str, str], ...]:
 
 
 def _starts(headers: Sequence[Sampled], seen: Sequence[Layout]) -> tuple[bytes, ...]:
-    """Of the ways in which headers may begin, those that do here: counting each costs a pass. None if some do not."""
-    # Of layouts that begin with a level any level may come.
+    """The possible starts of headers that occur in the file, since counting each takes a pass; empty if unreliable."""
+    # Layouts that start with a level may start with any level.
     raw = [line.raw.encode() for line in headers]
     used = dict.fromkeys(
         start
@@ -287,7 +285,7 @@ def _is_dated(headers: Sequence[Sampled]) -> bool:
 
 
 def _is_closed(sample: Sample) -> bool:
-    """True if records end with their loggers; some continue in further lines, and the last one may be torn."""
+    """True if records end with their loggers; some have continuation lines, and the last one may be torn."""
     first = sample.lines[: sample.head_lines]
     whole = first if sample.head.endswith(b"\n") else first[:-1]
     ends = [ends_with_logger(line.line.text, line.parsed) for line in whole if line.parsed]
@@ -295,7 +293,7 @@ def _is_closed(sample: Sample) -> bool:
 
 
 def _is_partly_dated(headers: Sequence[Sampled]) -> bool:
-    """True if some records show no date of their own and no time around them, as one service of a stream may."""
+    """True if some records have neither a date nor an envelope with a time, as one service of a stream may."""
     return any(
         line.line.at is None and line.parsed and line.parsed.stamp and line.parsed.stamp.form == "time-only"
         for line in headers
@@ -303,7 +301,7 @@ def _is_partly_dated(headers: Sequence[Sampled]) -> bool:
 
 
 def _zones(votes: _Votes, sample: Sample) -> dict[str | None, str]:
-    """By host, the zone that envelope times, or epoch values in the text, give to naive local times."""
+    """Host -> the zone of its local times, by envelope times or epoch values in the text."""
     tied = dates.tied_offsets(sample)
     for host, counter in votes.items():
         offset, count = counter.most_common(1)[0]
@@ -319,7 +317,7 @@ _Votes = dict[str | None, Counter[int | None]]
 
 
 def _votes(headers: Sequence[Sampled]) -> _Votes:
-    """By host, how often the time around a local one puts it so many minutes east; None for what no zone explains."""
+    """Host -> how often envelope times imply each offset in minutes; None for what no zone explains."""
     votes: _Votes = {}
     for line in headers:
         stamp = line.parsed.stamp if line.parsed else None
@@ -330,7 +328,7 @@ def _votes(headers: Sequence[Sampled]) -> _Votes:
 
 
 def _zone(headers: Sequence[Sampled], by_host: dict[str | None, str]) -> str | None:
-    """The one zone of a file: written in its lines, or tied for all its hosts alike."""
+    """The single zone of a file: printed in its lines, or the same for all its hosts."""
     offsets = Counter(line.parsed.stamp.offset_minutes for line in headers if line.parsed and line.parsed.stamp)
     written = [offset for offset, _ in offsets.most_common() if offset is not None]
     if written and None not in offsets:
@@ -343,13 +341,13 @@ def _zone(headers: Sequence[Sampled], by_host: dict[str | None, str]) -> str | N
 
 
 def _is_local(line: Sampled) -> bool:
-    """True if a host of a stream prints a whole date and no zone."""
+    """True if a host of a stream prints full dates without a zone."""
     stamp = line.parsed.stamp if line.parsed else None
     return line.line.host is not None and stamp is not None and (stamp.form, stamp.offset_minutes) == ("full", None)
 
 
 def _newest_first(sample: Sample, headers: Sequence[Sampled]) -> bool:
-    """True if times go down through the file."""
+    """True if times descend through the file."""
     times = [time for line in headers[: sample.head_lines] if (time := _time(line)) is not None]
     steps = Counter((after > before) - (after < before) for before, after in pairwise(times))
     late = [time for line in headers if line.late and (time := _time(line)) is not None]
@@ -359,7 +357,7 @@ def _newest_first(sample: Sample, headers: Sequence[Sampled]) -> bool:
 
 
 def _in_entries(sample: Sample) -> bool:
-    """True if an envelope stands around whole records: the lines that continue one have none of their own."""
+    """True if envelopes wrap whole records, so that continuation lines have none of their own."""
     going_on = [line for line in sample.lines if line.parsed is None]
     return bool(going_on) and not any(line.line.envelopes for line in going_on)
 

@@ -1,4 +1,4 @@
-"""How the start of a record looks in the raw lines of a wrapped log, so that records can be counted without peeling."""
+"""Finds bytes that mark the start of a record in wrapped lines, so that records are counted without unwrapping."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _MOST = 3
 
 
 def marks_of(sample: Sample) -> tuple[bytes, ...] | None:
-    """The byte strings one of which is in each raw line that starts a record, and in no other.
+    """Byte strings, one of which is in each raw line that starts a record and in no other line.
 
-    None of them when every line is a record; None when there are no such strings, or lines that hold several.
+    Empty if every line is a record; None if there are no such strings, or if lines contain several records.
     """
     if sample.document or any(line.among != 1 for line in sample.lines):
         return None
@@ -31,13 +31,13 @@ def _is_record(line: Sampled) -> bool:
 
 
 def _is_syslog(sample: Sample, headers: list[Sampled]) -> bool:
-    """True if every line of a program begins a record; programs such as cron, which write none, do not count."""
+    """True if every line of a program starts a record; programs such as cron, which log none, do not count."""
     in_records = {(line.line.host, line.line.stream) for line in headers}
     return all(line.begins or (line.line.host, line.line.stream) not in in_records for line in sample.lines)
 
 
 def _marks(headers: list[Sampled], before: int) -> tuple[bytes, ...] | None:
-    """What is around the place where the content of each of these lines begins."""
+    """The bytes around the start of the content in each of these lines."""
     found: set[bytes] = set()
     for line in headers:
         mark = mark_in(line.raw.encode(), line.line.text.encode(), before + _INSIDE)
@@ -50,13 +50,13 @@ def _marks(headers: list[Sampled], before: int) -> tuple[bytes, ...] | None:
 
 
 def mark_in(raw: bytes, inside: bytes, length: int) -> bytes:
-    """The bytes of a raw line around where what it wraps begins; nothing when it is written in another way."""
+    """The bytes of a raw line around the start of its content; empty if the content is encoded differently."""
     at = raw.rfind(inside[:_RECOGNISED])
     return raw[max(0, at - length + _INSIDE) : at + _INSIDE] if at >= 0 else b""
 
 
 def _are_reliable(marks: tuple[bytes, ...], sample: Sample) -> bool:
-    """True if the marks are once in each header and never elsewhere."""
+    """True if the marks occur once in each header and nowhere else."""
     return all(
         sum(line.raw.encode().count(mark) for mark in marks) == (line.parsed is not None) for line in sample.lines
     )

@@ -1,4 +1,4 @@
-"""A sample of a file: its first lines and some from its middle and end, peeled and parsed."""
+"""Samples a file: its first lines and some from its middle and end, unwrapped and parsed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ELSEWHERE = 32 << 10
 _HEAD_RECORDS = 150
 _HEAD_LINES = 1500
 _LATE_RECORDS = 30
-# Lines looked at for each record asked for: config dumps are long.
+# Lines read for each requested record: logged configurations are long.
 _MOST_LINES = 4
 _BLANK = ("", " ", "\t")
 _PASTED = ("indented",)
@@ -43,9 +43,9 @@ _NOT_TYPED = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 class Sampled(Struct, frozen=True):
-    """One line of the sample; `parsed` when a record starts with it, `late` when it is not from the beginning.
+    """One line of the sample; `parsed` if a record starts with it, `late` if it is not from the start of the file.
 
-    `raw` is the line of the file in which it was found, `among` how many that holds.
+    `raw` is the line of the file that contains it, `among` how many lines that contains.
     """
 
     line: Line
@@ -57,13 +57,13 @@ class Sampled(Struct, frozen=True):
 
     @property
     def begins(self) -> bool:
-        """True for a record, and for what the kernel or a supervisor wrote into syslog, which is in no layout."""
+        """True for a record, and for lines of the kernel or a supervisor in syslog, which have no layout."""
         return self.parsed is not None or is_of_the_host(self.line.stream)
 
 
 @dataclass(slots=True)
 class Sample:
-    """What was looked at of one file."""
+    """The sample of one file."""
 
     head: bytes = b""
     elsewhere: list[bytes] = field(default_factory=list)
@@ -71,13 +71,13 @@ class Sample:
     lines: list[Sampled] = field(default_factory=list)
     head_lines: int = 0
     cut_at: int | None = None
-    """The column at which its lines were cut."""
+    """The column at which its lines were truncated."""
 
     text: str = ""
 
 
 def sample_of(file: InputFile) -> Sample:
-    """Look at a file's beginning, and at its middle and end when they can be reached without reading all of it."""
+    """Sample the start of a file, and its middle and end if they can be reached without reading all of it."""
     head = _lines_at(file, 0, _HEAD)
     sample = Sample(head=head, document=documents.kind_of(head))
     if sample.document:
@@ -106,7 +106,7 @@ def sample_of(file: InputFile) -> Sample:
 
 
 def _cut_at(lines: Sequence[Line], first: Sequence[Sampled]) -> int | None:
-    """The column at which a file's lines were cut: of those inside an envelope, or of all, headers and others."""
+    """The column at which a file's lines were truncated: those inside an envelope, or all of them."""
     if any(line.line.envelopes for line in first):
         return cut_column([(line.line.text, line.parsed is not None) for line in first if line.among == 1])
     begun = {line.raw for line in first if line.parsed}
@@ -115,7 +115,7 @@ def _cut_at(lines: Sequence[Line], first: Sequence[Sampled]) -> int | None:
 
 
 def _is_paste(file: InputFile, sample: Sample, first: Sequence[Sampled]) -> bool:
-    """True if a file has to be put back as the log it was before it can be read."""
+    """True if a file has to be restored to the original log before it can be read."""
     if file.size > recognition.LARGEST or _NOT_TYPED.search(sample.head) or not _WORDS.search(sample.head):
         return False
     begun = [line for line in first if line.begins]
@@ -126,7 +126,7 @@ def _is_paste(file: InputFile, sample: Sample, first: Sequence[Sampled]) -> bool
 
 
 def _without_severed(first: list[Sampled]) -> list[Sampled]:
-    """The first lines but for one that lacks the beginning of its header: its time would be another year's."""
+    """The first lines, except one whose header lost its start: its time would be in another year."""
     if not first or not first[0].parsed or first[0].line.fields is not None:
         return first
     other = next((line for line in first[1:] if line.parsed and line.layout != first[0].layout), first[0])
@@ -141,9 +141,9 @@ def _without_severed(first: list[Sampled]) -> list[Sampled]:
 
 
 def _usual(lines: Sequence[Sampled]) -> tuple[tuple[str, ...], str | None]:
-    """The envelopes and the layout of most lines that surely start a record."""
-    # Behind a time that a shipper put there any line looks as if it began one, and so does each line of a config dump
-    # in an entry of its own; those do not count while others do.
+    """The envelopes and the layout of most lines that certainly start a record."""
+    # After a shipper's time any line looks like the start of a record, and so does each line of a configuration in
+    # separate entries; those count only if there are no others.
     known = layouts.by_name()
     sure = [line for line in lines if line.parsed and (known[line.layout].rank in OWN_HEADER or line.parsed.level)]
     begun = [line for line in sure if line.parsed and line.parsed.message[:1] not in _BLANK]
@@ -152,7 +152,7 @@ def _usual(lines: Sequence[Sampled]) -> tuple[tuple[str, ...], str | None]:
 
 
 def _entries(file: InputFile, kind: str) -> list[Line]:
-    """The first entries of a document, as far as they can be read."""
+    """The first readable entries of a document."""
     lines: list[Line] = []
     with suppress(*UNREADABLE, Damage):
         rows = documents.rows(chunks_of(file.place), kind)
@@ -165,17 +165,17 @@ def _places(size: int) -> tuple[int, ...]:
 
 
 def beginning(file: InputFile, size: int) -> bytes:
-    """The first bytes of a file, as far as they can be read."""
+    """The first readable bytes of a file."""
     return _taken(chunks_of(file.place), size)
 
 
 def has_line_end(file: InputFile) -> bool | None:
-    """True if a file's last line is whole; None of a packed one, for all of it had to be read."""
+    """True if a file's last line has a line end; None for a compressed file, which would have to be read to the end."""
     return None if file.codec or file.members else _taken(chunks_of(file.place, max(0, file.size - 1)), 1) == b"\n"
 
 
 def first_lines(file: InputFile, size: int) -> tuple[int, bytes]:
-    """How many bytes of padding a file begins with, and the first after them; every line ends with LF."""
+    """The number of padding bytes at the start of a file, and the bytes after them; every line ends with LF."""
     chunks = chunks_of(file.place)
     try:
         skipped, chunks = after_padding(chunks)
@@ -185,7 +185,7 @@ def first_lines(file: InputFile, size: int) -> tuple[int, bytes]:
 
 
 def _lines_at(file: InputFile, start: int, size: int) -> bytes:
-    """Some bytes of a file; what cannot be read is said when the file is read."""
+    """Some bytes of a file; errors are reported when the file is read."""
     if start == 0:
         return first_lines(file, size)[1]
     return _taken(line_feeds(chunks_of(file.place, start)), size)
@@ -204,14 +204,14 @@ def _taken(chunks: Iterator[bytes], size: int) -> bytes:
 
 
 def _lines(data: bytes, *, whole: bool) -> Iterator[Line]:
-    """The lines of a piece; the last is left out when it may be cut."""
+    """The lines of a piece, without the last one if it may be incomplete."""
     lines = data.split(b"\n")
     for line in islice(lines if whole else lines[:-1] or lines, _HEAD_LINES):
         yield Line(text=text_of(line[: 64 << 10]))
 
 
 def _goes_on(line: Sampled) -> bool:
-    """True if a line that begins with a time continues another: the time is the collector's."""
+    """True if a line that starts with a time continues a record: the time is the collector's."""
     if line.layout != "dated-message" or line.parsed is None or line.parsed.level:
         return False
     rest = line.line.text[layouts.end_of_time(line.line.text) :]
@@ -219,7 +219,7 @@ def _goes_on(line: Sampled) -> bool:
 
 
 def _parsed(lines: Sequence[Line], most: int, chain: Sequence[str] = (), layout: str | None = None) -> list[Sampled]:
-    """The lines that start a record, as many as are asked for, and those between that do not."""
+    """Up to `most` lines that start a record, and the lines between them."""
     found: list[Sampled] = []
     headers, waiting = 0, False
     for line in lines:
@@ -229,7 +229,7 @@ def _parsed(lines: Sequence[Line], most: int, chain: Sequence[str] = (), layout:
         for each in inside:
             name, parsed = _read(each) or (layouts.UNKNOWN, None)
             if parsed is not None and waiting and parsed.stamp is None and parsed.logger is None:
-                name, parsed = layouts.UNKNOWN, None  # the message of the header above, of any form
+                name, parsed = layouts.UNKNOWN, None  # the message of the header above, in any format
             waiting = parsed is not None and each.fields is None and awaits_message(parsed.message)
             found.append(Sampled(each, name, parsed, late=False, raw=line.text, among=len(inside)))
             headers += parsed is not None

@@ -1,4 +1,4 @@
-"""What shows that a line is only a part of one."""
+"""Detects lines that are only a part of one."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from rebalance_forensics.sources.layouts.base import Parsed
 _FORM_BYTES = 10
 _TIME_BYTES = 24
 _HEADER_BYTES = 64
-# So many bytes on either side of a cut tell whether what meets there has met before.
+# The number of bytes on either side of a cut that are searched for together.
 _CUT_BYTES = 8
 _SURE_LOGGERS = 2
 _DIGIT = re.compile(rb"\d")
 
 
 def is_severed(first: bytes, other: bytes, is_usual: Callable[[bytes], bool], *, continued: bool = False) -> bool:
-    """True if the first line of a file lacks the beginning of its header, when another line of it has a whole one."""
-    # Such a rest may look like a header of another layout, or like one of another year: `6-11-20 10:15:30`. Where the
-    # file is known to continue another, all but the end of the header may be missing.
+    """True if the first line of a file lacks the start of its header, compared with another line with a whole one."""
+    # Such a rest may look like a header of another layout or of another year: `6-11-20 10:15:30`. If the file is known
+    # to continue another, all but the end of the header may be missing.
     form = _form(other)
     if not other or _form(first) == form:
         return False
@@ -33,13 +33,13 @@ def is_severed(first: bytes, other: bytes, is_usual: Callable[[bytes], bool], *,
 
 
 def has_form_of(line: bytes, other: bytes) -> bool:
-    """True if two lines begin alike for as long as a time is, digits apart."""
+    """True if two lines start alike, except for digits, over the length of a time."""
     return _DIGIT.sub(b"9", line[:_TIME_BYTES]) == _DIGIT.sub(b"9", other[:_TIME_BYTES])
 
 
 def fit(end: bytes, start: bytes, corpus: bytes) -> bool | None:
-    """True if two halves of a line fit together as other lines of the log do; None where the log has neither half."""
-    # They do not where one of them stands elsewhere in the log, but never beside such as the other.
+    """True if two halves of a line fit together like other lines of the log; None if the log has neither half."""
+    # They do not fit if one of them occurs elsewhere in the log, but never next to text like the other.
     end, start, corpus = (_DIGIT.sub(b"9", each) for each in (end[-_CUT_BYTES:], start[:_CUT_BYTES], corpus))
     if end + start in corpus:
         return True
@@ -52,7 +52,7 @@ def ends_with_logger(text: str, parsed: Parsed) -> bool:
 
 
 def marked_if_torn(batches: Iterable[list[LogRecord]]) -> Iterator[list[LogRecord]]:
-    """The records of a file; where all but the last end with their logger, that one was cut: its message says so."""
+    """The records of a file; if all but the last end with their logger, the last one is marked as truncated."""
     pending: list[LogRecord] = []
     loggers, strangers = 0, False
     try:
@@ -65,7 +65,7 @@ def marked_if_torn(batches: Iterable[list[LogRecord]]) -> Iterator[list[LogRecor
             yield pending
             pending = batch
     except Exception:
-        yield pending  # where reading breaks off, what came before it stays
+        yield pending  # if reading fails, the records before are passed on
         raise
     if pending and not strangers:
         own = _ending_a_line(pending[:-1])
@@ -75,17 +75,17 @@ def marked_if_torn(batches: Iterable[list[LogRecord]]) -> Iterator[list[LogRecor
 
 
 def _ending_a_line(records: Iterable[LogRecord]) -> int:
-    """How many have their logger in parentheses on their first line."""
+    """The number of records with their logger in parentheses on the first line."""
     return sum([record.logger is not None and f"({record.logger}" in record.text for record in records])
 
 
 def _torn(last: LogRecord) -> LogRecord:
-    """The record with what was cut off marked; what has no level is a virtual machine's last word."""
+    """The record with an ellipsis for what was cut off; a record without a level is output of a JVM that died."""
     headed = last.level is not None and not last.bare and "\n" not in last.message
     torn = headed and last.logger is None and LEFT_OUT not in last.message
     return replace(last, message=f"{last.message}{LEFT_OUT}") if torn else last
 
 
 def _form(line: bytes) -> bytes:
-    """How a line begins: its first bytes, digits apart."""
+    """The first bytes of a line, with digits masked."""
     return _DIGIT.sub(b"9", line[:_FORM_BYTES])

@@ -1,4 +1,4 @@
-"""Reading plain logs fast: only records that a prefilter hits are framed, all other lines are only counted."""
+"""Reads plain logs fast: only records that the prefilter hits are framed, all other lines are only counted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PROBES = 16
 _HEADER_BYTES = 4096
 _BRACE = 0x7B
 _BLANK = b" \t\r\n\x0b\x0c\x00"
-# Fewer headers than one in so many lines: the layout may have changed, look closer.
+# With fewer headers than one in this many lines, the layout may have changed and is checked.
 _SUSPICIOUS = 20
 
 
@@ -88,7 +88,7 @@ class BulkFramer:
         return at
 
     def _is_header(self, data: bytes, at: int, stop: int) -> bool:
-        """True where a record starts with this line, in the file's layout or in any other."""
+        """True if a record starts with this line, in the file's layout or in any other."""
         if DATED.match(data, at):
             return True
         if at == stop or data[at] not in _may_begin():

@@ -1,4 +1,4 @@
-"""Threads of a dump: of thousands, some hundred of a pool show as much as all of them."""
+"""Limits the threads that are read from a dump: a few hundred of a pool show as much as thousands."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from collections import Counter
 from rebalance_forensics.sources.records.record_builder import Framed
 
 MOST_ALIKE = 256
-# Where all have names and calls of their own. A poll loop is not among a thousand threads of one name, and those in
-# which a client of Kafka shows are read in any case.
+# If all have different names and calls. A poll loop is not one of a thousand threads with the same name, and threads
+# with frames of a Kafka client are always read.
 MOST_OF_A_NAME = 1024
 MOST_OF_A_DUMP = 2048
-# HotSpot's line of a thread; a quoted line of a log begins with a quotation mark as well.
+# HotSpot's header of a thread; a quoted log line also starts with a quotation mark.
 _THREAD = re.compile(r'"[^"\n]{1,400}"(?:[^\n]{0,400}\b(?:tid|nid|prio)=| - Thread t@)')
 _WORD = re.compile(r"\w+")
 _WITHOUT_DIGITS = str.maketrans("", "", "0123456789")
 
 
 class DumpedThreads:
-    """Counts the threads of each dump that have one name, but for numbers, and those that make the same calls, too."""
+    """Counts the threads of each dump with the same name except for numbers, and those with the same calls."""
 
     def __init__(self) -> None:
         self.alike = self.different = 0
@@ -27,7 +27,7 @@ class DumpedThreads:
         self._seen: Counter[str] = Counter()
 
     def leaves_out(self, framed: Framed) -> bool:
-        """True for a thread beyond the first of its kind; the same calls in the next dump count anew."""
+        """True for a thread beyond the limit for its kind; each dump is counted separately."""
         line = framed.line
         if _THREAD.match(line.text) is None:
             return False
@@ -49,7 +49,7 @@ class DumpedThreads:
         return True
 
     def sentences(self) -> list[str]:
-        """What is not read of the dumps."""
+        """Sentences about threads that were not read."""
         alike = f"{self.alike:,} threads in its dumps were left out: each looks like {MOST_ALIKE} others of its dump"
         different = (
             f"{self.different:,} threads in its dumps were left out: of those that differ, {MOST_OF_A_DUMP:,} of a "

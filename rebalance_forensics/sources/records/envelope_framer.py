@@ -1,4 +1,4 @@
-"""Reading wrapped logs and JSON lines fast: only lines around a prefilter's hits are peeled, all others counted."""
+"""Reads wrapped logs and JSON lines fast: only lines around the prefilter's hits are unwrapped, others counted."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class EnvelopeFramer:
             yield window, line
 
     def _head(self, place: Place, step: int) -> Place | None:
-        """The place of the header of a line's record; None where it is out of reach or before this split."""
+        """The place of the header of a line's record; None if it is out of reach or before this split."""
         line = self._line(place)
         if line is None:
             return None
@@ -180,7 +180,7 @@ class EnvelopeFramer:
         return None
 
     def _starts(self, line: Line) -> bool:
-        """True where a record starts with a line, or with a JSON object of which only the beginning is in it."""
+        """True if a record starts with a line, or with a JSON object of which only the beginning is in it."""
         return self._peeler.starts(line) or (line.partial and line.text.startswith('{"'))
 
     def _header_with_time(self, head: Place, step: int) -> Line | None:

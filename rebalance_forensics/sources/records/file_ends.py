@@ -85,7 +85,7 @@ class FileEnd:
             yield from _block(at, line)
 
     def _goes_on(self, line: bytes, first: bytes, head: bytes, before: bytes) -> bool:
-        """True where the next file's first line, which is no header, continues the last line or record of this one."""
+        """True if the next file's first line, which is no header, continues the last line or record of this one."""
         if not line or line.endswith(b"\n"):
             return self._seam.goes_on(before + line, first)
         if line.endswith(b"\r") or not first.strip(b"\r\n"):
@@ -138,7 +138,7 @@ class FileEnd:
             )
 
     def _matters(self, lines: bytes) -> bool:
-        """True where these lines could have been an event."""
+        """True if these lines could have been an event."""
         return self.relevant is None or next(hit_lines(lines.split(b"\n"), self.relevant), None) is not None
 
 

@@ -39,11 +39,11 @@ class Peeler:
         return inside[0] if inside else None
 
     def starts(self, line: Line) -> bool:
-        """True where a record starts with a peeled line."""
+        """True if a record starts with a peeled line."""
         return line.begins or self.knows(line)
 
     def knows(self, line: Line) -> bool:
-        """True where a record of a known layout starts with a peeled line."""
+        """True if a record of a known layout starts with a peeled line."""
         if line.fields is not None:
             return True
         if is_of_the_host(line.stream) and line.text.strip():
@@ -55,7 +55,7 @@ class Peeler:
         return any(layout.is_header(line.text) for layout in self._expected) or self._begins(line)
 
     def _begins(self, line: Line) -> bool:
-        """True where a record starts in a layout that the sample did not have: surely, or as others of its host."""
+        """True if a record starts in a layout that the sample did not have: surely, or as others of its host."""
         if line.host is None:
             return layouts.begins_record(line.text)
         seen = self._seen.setdefault(line.host, set())

@@ -35,7 +35,7 @@ _NO_TEXT = b"\x00 \t\r\x0b\x0c"
 
 def counted_without_hits(blocks: Iterable[Block], end: int | None, relevant: Relevant, counts: SplitCounts) -> bool:
     """Count the lines that start before `end`; False as soon as a prefilter finds something in them."""
-    # Each line of such a file would be tried in every envelope and layout: 60 us, where a search takes 0.3.
+    # Each line of such a file would be tried with every envelope and layout, which takes 60 us; a search takes 0.3 us.
     for block in blocks:
         if end is not None and block.offset >= end:
             break

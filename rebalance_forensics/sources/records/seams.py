@@ -1,4 +1,4 @@
-"""The seam between two files of a rolled log: what continues across it, and what only seems to."""
+"""Decides whether a line or a record continues across two files of a rolled log."""
 
 # A log may be rolled between two records, between two lines of one, or by its size in the middle of a line; a log that
 # is truncated while it is copied loses bytes there. Two halves of a line are joined only where they show that they
@@ -31,7 +31,7 @@ class Seam:
         self._peeler = Peeler(profile)
 
     def begins(self, raw: bytes) -> bool:
-        """True where a record starts with a line, by the same rules as the framers'."""
+        """True if a record starts with a line, by the same rules as the framers'."""
         if not self.profile.envelopes and DATED.match(raw):
             return True
         return any(self._peeler.starts(line) for line in self._peeler.opened(_line(raw)))
@@ -47,7 +47,7 @@ class Seam:
         return at
 
     def is_severed(self, head: bytes) -> bool:
-        """True where a file begins after the first bytes of a record, `6-11-20 10:15:30` of `2026-11-20 10:15:30`."""
+        """True if a file begins after the first bytes of a record, `6-11-20 10:15:30` of `2026-11-20 10:15:30`."""
         # Such a rest may look like a header of another layout, or like one of another year.
         first, _, rest = head[:_LINE_BYTES].partition(b"\n")
         if (
@@ -60,7 +60,7 @@ class Seam:
         return is_severed(first, other, self._is_usual, continued=self.profile.continued)
 
     def go_together(self, end: bytes, start: bytes, corpus: bytes) -> bool:
-        """True where the end of a file and the start of the next, which is no header, are surely halves of one line.
+        """True if the end of a file and the start of the next, which is no header, are surely halves of one line.
 
         `corpus` are whole lines of the two files: the words at the seam should stand together in others.
         """
@@ -80,7 +80,7 @@ class Seam:
         return fitting is not False and not self.is_torn(end)
 
     def goes_on(self, before: bytes, line: bytes) -> bool:
-        """True where the last record of a file may continue with the next file's first line, which is no header."""
+        """True if the last record of a file may continue with the next file's first line, which is no header."""
         # Not so where both end with a logger: each is then the end of a record of its own.
         if not self.profile.closed or line[:1] in (b" ", b"\t") or not _ENDS_WITH_LOGGER.search(line):
             return True
@@ -89,7 +89,7 @@ class Seam:
         return last is None or not self.is_closed(last)
 
     def is_torn(self, end: bytes) -> bool:
-        """True where a line without a line end is visibly incomplete."""
+        """True if a line without a line end is visibly incomplete."""
         if end.endswith((b"\r", b"\n")):
             return False
         if end.lstrip()[:1] == b"{":
@@ -104,12 +104,12 @@ class Seam:
         return begun and not (found and found[1].level)
 
     def _is_usual(self, raw: bytes) -> bool:
-        """True where a record in the file's main layout starts with a line."""
+        """True if a record in the file's main layout starts with a line."""
         layout = layouts.by_name().get(self.profile.layout)
         return layout is not None and layout.is_header(_inside(raw, self.profile).text)
 
     def is_closed(self, raw: bytes) -> bool:
-        """True where a record ends with its logger, as those of this file do."""
+        """True if a record ends with its logger, as those of this file do."""
         text = _inside(raw, self.profile).text
         found = layouts.parse(text, self.profile.layout)
         return found is not None and ends_with_logger(text, found[1])

@@ -23,7 +23,7 @@ class Split(Struct, frozen=True, kw_only=True):
 
     @property
     def is_part(self) -> bool:
-        """True where the file has other splits."""
+        """True if the file has other splits."""
         return self.start > 0 or self.end is not None
 
 

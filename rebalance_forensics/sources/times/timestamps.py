@@ -1,4 +1,4 @@
-"""Times as logs write them: with or without date, year, fraction and zone."""
+"""Parses times as logs print them: with or without date, year, fraction and zone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DateOrder = Literal["ymd", "mdy", "dmy"]
 
 _MONTHS_A_YEAR = 12
 _KAFKAS_FIRST_YEAR = 2011
-# Of the calendar, so that no zone moves a time out of it.
+# Bounds of the calendar, with a margin for zones.
 _YEARS = range(2, 9999)
 _MONTHS = {
     name: number
@@ -27,8 +27,8 @@ _MONTHS = {
         ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1
     )
 }
-# By how they begin: in German, French, Spanish, Italian, Portuguese, Dutch, Polish, Czech, Turkish, Russian, and in the
-# languages of the north.
+# Months by their first letters in German, French, Spanish, Italian, Portuguese, Dutch, Polish, Czech, Turkish, Russian
+# and the Nordic languages.
 _BEGINNINGS = (
     ("jan", "janv", "j\u00e4n", "ene", "gen", "sty", "led", "oca", "\u044f\u043d\u0432"),
     ("feb", "f\u00e9v", "fev", "lut", "\u00fano", "\u015fub", "\u0444\u0435\u0432"),
@@ -49,7 +49,7 @@ _CLOCK = (
     r"(?:\s?(?P<half>[AaPp])\.?[Mm]\b\.?)?"
 )
 _MONTH_NAME = r"(?P<name>[A-Z][a-z]{2})[a-z]*\.?"
-_NTH = r"(?:st|nd|rd|th)?"  # as Kibana wrote days before 7.0
+_NTH = r"(?:st|nd|rd|th)?"  # Kibana before 7.0 printed days like this
 _WEEKDAY = r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? )?"
 
 _SHAPES = tuple(
@@ -74,7 +74,7 @@ _SHAPES = tuple(
         r"(?P<millis>1\d{12})(?:\.\d+)?(?!\d)",
         r"(?P<micros>1\d{15})(?!\d)",
         r"(?P<nanos>1\d{18})(?!\d)",
-        # journalctl prints months in the language of its user.
+        # journalctl prints months in the user's language.
         rf"(?P<name>[^\W\d_]{{3,5}}\.?|\d{{1,2}}\u6708) +(?P<day>\d{{1,2}}) {_CLOCK}",
         r"@(?P<tai>4[0-9a-f]{15}[0-9a-f]{8})(?![0-9a-f])",
     )
@@ -86,11 +86,11 @@ _ISO_SHAPE = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{1,9}Z\Z")
 
 
 class Stamp(Struct, frozen=True, gc=False):
-    """A time as written: milliseconds since the epoch as if the text were UTC, and the zone it names.
+    """A time as printed: milliseconds since the epoch as if it were UTC, and its zone if it has one.
 
-    `form` says what the text leaves out: of a "time-only" stamp `local_ms` counts from midnight,
-    of a "no-year" one from the first of January 1972, a leap year. `readings` are all that a date of three numbers
-    can mean, by the order of its parts; `local_ms` is then the usual one.
+    `form` says what is missing: for a "time-only" stamp `local_ms` counts from midnight, for a "no-year" one from
+    January 1, 1972, a leap year. `readings` are all meanings of a numeric date by the order of its parts; `local_ms` is
+    then the usual one.
     """
 
     local_ms: int
@@ -100,11 +100,11 @@ class Stamp(Struct, frozen=True, gc=False):
 
     @property
     def utc_ms(self) -> int:
-        """The instant, where no zone is known read as UTC."""
+        """The instant; read as UTC if the zone is unknown."""
         return self.local_ms - 60_000 * (self.offset_minutes or 0)
 
     def in_order(self, order: DateOrder | None) -> Stamp:
-        """The stamp with its date read in this order, where it can be."""
+        """The stamp with its date read in this order, if possible."""
         if not self.readings:
             return self
         local_ms = next((found for name, found in self.readings if name == order), self.local_ms)
@@ -116,14 +116,14 @@ _EARLIEST_MS, _LATEST_MS = (timegm((year, 1, 1, 0, 0, 0)) * 1000 for year in (_Y
 
 @lru_cache(maxsize=4096)
 def _midnight_ms(year: int, month: int, day: int) -> int | None:
-    """Midnight of a date; None for the 31st of February and at both ends of the calendar."""
+    """Midnight of a date; None for an invalid date and outside the supported years."""
     if year not in _YEARS or not (1 <= month <= _MONTHS_A_YEAR and 1 <= day <= monthrange(year, month)[1]):
         return None
     return timegm((year, month, day, 0, 0, 0)) * 1000
 
 
 def stamp_at(seconds: int, nanos: int) -> Stamp | None:
-    """The time of an epoch value in two parts; None beyond the calendar."""
+    """The time of an epoch value in two parts; None outside the supported years."""
     at_ms = seconds * 1000 + nanos // 1_000_000
     return Stamp(at_ms, 0) if _EARLIEST_MS <= at_ms < _LATEST_MS else None
 
@@ -135,7 +135,7 @@ def _milliseconds(fraction: str | None) -> int:
 def _epoch(parts: dict[str, str | None]) -> Stamp | None:
     """An epoch number, by its length."""
     if label := parts.get("tai"):
-        # TAI64N of svlogd, multilog and s6-log: 2^62 and 10 s more than the epoch's seconds, then nanoseconds.
+        # TAI64N of svlogd, multilog and s6-log: epoch seconds plus 2^62 and 10, then nanoseconds.
         return stamp_at(int(label[:16], 16) - (1 << 62) - 10, int(label[16:], 16))
     if seconds := parts.get("seconds"):
         return Stamp(int(seconds) * 1000 + _milliseconds(parts["fraction"]), 0)
@@ -155,7 +155,7 @@ def _time_of_day_ms(parts: dict[str, str | None]) -> int:
 
 
 def _readings(parts: dict[str, str | None]) -> tuple[tuple[DateOrder, int], ...]:
-    """What a date of three numbers can mean, the usual first: 11/20/2026, 20.11.2026, 26/11/20 (Spark's)."""
+    """All meanings of a numeric date, the usual one first: 11/20/2026, 20.11.2026, 26/11/20 (Spark's)."""
     first, second, third = (parts[name] or "" for name in ("first", "second_part", "third"))
     orders: dict[DateOrder, tuple[str, str, str]] = {"mdy": (third, first, second), "dmy": (third, second, first)}
     if parts["mark"] != "/":
@@ -172,7 +172,7 @@ def _readings(parts: dict[str, str | None]) -> tuple[tuple[DateOrder, int], ...]
 
 
 def _dated(parts: dict[str, str | None], time_ms: int, offset: int | None) -> Stamp | None:
-    """A stamp whose date is three numbers."""
+    """The stamp of a numeric date."""
     found = _readings(parts)
     if not found:
         return None
@@ -220,13 +220,13 @@ def _clock_ms(clock: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _second_ms(text: str) -> int | None:
-    """The second of `2026-11-20 10:15:30`, and of the same with a T; None where it is written otherwise."""
+    """The epoch ms of `2026-11-20 10:15:30` or `2026-11-20T10:15:30`; None for any other format."""
     day = _day_ms(text[:10]) if _LOG4J_SECOND.match(text) else None
     return None if day is None else day + _clock_ms(text[11:])
 
 
 def log4j_stamp(text: str) -> Stamp | None:
-    """Read a text that is a time as Log4j prints it, with a blank or a T in it; None for any other."""
+    """Parse a text that is a time in Log4j's format, with a blank or a T; None for any other text."""
     if text[19:20] in (",", ".") and text[20:].isdecimal() and len(text) == LOG4J:
         second = _second_ms(text[:19])
         return None if second is None else Stamp(second + int(text[20:]), None)
@@ -234,8 +234,8 @@ def log4j_stamp(text: str) -> Stamp | None:
 
 
 def read_stamp(text: str) -> Stamp | None:
-    """Read the time at the start of a text; None where there is none."""
-    # By far the commonest, and worth a shortcut: Log4j's own, and what stores write.
+    """Parse the time at the start of a text; None if there is none."""
+    # A shortcut for the most common formats: Log4j's, and that of log stores.
     if len(text) == LOG4J and (stamp := log4j_stamp(text)) is not None:
         return stamp
     if _ISO_SHAPE.match(text):
@@ -250,22 +250,22 @@ def read_stamp(text: str) -> Stamp | None:
 
 
 def days_on(before: int, time_of_day: int, days: int) -> int:
-    """How many midnights have passed with this time of day, after `days` of them at the time before it."""
+    """The number of midnights up to this time of day, given `days` up to the time before it."""
     if before - time_of_day > DAY_MS // 2:
         return days + 1
     if time_of_day - before > DAY_MS // 2 and days > 0:
-        return days - 1  # a line of before midnight that was written late
+        return days - 1  # a line from before midnight that was logged late
     return days
 
 
 def with_year(local_ms: int, near: int | None) -> int | None:
-    """The time of a "no-year" stamp in the year that brings it nearest to another time."""
+    """The time of a "no-year" stamp in the year that brings it closest to another time."""
     found = [] if near is None else _in_years_near(local_ms, near)
     return min(found, key=lambda each: abs(each - (near or 0)), default=None)
 
 
 def written_by(local_ms: int, written_at: int) -> int | None:
-    """The time of a "no-year" stamp in the last year that a file of that age can contain; a day more, for any zone."""
+    """The time of a "no-year" stamp in the last year possible for a file of that age, with a day's margin for zones."""
     return max((at for at in _in_years_near(local_ms, written_at) if at <= written_at + DAY_MS), default=None)
 
 
@@ -275,7 +275,7 @@ def _in_years_near(local_ms: int, near: int) -> list[int]:
 
 
 def _in_year(local_ms: int, year: int) -> int | None:
-    """The date in another year; None for the 29th of February in most."""
+    """The date in another year; None for February 29 if that is not a leap year."""
     moment = datetime.fromtimestamp(local_ms / 1000, UTC)
     try:
         return local_ms + round((moment.replace(year=year) - moment).total_seconds()) * 1000

@@ -1,4 +1,4 @@
-"""Time zones: as logs print them, as the user gives them with --tz, and as a file's clock turns out to be."""
+"""Time zones: as printed in logs, as given with --tz, and as inferred for a file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.utc_offsets import EASTERNMOST
 
-# Only names that mean one offset: IST, CST, BST, AST and their like are written in several parts of the world.
+# Only unambiguous names: IST, CST, BST, AST and the like are used in several parts of the world.
 _NAMED = {
     "Z": 0, "UTC": 0, "GMT": 0, "UCT": 0, "WET": 0, "WEST": 60, "CET": 60, "CEST": 120, "MEZ": 60, "MESZ": 120,
     "EET": 120, "EEST": 180, "MSK": 180, "EST": -300, "EDT": -240, "CDT": -300, "MST": -420, "MDT": -360,
@@ -21,7 +21,7 @@ _NAMED = {
     "PKT": 300, "SGT": 480, "HKT": 480, "JST": 540, "KST": 540, "AWST": 480, "ACST": 570, "AEST": 600, "AEDT": 660,
     "NZST": 720, "NZDT": 780,
 }  # fmt: skip
-# As Java, Windows and browsers write them out.
+# Full names printed by Java, Windows and browsers.
 _SPELLED_OUT = {
     "Coordinated Universal Time": 0, "Greenwich Mean Time": 0, "British Summer Time": 60,
     "Western European Time": 0, "Western European Standard Time": 0, "Western European Summer Time": 60,
@@ -38,17 +38,17 @@ _SPELLED_OUT = {
     "Pacific Standard Time": -480, "Pacific Daylight Time": -420,
 }  # fmt: skip
 _MOST_HOURS, _MINUTES_AN_HOUR = 18, 60
-"""What Java takes for an offset."""
+"""Java's limits for an offset."""
 ZONE = (
     r"(?=[A-Z+-])(?:(?:(?:UTC|GMT)[+-]\d{1,2}|[+-]\d\d)(?::?\d\d)?(?:\[[\w/+-]+\])?|Z|[A-Z]{2,4}T|UTC|MSK|MESZ|MEZ|"
     rf"{'|'.join(_SPELLED_OUT)})(?![\w:])"
 )
-"""An offset, perhaps with the name behind it (`+01:00[Europe/Berlin]`), or a name."""
+"""An offset, optionally followed by a name (`+01:00[Europe/Berlin]`), or a name."""
 _OFFSET = re.compile(r"(?:UTC|GMT)?(?P<offset>[+-]\d\d?(?::?\d\d)?)\Z")
 
 
 def offset_of(zone: str | None) -> int | None:
-    """Minutes east of UTC of `Z`, `UTC`, `CEST`, `+02:00`, `+0200` or `+02`; None for names of many and `+99:99`."""
+    """Minutes east of UTC of `Z`, `UTC`, `CEST`, `+02:00`, `+0200` or `+02`; None for ambiguous names and `+99:99`."""
     if not zone:
         return None
     if (named := _NAMED.get(zone, _SPELLED_OUT.get(zone))) is not None:
@@ -66,7 +66,7 @@ def offset_of(zone: str | None) -> int | None:
 
 
 class UnknownZoneError(ValueError):
-    """A zone that no database knows."""
+    """A zone that is not in the time zone database."""
 
 
 @lru_cache(maxsize=64)
@@ -103,20 +103,20 @@ def to_utc(local_ms: int, zone: str) -> EpochMs:
 
 
 def checked(zone: str) -> str:
-    """The zone, if there is such a zone; raises UnknownZoneError."""
+    """The zone if it exists; UnknownZoneError if not."""
     to_utc(0, zone)
     return zone
 
 
 class ZoneRules(Struct, frozen=True):
-    """The zones that the user gave: one for all, and one for each host or file named."""
+    """The user's zones: one for everything, and one for each named host or file."""
 
     default: str | None = None
     by_host: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, given: Sequence[str]) -> ZoneRules:
-        """Read `ZONE` and `HOST=ZONE`; raises UnknownZoneError."""
+        """Parse `ZONE` and `HOST=ZONE`; UnknownZoneError if a zone does not exist."""
         default: str | None = None
         hosts: dict[str, str] = {}
         for rule in given:
@@ -128,6 +128,6 @@ class ZoneRules(Struct, frozen=True):
         return cls(default, tuple(sorted(hosts.items())))
 
     def zone_of(self, host: str | None, path: str) -> str | None:
-        """The zone given for a host or a path, else the one for all."""
+        """The zone of a host or a path, else the one for everything."""
         matching = (zone for name, zone in self.by_host if name in (host, path) or name in path.split("/"))
         return next(matching, self.default)
