@@ -33,7 +33,7 @@ _OF_THE_HOST = re.compile(
 
 
 def is_of_the_host(program: str) -> bool:
-    """True for the kernel, a supervisor, a time or a syslog daemon, each line of which is a record of its own."""
+    """True for the kernel, a supervisor, a time or a syslog daemon, which log one record per line."""
     return _OF_THE_HOST.fullmatch(program) is not None
 
 
