@@ -176,12 +176,19 @@ def _client(group: int) -> str:
     return f"INFO [Consumer clientId=consumer-team-{group}-1, groupId=team-{group}] "
 
 
-def write_node(path: Path, groups: int, others: int, *, seed: int = 7) -> Path:
-    """Write the log of one node: a consumer of each group, and so many lines of producers and admin clients."""
+def write_node(path: Path, groups: int, others: int, *, seed: int = 7, subscribed: bool = True) -> Path:
+    """Write the log of one node: a consumer of each group, and so many lines of producers and admin clients.
+
+    Where they subscribed before the log begins, no line shows when they did.
+    """
     chance = random.Random(seed)
     seconds = groups * 2.0 + 700
     lines = [
-        *((at, f"{_client(group)}{text} ({_MEMBER})") for group in range(groups) for at, text in _of_a_member(group)),
+        *(
+            (at, f"{_client(group)}{text} ({_MEMBER})")
+            for group in range(groups)
+            for at, text in islice(_of_a_member(group), 0 if subscribed else 1, None)
+        ),
         *((chance.uniform(0, seconds), _filled(chance.choice(_OF_CLIENTS), chance)) for _ in range(others)),
     ]
     with path.open("w") as log:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from heapq import merge
-from itertools import chain, islice
+from itertools import chain
 from operator import attrgetter
 from typing import Literal
 
@@ -210,10 +210,11 @@ def _near_rebalances(timeline: Timeline, logs: Sequence[TimeIndex[Event]], most:
     found: dict[int, Event] = {}
     for rebalance in timeline.rebalances:
         begin, end = rebalance.started_at - ONE_REBALANCE_MS, rebalance.ended_at() + ONE_REBALANCE_MS
-        found |= {id(event): event for events in logs for event in events.between(begin, end)}
-        if len(found) > most:
-            break
-    return sorted(islice(found.values(), most), key=by_time_then_origin)
+        for event in chain.from_iterable(events.between(begin, end) for events in logs):
+            if len(found) == most:
+                break
+            found[id(event)] = event
+    return sorted(found.values(), key=by_time_then_origin)
 
 
 def _lanes_of_participant(timeline: Timeline, participant: Participant, marks: Marks) -> Iterator[Lane]:

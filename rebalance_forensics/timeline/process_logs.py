@@ -29,12 +29,36 @@ from rebalance_forensics.timeline.identity.participants import (
     place_name,
 )
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped, joined
+from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
 from rebalance_forensics.utc_offsets import offset_at
 
 E = TypeVar("E", bound=Event)
 _DIFFERENT_TIMES = 4
 # Where a host's clock is off, each of its groups may measure that a little differently; groups come one after another.
 _MOST_CLOCKS = 4
+_OF_A_CONSTRUCTOR = (ev.SettingsReported, ev.GrouplessClientReported, ev.VersionReported, ev.StartTimeReported)
+
+
+def of_groupless_clients(lines: EventIndex) -> set[Origin]:
+    """The versions and start times that AdminClients and producers log: their process may have run for long."""
+    # A client logs its configuration and then its version in its constructor, in one thread (AbstractConfig,
+    # AppInfoParser); where configurations are not logged, a close soon after shows whose version it was.
+    found: set[Origin] = set()
+    made: dict[tuple[str, str | None], Event] = {}
+    unclaimed: dict[tuple[str, str | None], list[Event]] = defaultdict(list)
+    for event in lines.of_type(*_OF_A_CONSTRUCTOR):
+        thread = place_name(event), event.speaker.thread
+        maker = made.get(thread)
+        if isinstance(event, ev.GrouplessClientReported) and event.phase == "closed":
+            found.update(e.origin for e in unclaimed.pop(thread, ()) if time_of(event) - time_of(e) < ROUND_TRIP_MS)
+        elif isinstance(event, ev.SettingsReported | ev.GrouplessClientReported):
+            made[thread] = event
+            unclaimed.pop(thread, None)
+        elif maker is None or time_of(event) - time_of(maker) >= ROUND_TRIP_MS:
+            unclaimed[thread].append(event)
+        elif isinstance(maker, ev.GrouplessClientReported):
+            found.add(event.origin)
+    return found
 
 
 class ProcessLines(EventIndex):
@@ -55,6 +79,13 @@ class ProcessLines(EventIndex):
         """The first line of each client."""
         found = {event.speaker: event for event in reversed(self)}
         return TimeIndex(reversed(found.values()), time_of)
+
+    @cached_property
+    def starts(self) -> TimeIndex[Event]:
+        """The versions and start times in it that no client without a group logs."""
+        groupless = of_groupless_clients(self)
+        found = (e for e in self.of_type(ev.VersionReported, ev.StartTimeReported) if e.origin not in groupless)
+        return TimeIndex(found, time_of, ordered=True)
 
 
 class ProcessLog:
@@ -184,6 +215,13 @@ class NearbyLines:
     def of_type(self, *kinds: type[E]) -> TimeIndex[E]:
         """The lines of these types."""
         return joined((log.of_type(*kinds) for log in self.logs), by_time_then_origin) if self.logs else NOTHING
+
+    def starts(self, own: EventIndex) -> TimeIndex[Event]:
+        """The lines that show, with a group's own, when the processes started."""
+        # Only a line of the group's own in the same log can show of another one there that it is a member's.
+        places = {place_name(event) for event in own.of_type(*_OF_A_CONSTRUCTOR)}
+        parts = (log.of_type(*_OF_A_CONSTRUCTOR) if log.place_name in places else log.starts for log in self.logs)
+        return joined(parts, by_time_then_origin)
 
     def openings(self, participants: Participants) -> TimeIndex[Event]:
         """The first line of each participant's process in each log, and the first that reports its start."""

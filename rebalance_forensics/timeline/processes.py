@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from heapq import merge
+from itertools import chain
 from operator import attrgetter, itemgetter
 
 from msgspec import Struct
@@ -23,10 +23,9 @@ from rebalance_forensics.timeline.identity.participants import (
     Participant,
     Participants,
     own_member_id,
-    place_name,
 )
-from rebalance_forensics.timeline.process_logs import NearbyLines
-from rebalance_forensics.timeline.time_index import TimeIndex, grouped
+from rebalance_forensics.timeline.process_logs import NearbyLines, of_groupless_clients
+from rebalance_forensics.timeline.time_index import TimeIndex, grouped, united
 from rebalance_forensics.timeline.windows import (
     AT_ONCE_MS,
     NEXT_HEARTBEAT_MS,
@@ -70,15 +69,14 @@ def processes_of(participants: Participants, lines: EventIndex, nearby: NearbyLi
 def _with_starts_nearby(participants: Participants, lines: EventIndex, nearby: NearbyLines) -> EventIndex:
     if not nearby:
         return lines
-    banners = nearby.of_type(ev.GrouplessClientReported, ev.VersionReported, ev.StartTimeReported)
+    banners = nearby.starts(lines)
     subscribed = lines.of_type(ev.Subscribed)
     if {participants.of_speaker(event) for event in subscribed}.issuperset(participants.everybody):
         # Where all subscribe, a version counts if a subscription follows it (`_without_client_versions`), and whose
         # version it is shows within a round trip.
         spans = ((time_of(e) - SESSION_MS - ROUND_TRIP_MS, time_of(e) + ROUND_TRIP_MS) for e in subscribed)
-        found = {id(line): line for begin, end in spans for line in banners.between(begin, end)}
-        banners = TimeIndex(found.values(), time_of)
-    return EventIndex(merge(lines, banners, key=time_of))
+        return EventIndex(chain(lines, *(banners.between(*span) for span in united(spans))))
+    return EventIndex(chain(lines, banners))
 
 
 def _starts_of(participants: Participants, lines: EventIndex) -> list[Start]:
@@ -88,7 +86,7 @@ def _starts_of(participants: Participants, lines: EventIndex) -> list[Start]:
     readers = dict(_starts_of_readers(participants, lines))
     subscriptions = lines.of_type(ev.Subscribed, ev.CoordinatorFound, ev.CoordinatorLost, ev.JoinStarted)
     anew = _subscribed_anew(participants, subscriptions)
-    groupless = _of_groupless_clients(lines)
+    groupless = of_groupless_clients(lines)
     events = lines.by_clients
     for place, event in enumerate(events):
         if event.at is None or event.origin in groupless:
@@ -223,30 +221,6 @@ def _subscribed_anew(participants: Participants, events: Iterable[Event]) -> set
             if subscribed is not None and participant not in lost:
                 found.add(subscribed.origin)
             lost.discard(participant)
-    return found
-
-
-def _of_groupless_clients(lines: EventIndex) -> set[Origin]:
-    # The versions and start times that AdminClients and producers log: their process may have run for long.
-    # A client logs its configuration and then its version in its constructor, in one thread (AbstractConfig,
-    # AppInfoParser); where configurations are not logged, a close soon after shows whose version it was.
-    found: set[Origin] = set()
-    made: dict[tuple[str, str | None], Event] = {}
-    unclaimed: dict[tuple[str, str | None], list[Event]] = defaultdict(list)
-    for event in lines.of_type(
-        ev.SettingsReported, ev.GrouplessClientReported, ev.VersionReported, ev.StartTimeReported
-    ):
-        thread = place_name(event), event.speaker.thread
-        maker = made.get(thread)
-        if isinstance(event, ev.GrouplessClientReported) and event.phase == "closed":
-            found.update(e.origin for e in unclaimed.pop(thread, ()) if time_of(event) - time_of(e) < ROUND_TRIP_MS)
-        elif isinstance(event, ev.SettingsReported | ev.GrouplessClientReported):
-            made[thread] = event
-            unclaimed.pop(thread, None)
-        elif maker is None or time_of(event) - time_of(maker) >= ROUND_TRIP_MS:
-            unclaimed[thread].append(event)
-        elif isinstance(maker, ev.GrouplessClientReported):
-            found.add(event.origin)
     return found
 
 
