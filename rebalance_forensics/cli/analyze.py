@@ -180,7 +180,7 @@ def analyze(
 
 @dataclass(frozen=True)
 class _Request:
-    """What to read and how; `write` writes all other outputs, `rendered` is None where one of them goes to stdout."""
+    """What to read and how; `write` writes all other outputs, `rendered` is None if one of them goes to stdout."""
 
     paths: Sequence[str]
     options: AnalyzeOptions

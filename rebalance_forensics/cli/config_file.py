@@ -36,7 +36,7 @@ KINDS = {str: "a string", list: "a list of strings", bool: "true or false"}
 
 def users_config() -> Path | None:
     """Where a user's file is, by the XDG Base Directory Specification: a relative XDG_CONFIG_HOME does not count."""
-    # None where the process has no home, as under a user id that a container made up.
+    # None if the process has no home, as under a user id that a container made up.
     base = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     with suppress(RuntimeError):
         return (base if base.is_absolute() else Path.home() / ".config") / "rebalance-forensics" / "config.toml"

@@ -1,1 +1,1 @@
-"""One report object in; terminal, JSON, HTML and exports out."""
+"""Renders one report object for the terminal, as JSON, as HTML and in export formats."""

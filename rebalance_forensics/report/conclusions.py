@@ -1,4 +1,4 @@
-"""What may be said of logs without a fault: only what could be judged is called planned or benign."""
+"""The conclusion for logs without a fault: only what could be judged is called planned or benign."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from rebalance_forensics.report.wording import count
 
 
 class Conclusion(Struct, frozen=True, kw_only=True):
-    """A title, and a sentence on what it was concluded from, empty where there is nothing to add."""
+    """A title, and a sentence on what it is based on, empty if there is nothing to add."""
 
     title: str
     details: str
     calm: bool
-    """Everything could be judged, and nothing is wrong."""
+    """True if everything could be judged and nothing is wrong."""
 
     def __str__(self) -> str:
         """Both as one sentence: `No fault found: 2 groups with 5 generations, everything planned or benign.`."""
@@ -27,7 +27,7 @@ class Conclusion(Struct, frozen=True, kw_only=True):
 
 
 def conclusion(report: Report, *, so_far: bool = False) -> Conclusion:
-    """Conclude from a report that holds no fault; `so_far`: its logs are still being written."""
+    """The conclusion for a report without a fault; `so_far`: its logs are still being written."""
     failed, too_little = _gaps(report, "failed"), _gaps(report, "too-little")
     if not report.groups and not (failed or too_little):
         return Conclusion(title="No consumer group was found in these logs", details="", calm=False)
@@ -68,7 +68,7 @@ def _gaps(report: Report, kind: GapKind) -> list[Gap]:
 
 
 def caveat(report: Report) -> str:
-    """What keeps a verdict from being the whole truth, in one sentence; empty where everything was read and judged."""
+    """Why a verdict may be incomplete, in one sentence; empty if everything was read and judged."""
     failed = len(_gaps(report, "failed"))
     unread = sum(bool(log.errors) for log in report.inputs)
     missing = [

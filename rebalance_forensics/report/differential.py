@@ -1,4 +1,4 @@
-"""What stands beside a verdict, in words: rivals, what is ruled out and by which log, what would decide, the signs."""
+"""The words for what accompanies a verdict: rivals, causes ruled out, logs that would decide, and the signs."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rebalance_forensics.report.times import day, time_to_second, utc
 from rebalance_forensics.report.urgency_order import is_unexplained
 from rebalance_forensics.report.wording import count, place, share, sureness
 
-# From here on a rival is worth a word where there is room for a few only.
+# From this confidence on, a rival is mentioned even if there is room for only a few.
 MATTERS = 0.2
 PLACES_SHOWN = 2
 LOGS_SHOWN = 12
-"""Nobody fetches more logs than this for one incident; a group of thousands of members may want one of each."""
+"""At most this many logs are requested for an incident; a group may have thousands of members with a log each."""
 DECISIVE, STRONG = 4, 2
-"""Weights of signs from which on a table marks them three times, and twice."""
+"""Weights from which on a table marks a sign three times, or twice."""
 UNKNOWN, NOTHING, NOT_ASKED = "?", "0", ""
 LEGEND = (
     "+ or - weak, ++ or -- strong, +++ or --- decisive; 0 says nothing about this cause; ? not shown by these logs, "
@@ -28,14 +28,14 @@ LEGEND = (
 
 
 class Hypothesis(Struct, frozen=True, kw_only=True):
-    """One column of a table of signs: a cause, and what became of it."""
+    """A column in a table of signs: a cause and its outcome."""
 
     cause: str
     standing: str
 
 
 class SignLine(Struct, frozen=True, kw_only=True):
-    """One line of a table of signs: the sign as the logs answer it, and a mark for each hypothesis."""
+    """A row in a table of signs: the sign as the logs show it, and a mark for each hypothesis."""
 
     row: SignRow
     wording: str
@@ -44,7 +44,7 @@ class SignLine(Struct, frozen=True, kw_only=True):
 
 
 class SignTable(Struct, frozen=True, kw_only=True):
-    """Hypotheses against signs; `relevant` decide between them, or would; `idle` do not."""
+    """Hypotheses against signs; `relevant` signs decide between them, or would; `idle` signs do not."""
 
     hypotheses: tuple[Hypothesis, ...]
     relevant: tuple[SignLine, ...]
@@ -71,7 +71,7 @@ def serious_rivals(incident: Incident) -> tuple[RootCause, ...]:
 
 
 class WantedLogs(Struct, frozen=True, kw_only=True):
-    """Logs that would decide between the same causes over the same times; no cause is named that has no rival."""
+    """Logs that would decide between the same causes over the same times; causes only if there are several."""
 
     needs: str
     spans: tuple[tuple[EpochMs | None, EpochMs | None], ...]
@@ -79,7 +79,7 @@ class WantedLogs(Struct, frozen=True, kw_only=True):
 
 
 def wanted_logs(incident: Incident) -> tuple[WantedLogs, ...]:
-    """The first of the logs that would decide: those of the same time together, then the same ones of other times."""
+    """The most useful logs that would decide, grouped by time, with the other times of the same logs."""
     together: list[list[WouldDecide]] = []
     for log in incident.would_decide[:LOGS_SHOWN]:
         alike = next((logs for logs in together if _at_one_time(logs[0], log)), None)
@@ -98,7 +98,7 @@ def wanted_logs(incident: Incident) -> tuple[WantedLogs, ...]:
 
 
 def _at_one_time(first: WouldDecide, other: WouldDecide) -> bool:
-    """Whether they decide between the same causes over times that, to the second, are one."""
+    """True if both decide between the same causes over the same times, to the second."""
     ends = ((first.started_at, other.started_at), (first.ended_at, other.ended_at))
     near = all((a is None) == (b is None) and abs((a or 0) - (b or 0)) < SECOND_MS for a, b in ends)
     return near and first.between == other.between
@@ -113,14 +113,14 @@ def _of_several(logs: Iterable[WouldDecide]) -> list[str]:
 
 
 def decides(incident: Incident) -> str:
-    """What the missing logs would do: settle which cause it was, or show what is behind the one that is sure."""
+    """What the missing logs would do: decide between causes, or show what is behind a certain one."""
     open_yet = any(len(log.between) != 1 for log in incident.would_decide)
     return "To settle it" if open_yet else "To see why"
 
 
 def deciding(incident: Incident) -> Iterator[str]:
     """`get the log of client reporting-2, 02:30:40 to 02:31:10 (process-crash or network-partition)`, and so on."""
-    # As many logs as a person reads, then how many more the JSON report names.
+    # Up to LOGS_SHOWN logs, then the number of further ones in the JSON report.
     for logs in wanted_logs(incident):
         between = f" ({either(logs.between)})" if logs.between else ""
         when = " and ".join(filter(None, (_span(*span, incident.started_at) for span in logs.spans)))
@@ -135,7 +135,7 @@ def either(causes: tuple[str, ...]) -> str:
 
 
 def proof_of(other: RuledOut | SignRow, incident: Incident) -> str:
-    """Where it is read, or where it was looked for: `node-3/app.log:120`; empty where neither is known."""
+    """Where it is shown, or where it was searched for: `node-3/app.log:120`; empty if unknown."""
     if other.evidence:
         return some([place(line) for line in other.evidence], PLACES_SHOWN)
     if not other.looked_in:
@@ -148,15 +148,15 @@ def proof_of(other: RuledOut | SignRow, incident: Incident) -> str:
 
 
 class Exclusion(Struct, frozen=True, kw_only=True):
-    """Causes that the same lines, or the same logs, rule out for the same reason."""
+    """Causes that are ruled out for the same reason by the same lines or logs."""
 
     causes: tuple[str, ...]
     example: RuledOut
-    """One of them: why, and where it is read."""
+    """One of them, with the reason and its lines."""
 
 
 def exclusions(incident: Incident) -> tuple[Exclusion, ...]:
-    """What is ruled out, each reason once."""
+    """The causes ruled out, grouped by reason."""
     together: dict[object, list[RuledOut]] = {}
     for exclusion in incident.ruled_out:
         together.setdefault((exclusion.why, exclusion.evidence, exclusion.looked_in), []).append(exclusion)
@@ -172,7 +172,7 @@ def ruled_out(other: RuledOut, incident: Incident) -> str:
 
 
 def sign_table(incident: Incident) -> SignTable:
-    """Set the hypotheses of an incident against its signs, the signs that decide most first."""
+    """The table of an incident's hypotheses and signs, the most decisive signs first."""
     hypotheses = tuple(_hypotheses(incident))
     lines = [_line(row, hypotheses, incident) for row in incident.signs]
     possible = {root_cause.cause for root_cause in incident.root_causes}
@@ -183,7 +183,7 @@ def sign_table(incident: Incident) -> SignTable:
 
 
 def _decides(row: SignRow, possible: Collection[str]) -> bool:
-    """True if it adds to the odds of a cause, or would add to those of one that is still possible."""
+    """True if the sign changes the odds of a cause, or would change those of a possible one."""
     if row.answer == "unobservable":
         return any(cause in possible for cause, _ in row.weighs)
     return bool(_most(row))
@@ -224,7 +224,7 @@ def _most(row: SignRow) -> int:
 
 
 def _span(begin: EpochMs | None, end: EpochMs | None, incident: EpochMs) -> str:
-    """`02:30:40 to 02:31:10`, with the day where it is not that of the incident; empty for any time."""
+    """`02:30:40 to 02:31:10`, with the day if it differs from that of the incident; empty if unbounded."""
     if not is_timed(incident):
         return ""
     if begin is None:

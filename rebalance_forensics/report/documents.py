@@ -1,4 +1,4 @@
-"""JSON documents: what a value may be, and the one way they are written."""
+"""Writes JSON documents, whole or in pieces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from msgspec.json import format as format_json
 Json: TypeAlias = "str | int | float | bool | Sequence[Json] | Mapping[str, Json] | None"
 Document: TypeAlias = dict[str, Json]
 Fields: TypeAlias = "Iterator[tuple[str, Json | Struct | Iterator[Sequence[Json | Struct]]]]"
-"""A document a field at a time, long lists in slices: the history of a busy group takes some hundred MB too."""
+"""A document field by field, with long lists in slices: the history of a busy group takes hundreds of MB."""
 
 _ENCODER = Encoder()
 _DELETE = "\x7f"
@@ -22,13 +22,13 @@ _OTHER = re.compile(r"[^ -~]+")
 
 
 def written(document: Mapping[str, Json | Iterator[Json]]) -> str:
-    """Write a document for programs and for grep: each field on a line, and each element of a field that is a list."""
-    # ASCII only, in the order it was built.
+    """Write a document for programs and grep: each field on its own line, and each element of a list."""
+    # ASCII only, in the order in which it was built.
     return "".join(pieces(document))
 
 
 def pieces(document: Mapping[str, Json | Struct | Iterator[Json | Struct | Fields]]) -> Iterator[str]:
-    """Pretty JSON in chunks: the report of a busy cluster takes some hundred MB, and so does each copy."""
+    """Indented JSON in chunks: the report of a busy cluster takes hundreds of MB, and so does each copy."""
     yield "{\n"
     for place, (name, value) in enumerate(document.items()):
         if place:
@@ -75,11 +75,11 @@ def _fields(fields: Fields) -> Iterator[str]:
 
 
 def _line(value: Json | Struct | Sequence[Json | Struct]) -> str:
-    # ASCII keeps C1 controls and bidirectional marks of log lines out of a terminal that shows `--json -`.
-    # Indenting would be done in Python instead of C, and take a report of a thousand incidents ten times as long.
+    # ASCII keeps C1 controls and bidirectional marks in log lines away from a terminal that shows `--json -`.
+    # Indentation would be done in Python instead of C and take ten times as long for a thousand incidents.
     try:
         text = format_json(_ENCODER.encode(value), indent=0).decode()
-    except UnicodeEncodeError:  # half a character, which only the slower encoder knows how to write
+    except UnicodeEncodeError:  # a lone surrogate, which only the slower encoder can write
         return json.dumps(to_builtins(value), ensure_ascii=True, allow_nan=False)
     return text if text.isascii() and _DELETE not in text else _OTHER.sub(_escaped, text)
 

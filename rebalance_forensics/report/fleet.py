@@ -1,7 +1,7 @@
-"""Weeks of incidents in one view: which groups, causes and culprits cost most, what comes back, what changed.
+"""Weeks of incidents in one view: the most expensive groups, causes and culprits, recurring faults, changes.
 
-Reads nothing: `fleet_of` takes rows of the job's tables (docs/tables.md) and gives sections, each a table under a
-title. Terminal, page, Markdown and CSV show the same sections.
+`fleet_of` turns rows of the job's tables (docs/tables.md) into sections, each a table with a title, without reading
+anything itself. Terminal, page, Markdown and CSV show the same sections.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from rebalance_forensics.report.times import DAY, EPOCH, WEEK, day, duration, ut
 from rebalance_forensics.report.wording import count, severities, thousands
 
 SHOWN = 25
-"""Rows of a section on a terminal, a page and in Markdown; CSV has all."""
+"""Maximum number of rows of a section on a terminal, a page and in Markdown; CSV has all."""
 MOST_WEEKS = 8
-"""Columns of a table by weeks; what began before counts in one more."""
+"""Maximum number of weekly columns; earlier incidents are counted in an additional one."""
 SECTIONS = ("groups", "causes", "culprits", "recurring", "muted")
-# What people do to a group on purpose and what a fault may have come with.
+# Planned changes to a group that may have introduced a fault.
 DEPLOYMENTS = ("rolling-restart", "static-member-restart", "startup", "scale-out", "scale-in")
-# The end of a pod's name that its ReplicaSet or Job makes up, and ids: the same consumer has others tomorrow.
+# The generated suffix of a pod name, and ids: the same consumer will have others tomorrow.
 _MADE_UP = re.compile(r"-[0-9a-f]{6,10}-[0-9a-z]{5}(?=$|-)|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 
 
 class GroupCost(Struct, frozen=True, kw_only=True):
-    """What one incident cost one group; `unread_ms` is partition time without a reader, None where not logged."""
+    """The cost of an incident for one group; `unread_ms` is its unread partition time, None if not logged."""
 
     group: str
     unread_ms: int | None = None
@@ -42,7 +42,7 @@ class GroupCost(Struct, frozen=True, kw_only=True):
 
 
 class FleetIncident(Struct, frozen=True, kw_only=True):
-    """One row of `incidents` with its rows of `incident_groups`."""
+    """A row of `incidents` with its rows of `incident_groups`."""
 
     id: str
     cluster: str
@@ -54,13 +54,13 @@ class FleetIncident(Struct, frozen=True, kw_only=True):
 
     @property
     def identity(self) -> tuple[str, str, str, tuple[str, ...]]:
-        """What makes two incidents the same story: cluster, group, cause and culprits, without ids that change."""
+        """What recurring incidents have in common: cluster, group, cause and culprits, without ids that change."""
         group = self.costs[0].group if len(self.costs) == 1 else ""
         return self.cluster, group, self.cause, tuple(sorted({_MADE_UP.sub("-*", name) for name in self.culprits}))
 
 
 class Rebalanced(Struct, frozen=True, kw_only=True):
-    """A generation that a group began."""
+    """A rebalance of a group."""
 
     cluster: str
     group: str
@@ -68,7 +68,7 @@ class Rebalanced(Struct, frozen=True, kw_only=True):
 
 
 class Known(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a team has accepted: incidents of a cause, group and culprit (`*` and `?` match), until a day."""
+    """Incidents that a team has accepted: by cause, group and culprit (with `*` and `?`), until a day."""
 
     cause: str = "*"
     group: str = "*"
@@ -77,7 +77,7 @@ class Known(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     why: str = ""
 
     def mutes(self, incident: FleetIncident) -> bool:
-        """True for an incident that began before `until` and fits in cause, group and culprit."""
+        """True for an incident that began before `until` and matches cause, group and culprit."""
         return (
             (self.until is None or incident.started_at < _midnight(self.until))
             and fnmatchcase(incident.cause, self.cause)
@@ -86,7 +86,7 @@ class Known(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         )
 
     def __str__(self) -> str:
-        """What it mutes, in the words of its file."""
+        """The entry as in its file."""
         parts = (("cause", self.cause), ("group", self.group), ("culprit", self.culprit))
         return ", ".join(f"{name} {value}" for name, value in parts if value != "*")
 
@@ -96,7 +96,7 @@ def _midnight(until: date) -> EpochMs:
 
 
 class Section(Struct, frozen=True, kw_only=True):
-    """A table under a title; `about` says what a row is. Columns whose index is in `numbers` are aligned as such."""
+    """A table with a title; `about` explains its rows. Columns whose index is in `numbers` are right-aligned."""
 
     id: str
     title: str
@@ -115,7 +115,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
     changes: tuple[str, ...]
     sections: tuple[Section, ...]
     days: tuple[tuple[str, tuple[int, ...]], ...]
-    """Each day with its incidents by severity, for a picture."""
+    """Each day with its number of incidents by severity, for a chart."""
 
 
 class Period(Struct, frozen=True, kw_only=True):
@@ -125,7 +125,7 @@ class Period(Struct, frozen=True, kw_only=True):
     end: EpochMs
 
     def __contains__(self, at: EpochMs) -> bool:
-        """True for a moment in it."""
+        """True if a time is within the period."""
         return self.start <= at < self.end
 
     def week_of(self, at: EpochMs) -> int:
@@ -134,45 +134,45 @@ class Period(Struct, frozen=True, kw_only=True):
 
     @property
     def weeks(self) -> range:
-        """The last weeks that the period touches, oldest first."""
+        """The last weeks that overlap the period, oldest first."""
         return range(min(self.week_of(self.start), MOST_WEEKS - 1), -1, -1)
 
     def first_day(self, week: int) -> str:
-        """`11-20`: the day on which a week begins, or the period where it begins later."""
+        """The day on which a week begins, or the period if that is later, as `11-20`."""
         return (day(max(self.start, self.end - (week + 1) * WEEK)) or "unknown").partition("-")[2]
 
 
 class FleetTables(Struct, frozen=True, kw_only=True):
     """Incidents and rebalances of a period; `unreadable` are sentences about files that could not be read.
 
-    Incidents of the last two weeks are there where the period is shorter too, so that weeks can be compared.
+    The incidents of the last two weeks are included even if the period is shorter, so that weeks can be compared.
     """
 
     period: Period
     uncovered_ms: int = 0
-    """How much of the period no run of the job was asked for."""
+    """How much of the period no run of the job covers, in ms."""
     is_comparable: bool = True
-    """True where runs cover the last two weeks whole, so that one can be compared with the other."""
+    """True if runs cover the last two weeks completely, so that they can be compared."""
     incidents: tuple[FleetIncident, ...]
     rebalances: tuple[Rebalanced, ...]
     unreadable: tuple[str, ...] = ()
 
 
 class Unread(Struct, frozen=True, kw_only=True):
-    """Partition time without a reader, as far as the logs show it; `unknown` where some of it they do not."""
+    """Unread partition time as far as the logs show it; `unknown` if they do not show all of it."""
 
     ms: int = 0
     unknown: bool = False
 
     @classmethod
     def of(cls, costs: Iterable[GroupCost]) -> Unread:
-        """What these cost together."""
+        """The total of several costs."""
         listed = list(costs)
         unknown = any(cost.unread_ms is None or cost.unread_at_least for cost in listed)
         return cls(ms=sum(cost.unread_ms or 0 for cost in listed), unknown=unknown)
 
     def __str__(self) -> str:
-        """`none`, `2 min 10 s`, `at least 2 min 10 s`, or that the logs do not show it."""
+        """`none`, `2 min 10 s`, `at least 2 min 10 s`, or a note that the logs do not show it."""
         if self.unknown and not self.ms:
             return "not in the logs"
         return f"{'at least ' if self.unknown else ''}{duration(self.ms)}" if self.ms else "none"
@@ -183,7 +183,7 @@ def _unread(incidents: Iterable[FleetIncident]) -> Unread:
 
 
 def fleet_of(tables: FleetTables, known: Sequence[Known] = ()) -> Fleet:
-    """What happened in a period, but for what is known: that is counted in a section of its own."""
+    """The sections for a period; accepted incidents are only counted, in a separate section."""
     period = tables.period
     within = [each for each in tables.incidents if each.started_at in period]
     within.sort(key=lambda each: (each.started_at, each.id))
@@ -207,7 +207,7 @@ def fleet_of(tables: FleetTables, known: Sequence[Known] = ()) -> Fleet:
 
 
 def _without_cluster(section: Section) -> Section:
-    """The table without a column that says the same in each row."""
+    """The section without its cluster column if that is the same in each row."""
     if "cluster" not in section.columns:
         return section
     at = section.columns.index("cluster")
@@ -239,9 +239,9 @@ def _muting(incident: FleetIncident, known: Sequence[Known]) -> Known | None:
 
 
 def _changes(incidents: Sequence[FleetIncident], known: Sequence[Known], period: Period) -> Iterator[str]:
-    """What the last seven days have and the seven before had not, and the other way round; faults only.
+    """Faults of the last seven days that the seven days before did not have, and the reverse.
 
-    Of the stories that are not muted throughout, all incidents: one that is no longer muted is not more frequent.
+    Muted incidents count unless all occurrences of a fault are muted: a fault that is no longer muted is not new.
     """
     recent = [each for each in incidents if 0 <= period.week_of(each.started_at) <= 1]
     stories = {_story(each) for each in recent if _muting(each, known) is None}
@@ -390,7 +390,7 @@ def _recurring(counted: Sequence[FleetIncident]) -> Section:
 
 
 def _deployment_before(first: FleetIncident, deployed: Sequence[FleetIncident]) -> str:
-    """`rolling-restart, 2 min 10 s before`: the last thing done on purpose to the same groups within a week."""
+    """The last planned change to the same groups within a week: `rolling-restart, 2 min 10 s before`."""
     groups = {cost.group for cost in first.costs}
     earlier = [
         each
@@ -431,7 +431,7 @@ def _days(counted: Sequence[FleetIncident], period: Period) -> Iterator[tuple[st
 
 
 def markdown(fleet: Fleet, safe: Callable[[str], str]) -> Iterator[str]:
-    """The sections as Markdown, for a meeting's page; `safe` keeps names from being markup."""
+    """The sections as Markdown; `safe` escapes markup in names."""
     yield from ("# Rebalances of the fleet", "", f"{safe(fleet.headline)} {fleet.period}.", "")
     if fleet.changes:
         yield from ("## Changed since the week before", "", *(f"- {safe(change)}" for change in fleet.changes), "")

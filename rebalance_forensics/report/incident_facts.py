@@ -1,4 +1,4 @@
-"""The facts of an incident in words, line by line: every output for people shows these."""
+"""The facts of an incident in words, line by line, for every output that people read."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ IDS_SHOWN = 3
 
 
 class Fact(NamedTuple):
-    """A fact of an incident with its label, which repeats where a fact takes several lines."""
+    """A fact of an incident with its label, which is repeated if a fact takes several lines."""
 
     label: str
     value: str
     is_detail: bool = False
-    """True for what belongs to the fact before it."""
+    """True for a detail of the previous fact."""
 
 
 def facts(incident: Incident) -> Iterator[Fact]:
-    """Every fact of an incident, in the order in which a reader wants them."""
+    """Every fact of an incident, most important first."""
     cause = incident.root_causes[0]
     members = bool(cause.culprits) and all(culprit.kind == "group" for culprit in cause.culprits)
     yield Fact("Culprit", "no single member" if members else culprits(cause))
@@ -70,19 +70,19 @@ def facts(incident: Incident) -> Iterator[Fact]:
 
 
 def other_names(culprit: Culprit, cause: RootCause) -> list[str]:
-    """The names that people may know a culprit by, without its log, which is named beside each line of the proof."""
+    """Other names of a culprit, without its log, which is named next to each line of the proof."""
     shown = {input_name(line.path) for line in cause.evidence}
     return [name for name in names_besides(culprit) if name not in shown]
 
 
 def _names_that_fit(names: Sequence[str]) -> int:
-    # How many names fit: made-up ones are long, and the first screen is for more than them.
+    # The number of names that fit: generated ones are long, and the first screen has to show more than names.
     lengths = accumulate(len(name) for name in names[:NAMES_SHOWN])
     return max(1, sum(length <= NAMES_CHARACTERS for length in lengths))
 
 
 def unread_outside(incident: Headline) -> str:
-    """When partitions were unread besides the time that the incident's own lines span."""
+    """When partitions were unread outside the time span of the incident's own lines."""
     longest = incident.impact.longest_unread_ms or 0
     if not is_timed(incident.started_at) or incident.lasted_ms is None or longest - incident.lasted_ms < SECOND_MS:
         return ""
@@ -112,7 +112,7 @@ def generations(incident: Incident) -> tuple[str, str]:
 
 
 def narrative_beyond(cause: RootCause, incident: Incident) -> str:
-    """What happened, where the incident's summary, which stands above it, does not say so."""
+    """What happened, unless the incident's summary above already says so."""
     if incident.scope == "cluster":
         # How often each of several groups was disturbed is not how often it happened.
         return cause.narrative if cause.narrative != incident.summary else ""
@@ -136,13 +136,13 @@ def fixed(bug: KnownBug) -> str:
 
 
 def lines_left_out(cause: RootCause) -> str:
-    """`The 20 most telling of 1,204 lines.`; empty where the evidence is all there is."""
+    """`The 20 most telling of 1,204 lines.`; empty if the evidence is complete."""
     shown = len(cause.evidence)
     return f"The {shown} most telling of {count(cause.evidence_total, 'line')}." if cause.evidence_total > shown else ""
 
 
 class Step(Struct, frozen=True, kw_only=True):
-    """One step of a cause's chain, with how often it came in a row and when last."""
+    """A step in a cause's chain, with the number of consecutive repetitions and the time of the last one."""
 
     at: EpochMs | None
     what: str
@@ -152,14 +152,14 @@ class Step(Struct, frozen=True, kw_only=True):
 
     @property
     def repeated(self) -> str:
-        """`, 9 times until 02:20:38.647`, with the date where that was another day; empty for what happened once."""
+        """`, 9 times until 02:20:38.647`, with the date if it was another day; empty if it happened once."""
         written = time_of_day if day(self.at) == day(self.last_at) else utc
         until = f" until {written(self.last_at)}" if is_timed(self.last_at) else ""
         return f", {self.times} times{until}" if self.times > 1 else ""
 
 
 def steps_of(cause: RootCause) -> Iterator[Step]:
-    """The chain of a cause, each run of links with the same words as one step."""
+    """The chain of a cause, with repeated links combined to one step."""
     for what, run in groupby(cause.chain, key=lambda link: link.what):
         links: list[ChainLink] = list(run)
         first = links[0]
@@ -167,11 +167,11 @@ def steps_of(cause: RootCause) -> Iterator[Step]:
 
 
 def of_one_day(steps: Sequence[Step]) -> bool:
-    """True where the time of day shows when each step came, False where the date belongs to it."""
+    """True if all steps were on one day, so that the time of day is enough."""
     return len({day(at) for each in steps for at in (each.at, each.last_at) if is_timed(at)}) <= 1
 
 
 def state_of(incident: Incident) -> tuple[str, bool, str, tuple[str, ...]]:
-    """What about an incident is worth saying again when it changes: severity, whether it lasts, cause and culprits."""
+    """The state whose change is reported again: severity, whether it lasts, cause and culprits."""
     first = incident.root_causes[0]
     return incident.severity, incident.ongoing, first.cause, tuple(culprit.name for culprit in first.culprits)

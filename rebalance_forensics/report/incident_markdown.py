@@ -1,4 +1,4 @@
-"""One incident as Markdown: for a ticket, a chat or a post-mortem. No word of a log is markup in it."""
+"""One incident as Markdown for a ticket, a chat or a post-mortem; text from logs is escaped."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ LINK = re.compile(r"@|:(?=//)|\bwww(?=\.)|\bmailto(?=:)", re.IGNORECASE)
 
 
 def incident_markdown(incident: Incident, to_fill_in: Sequence[str] = ()) -> Iterator[str]:
-    """Tell an incident: facts, each possible cause with its timeline, proof and advice, and what is ruled out."""
-    # `to_fill_in` are facts that only people know.
+    """Write an incident: facts, each possible cause with its timeline, proof and advice, and causes ruled out."""
+    # `to_fill_in` are labels of facts that people fill in.
     yield from (f"# {safe(incident.summary)}", "", "| | |", "|---|---|")
     yield from (f"| {label} | {safe(value)} |" for label, value in _facts(incident))
     yield from (f"| {label} | |" for label in to_fill_in)
@@ -93,13 +93,13 @@ def _quoted(line: Evidence) -> Iterator[str]:
 
 
 def safe(text: str) -> str:
-    """Escape what Markdown or the HTML inside it would act on."""
+    """Escape Markdown and HTML."""
     escaped = re.sub(r"([\\`*_{}\[\]#!|~])", r"\\\1", line_of(prose(text), LINE_CHARACTERS))
     escaped = escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    # Mentions would ping people of the ticket system, and a stranger's address would become a link.
+    # Mentions would notify users of the ticket system, and addresses would become links.
     return LINK.sub(lambda found: f"{found.group()}&#8203;", escaped)
 
 
 def code(text: str) -> str:
-    """Take out of a text what would end a span of code or a cell."""
+    """Remove characters that would end a code span or a table cell."""
     return line_of(text, LINE_CHARACTERS).replace("`", "'").replace("|", "\\|")

@@ -1,6 +1,6 @@
-"""The report as JSON: the public face that scripts rely on; fields of later releases follow those of the contract.
+"""The report as JSON, the public interface for scripts; fields added later follow those of the contract.
 
-What JSON shows is declared in the model (diagnosis/model.py, timeline/model.py, report/model.py); this is how it writes
+The model (diagnosis/model.py, timeline/model.py, report/model.py) declares which fields JSON has; this module writes
 times and texts.
 """
 
@@ -27,7 +27,7 @@ from rebalance_forensics.timeline.model import GroupHistory, LogText, Probabilit
 
 EVIDENCE_CHARACTERS = 16_384
 AT_ONCE = 1_000
-"""Elements of a list, such as the generations of a group, that are written at once."""
+"""Number of list elements, such as the generations of a group, that are written at once."""
 
 
 def to_json(report: Report) -> str:
@@ -42,7 +42,7 @@ def json_pieces(report: Report) -> Iterator[str]:
             {
                 "schema_version": report.schema_version,
                 "tool": _VIEW(report.tool),
-                # Each is built when it is written: the documents of thousands of groups would not fit into memory.
+                # Each is built when it is written, since the documents of thousands of groups do not fit into memory.
                 "inputs": map(_VIEW, report.inputs),
                 "groups": map(_in_slices, report.groups),
                 "incidents": map(_VIEW, report.incidents),
@@ -58,7 +58,7 @@ def _in_slices(history: GroupHistory) -> Struct | Fields:
 
 
 def incident_document(incident: Incident) -> Document:
-    """One incident as the report has it, for messages."""
+    """One incident as in the report, for messages."""
     document: Document = msgspec.to_builtins(_VIEW(incident))
     return document
 

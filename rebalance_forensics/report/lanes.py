@@ -1,4 +1,4 @@
-"""What pictures of a group need to know: its period, how long each generation stood, what members are called."""
+"""Facts about a group for its pictures: period, duration of generations, names of members."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rebalance_forensics.timeline.model import Generation, GroupHistory, Mark, M
 
 
 def period_of(history: GroupHistory) -> tuple[EpochMs, EpochMs] | None:
-    """Find the first and the last moment anything of a group is known."""
+    """The first and the last known time of a group."""
     moments = [*_moments_of_generations(history), *_moments_of_lanes(history)]
     for pause in history.pauses:
         moments += [moment for moment in (pause.started_at, pause.ended_at) if moment is not None]
@@ -19,12 +19,12 @@ def period_of(history: GroupHistory) -> tuple[EpochMs, EpochMs] | None:
 
 
 def member_name(member: Member) -> str:
-    """Name a member as its lane is named."""
+    """The name of a member's lane."""
     return member.client_id or member.instance_id or member.member_id or "unnamed member"
 
 
 def leader_names(generation: Generation) -> frozenset[str]:
-    """Give every name of the member that led a generation."""
+    """Every name of the leader of a generation."""
     if generation.leader is None:
         return frozenset()
     led = [member for member in generation.members if generation.leader in (member.member_id, member.client_id)]
@@ -54,7 +54,7 @@ def _moments_of_lanes(history: GroupHistory) -> list[EpochMs]:
 
 
 def lanes_by_mark(history: GroupHistory) -> dict[Mark, tuple[str, ...]]:
-    """Each mark once, with the names of the lanes it stands in."""
+    """Each mark with the names of the lanes that show it."""
     lanes: dict[Mark, list[str]] = defaultdict(list)
     for lane in history.lanes:
         for mark in lane.marks:

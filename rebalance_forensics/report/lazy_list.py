@@ -1,4 +1,4 @@
-"""Groups and incidents of which only outlines are in memory: each is fetched whole when it is looked at."""
+"""A list of groups or incidents of which only outlines are in memory; each is loaded on access."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ Outline = TypeVar("Outline")
 
 
 class LazyList(Sequence[Whole], Generic[Whole, Outline]):
-    """Values in order, each built anew on access; their outlines stay in memory."""
+    """A sequence of values that are built on each access; their outlines stay in memory."""
 
     __slots__ = ("_whole", "outlines")
 
     def __init__(self, outlines: Sequence[Outline], whole: Callable[[int], Whole]) -> None:
-        """`whole` fetches the one at a place."""
+        """`whole` loads the value at an index."""
         self.outlines = outlines
         self._whole = whole
 
@@ -24,7 +24,7 @@ class LazyList(Sequence[Whole], Generic[Whole, Outline]):
         return len(self.outlines)
 
     def __iter__(self) -> Iterator[Whole]:
-        """Fetch one after another."""
+        """Load one value after another."""
         return map(self._whole, range(len(self.outlines)))
 
     @overload

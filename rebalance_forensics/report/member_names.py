@@ -1,4 +1,4 @@
-"""Members by the names that operators use: a thread of Streams as `node-2/T1`, any other by its client id."""
+"""Short names for members: `node-2/T1` for a Streams thread, the client id for any other."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def short_name(member: Member, short: Mapping[str, str]) -> str:
 
 
 def with_short_readings(history: GroupHistory) -> GroupHistory:
-    """The history with short names in what is said of its rebalances: who led, took part and failed to join."""
+    """The history with short names in the sentences about rebalances: leaders, members, missing members."""
     short, reading = short_names(history), history.reading
 
     def named(name: str) -> str:
@@ -71,7 +71,7 @@ def with_short_readings(history: GroupHistory) -> GroupHistory:
 
 
 def with_short_names(text: str, short: Mapping[str, str], members: Sequence[str]) -> str:
-    """Put short names for these member ids into a reason that quotes them."""
+    """A reason with these member ids replaced by short names."""
     for member in members:
         if member in short:
             text = text.replace(member, short[member])
@@ -79,7 +79,7 @@ def with_short_names(text: str, short: Mapping[str, str], members: Sequence[str]
 
 
 def _shared_client_ids(history: GroupHistory) -> frozenset[str]:
-    # The client ids that several members of one generation have: readers of one process, or Kafka's default.
+    # Client ids that several members of a generation share: consumers of one process, or Kafka's default.
     return frozenset(
         client
         for generation in history.generations
@@ -117,7 +117,7 @@ def _short(name: str, places: Mapping[str, str]) -> str:
 
 
 def hosts_of(members: Sequence[Member], short: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The host of each name, where every name has one of its own."""
+    """The host of each name, if every name has a single one."""
     hosts: dict[str, set[str]] = defaultdict(set)
     for member in members:
         if member.host:

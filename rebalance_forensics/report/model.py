@@ -1,4 +1,4 @@
-"""The report: one object, of which terminal, JSON, HTML and every export are functions."""
+"""The report: one object from which terminal, JSON, HTML and all exports are rendered."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from rebalance_forensics.report.lazy_list import LazyList
 from rebalance_forensics.timeline.model import GroupHistory, GroupOutline
 
 SCHEMA_VERSION: Final = 1
-"""Rises when a field of JSON changes its meaning or goes; new fields do not raise it."""
+"""Increased when a JSON field changes its meaning or is removed, not when fields are added."""
 
 
 class InputSummary(Struct, frozen=True, kw_only=True):
-    """One file (or member of an archive, or host of a stream) and what was read of it."""
+    """One file (or member of an archive, or host of a stream) and what was read from it."""
 
     JSON: ClassVar[str] = (
         "path, cluster, host, component, kafka_version, layout, envelope, zone, clock_skew_ms, bytes, lines, records, "
@@ -54,7 +54,7 @@ class Tool(Struct, frozen=True, kw_only=True):
 
 
 class Report(Struct, frozen=True, kw_only=True):
-    """All that was read and found."""
+    """Everything that was read and found."""
 
     # Lists are in a defined order: inputs by path, groups and incidents by cluster, group and start. Groups and
     # incidents of a busy cluster lie in a file: they are read one after another, or only their outlines.
@@ -94,5 +94,5 @@ class Report(Struct, frozen=True, kw_only=True):
         )
 
     def link_to(self, incident: Incident) -> str | None:
-        """The address that opens the page at an incident; None where the address of the page is unknown."""
+        """The address that opens the page at an incident; None if the address of the page is unknown."""
         return f"{self.page}#incident={incident.id}" if self.page else None

@@ -1,4 +1,4 @@
-"""Output files: whole or not at all, and for their owner only, for they quote logs."""
+"""Writes output files completely or not at all, readable only by their owner, since they quote logs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from rebalance_forensics.process import scratch
 
 PRIVATE = 0o600
 MOST_IN_MEMORY = 1 << 24
-"""Characters of a text that wait in memory until all of it is made."""
+"""Maximum number of characters held in memory until a text is complete."""
 PIECE = 1 << 20
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class OutputError(OSError):
-    """An output that could not be written; its text is the one sentence the reader gets."""
+    """An output that could not be written; the message is the sentence for the user."""
 
     @classmethod
     def of(cls, path: Path, error: OSError) -> OutputError:
@@ -32,19 +32,19 @@ class OutputError(OSError):
 
 
 def remedy(error: OSError) -> str:
-    """What to do about a place that takes no more bytes, or none at all."""
+    """What to do about a full or unwritable file system."""
     if error.errno in FULL:
         return "free some space there or choose another place"
     return "choose another place or make this one writable"
 
 
 def write_whole(path: Path, text: Iterable[str], mode: int | None = None) -> None:
-    """Replace a file by a text, whole or in pieces, in one step; OutputError, and the old one stays, if not."""
-    # Nothing is written where making the pieces fails.
+    """Replace a file by a text atomically; on OutputError the old file stays."""
+    # If producing the pieces fails, nothing is written.
     chunks = [text] if isinstance(text, str) else text
     try:
         if path.exists() and not path.is_file():
-            # A pipe or /dev/stdout has no half file to guard against, and a rename would replace it.
+            # A pipe or /dev/stdout is written directly: a rename would replace it.
             _write(path, held_back(chunks))
             return
         with replacing(path, mode) as unfinished:
@@ -54,7 +54,7 @@ def write_whole(path: Path, text: Iterable[str], mode: int | None = None) -> Non
 
 
 def held_back(pieces: Iterable[str]) -> Iterator[str]:
-    """The pieces once all of them are made, for what takes nothing back; many wait in a file of this process."""
+    """The pieces, once all of them are complete, for outputs that cannot be undone; many are buffered in a file."""
     waiting: list[str] = []
     size = 0
     left = iter([pieces] if isinstance(pieces, str) else pieces)
@@ -92,7 +92,7 @@ def _write(path: Path, text: Iterable[str]) -> None:
 
 @contextmanager
 def replacing(path: Path, mode: int | None = None) -> Iterator[Path]:
-    """A file beside a path to write to; it takes the path's place when all went well, and else goes."""
+    """A temporary file next to a path, which replaces the path on success and is removed otherwise."""
     target = Path(os.path.realpath(path))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
     os.close(handle)

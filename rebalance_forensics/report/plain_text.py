@@ -1,4 +1,4 @@
-"""Text of strangers made harmless: what would move a cursor, reverse a line or hide, is shown as an escape."""
+"""Makes untrusted text harmless: characters that move a cursor, reverse a line or hide are shown as escapes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from rebalance_forensics.timeline.evidence import shortened
 # Control, format (bidirectional marks, zero widths), surrogate, private and unassigned characters.
 HARMFUL_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 SUSPECT = re.compile(r"[^ -~]")
-# No language stacks more than a few accents on one letter; a thousand of them cover the lines above.
+# No language stacks more than a few accents on a letter; a thousand would cover the lines above.
 # The most lines shown of one record; the last of them holds the rest.
 MOST_LINES = 6
 BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|ms|s|min|h|d|B|kB|MB|GB|times)(?!\w))")
-"""The blank between a number and its unit, which read as one word."""
+"""The blank between a number and its unit, which must not be separated."""
 STACKED_MARKS = re.compile(r"([\u0300-\u036f]{4})[\u0300-\u036f]+")
 
 
@@ -29,12 +29,12 @@ def prose(text: str) -> str:
 
 
 def line_of(text: str, limit: int) -> str:
-    """One harmless line of at most about `limit` characters of a text of any length."""
+    """One harmless line of at most about `limit` characters from a text of any length."""
     return shortened(printable(shortened(text, limit)), 6 * limit)
 
 
 def lines_of(text: str, limit: int) -> list[str]:
-    """What a record prints below each other, as harmless lines: an exception stands under the line that logged it."""
+    """The lines of a record as harmless lines: an exception is below the line that logged it."""
     lines = [line_of(line, limit) for line in shortened(text, limit).split("\n", MOST_LINES - 1)]
     return [line for line in lines if line]
 

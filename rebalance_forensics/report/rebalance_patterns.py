@@ -1,4 +1,4 @@
-"""The pattern of a group's rebalances, in sentences: who led, bursts, regular intervals, who took part."""
+"""The pattern of a group's rebalances in sentences: leaders, bursts, regular intervals, members."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Sentence = tuple[str | Clock, ...]
 
 
 class Passage(Struct, frozen=True, kw_only=True):
-    """A sentence, and what there is to say about it in detail."""
+    """A sentence and its details."""
 
     sentence: Sentence
     details: tuple[Sentence, ...] = ()
@@ -53,7 +53,7 @@ def plain(sentence: Sentence) -> str:
 
 
 class Readings(Struct, frozen=True, kw_only=True):
-    """All passages about one group; a part about which there is nothing to say is empty."""
+    """All passages about one group; parts without content are empty."""
 
     led: tuple[Passage, ...]
     close_together: tuple[Passage, ...]
@@ -61,7 +61,7 @@ class Readings(Struct, frozen=True, kw_only=True):
     took_part: tuple[Passage, ...]
 
     def parts(self) -> tuple[tuple[str, tuple[Passage, ...]], ...]:
-        """Titles and passages, in the order in which they are read."""
+        """Titles and passages, in the order of the report."""
         all_parts = (
             ("Who led", self.led),
             ("Bursts", self.close_together),
@@ -72,12 +72,12 @@ class Readings(Struct, frozen=True, kw_only=True):
 
 
 def readings_of(history: GroupHistory) -> Readings:
-    """Read one group's rebalances."""
+    """Describe the rebalances of a group."""
     return _readings_of(with_short_readings(history))
 
 
 def _readings_of(history: GroupHistory) -> Readings:
-    # Of lines without times only the order is known: nothing is close together or regular.
+    # Lines without times only have an order, so there are neither bursts nor regular intervals.
     bursts = [burst for burst in history.reading.close_together if is_timed(burst.started_at)]
     return Readings(
         led=tuple(_led(history)),
@@ -88,7 +88,7 @@ def _readings_of(history: GroupHistory) -> Readings:
 
 
 def in_brief(history: GroupHistory) -> Iterator[tuple[str, str]]:
-    """One line for each part about which there is something to say."""
+    """One line for each part that has content."""
     if len(history.reading.participants) < 2:
         return
     history = with_short_readings(history)
@@ -97,12 +97,12 @@ def in_brief(history: GroupHistory) -> Iterator[tuple[str, str]]:
     yield from (("Bursts", _first_of(readings.close_together, "burst")) for _ in readings.close_together[:1])
     yield from (("Spacing", _first_of(readings.spaced, "interval")) for _ in readings.spaced[:1])
     yield from (("Members", sentence) for sentence in _members(history.reading.participants))
-    # Who was missing is said above.
+    # Missing members are mentioned above.
     yield from (line for line in over_hours(history) if line[0] != MISSING)
 
 
 def over_hours(history: GroupHistory) -> Iterator[tuple[str, str]]:
-    """Of a log of hours or days: when the group rebalanced most, for what, and who was missing most often."""
+    """For logs of hours or days: when the group rebalanced most, why, and which members were missing most often."""
     made = [g for g in history.generations if is_timed(g.reached_at)]
     reached = sorted(g.reached_at or 0 for g in made)
     if not reached or reached[-1] - reached[0] <= FEW_HOURS * HOUR:
@@ -130,7 +130,7 @@ def _members(rounds: Sequence[Participation]) -> Iterator[str]:
     if not sizes:
         return
     low, high = min(sizes), max(sizes)
-    # One client's log names itself, and not who else took part.
+    # A client's log names only itself, not the other members.
     sentence = f"{low} to {high} members seen" if low < high else f"{count(high, 'member')} seen each time"
     missing, new = (
         Counter(chain.from_iterable(names)) for names in zip(*((r.missing, r.new) for r in rounds), strict=True)
@@ -154,7 +154,7 @@ def numbered(generations: Sequence[int]) -> str:
 
 
 def which(generation: int | None, at: EpochMs) -> Sentence:
-    """`generation 7 at 10:02:11.004`; without the number, or the time, where no line shows it."""
+    """`generation 7 at 10:02:11.004`; without the number or the time if no line shows it."""
     named = "the rebalance" if generation is None else f"generation {generation}"
     return (f"{named} at ", Clock(at)) if is_timed(at) else (named,)
 
@@ -238,7 +238,7 @@ def _failures(failures: Sequence[FailedAttempt]) -> Iterator[Sentence]:
 
 
 def _spaced(spacings: Sequence[Spacing]) -> Iterator[Passage]:
-    # Even gaps of one setting, one after another, as one rhythm; then gaps that a setting explains by itself.
+    # Consecutive even gaps of one setting count as one rhythm; then single gaps that a setting explains.
     for (evenly, setting, _), together in groupby(_in_rows(spacings), key=itemgetter(0)):
         rhythm = [spacing for _, spacing in together]
         yield from (
@@ -249,7 +249,7 @@ def _spaced(spacings: Sequence[Spacing]) -> Iterator[Passage]:
 
 
 def _in_rows(spacings: Sequence[Spacing]) -> Iterator[tuple[tuple[bool, str | None, int], Spacing]]:
-    """Each gap with what it shares with those beside it: the setting, and the row of gaps that follow each other."""
+    """Each gap with a key that consecutive gaps of the same setting share."""
     row, end = 0, None
     for spacing in spacings:
         row += spacing.from_generation != end
@@ -276,7 +276,7 @@ def _setting(spacing: Spacing, setting: str | None) -> str:
     if setting is None or spacing.value_ms is None:
         return ""
     known = "in the logs" if spacing.configured else "by default; not in the logs"
-    # A timer may have run from somewhere within the gap: then the gap is not as long as the setting, but holds it.
+    # A timer may have started within the gap, so that the gap is longer than the setting.
     verb = "matches" if spacing.gap_ms <= spacing.value_ms * AS_LONG else "includes"
     return f", which {verb} {setting} ({spacing.value_ms} ms {known})"
 
@@ -312,7 +312,7 @@ def _participants(rounds: Sequence[Participation]) -> Iterator[Passage]:
 
 
 def _change(participation: Participation, seen: Collection[str]) -> Passage:
-    # What changed against the rebalance before; who was seen before that is back, and not new.
+    # Changes since the previous rebalance; a member seen before that is back, not new.
     groups = (
         ("missing", participation.missing),
         ("new", [name for name in participation.new if name not in seen]),

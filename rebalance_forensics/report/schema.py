@@ -1,7 +1,7 @@
-"""The one schema of a report, taken from its model: the Structs that an output shows for the Structs of the model.
+"""Derives the schema of an output from the report's model: the Structs that it writes for the Structs of the model.
 
-An output names the types that it writes in its own way (times, texts of log lines); everything else follows from the
-annotations of the model, so that a field is declared once.
+An output defines how it writes certain types (times, log lines); everything else follows from the annotations of the
+model, so that each field is declared once.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from msgspec.structs import fields
 from rebalance_forensics.records import Time
 
 Hint = Any
-"""What Python makes of an annotation."""
+"""A resolved annotation."""
 Value = Any
-"""A value of the model, or what an output shows for it."""
+"""A value of the model, or its form in an output."""
 
 
 class Leaf(type):
-    """The type, in an output, of what a function of its own writes: strings and numbers, or nothing."""
+    """The output type of values that a custom function writes: strings, numbers or None."""
 
     def __instancecheck__(cls, value: object) -> bool:
-        """Accept what the function wrote: msgspec asks."""
+        """Accept the result of the function; called by msgspec."""
         return value is None or isinstance(value, (str, int, float))
 
 
 class View:
-    """The Structs of one output, with the fields of the model or with those that JSON shows."""
+    """The Structs of one output, with all fields of the model or with those that JSON shows."""
 
     # `leaves` maps types of the model to the functions that write their values.
 
@@ -42,12 +42,12 @@ class View:
         self._structs: dict[type[Struct], type[Struct]] = {}
 
     def __call__(self, value: Value, kind: Hint = None) -> Value:
-        """A value as the output shows it; `kind` is what `type_of` gives for its type, where it is no Struct."""
+        """The output form of a value; `kind` is its `type_of`, unless it is a Struct."""
         kind = self.struct_of(type(value)) if kind is None else kind
         return convert(value, kind, from_attributes=True, dec_hook=self._write)
 
     def fields(self, value: Struct, slice_of: int) -> Iterator[tuple[str, Value | Iterator[Value]]]:
-        """The fields of a Struct as the output shows them, each made when it is asked for; longer lists in slices."""
+        """The fields of a Struct in the output, computed on demand; long lists in slices."""
         for shown in fields(self.struct_of(type(value))):
             whole = getattr(value, shown.name)
             if isinstance(whole, tuple) and len(whole) > slice_of:
@@ -62,7 +62,7 @@ class View:
         return self._writers[leaf](value)
 
     def struct_of(self, model: type[Struct]) -> type[Struct]:
-        """The Struct that the output shows for one of the model."""
+        """The output Struct for a Struct of the model."""
         if model not in self._structs:
             fields = selected(model, vars(model).get("JSON") if self._as_json else None)
             self._structs[model] = defstruct(
@@ -74,7 +74,7 @@ class View:
         return self._structs[model]
 
     def type_of(self, hint: Hint) -> Hint:
-        """The type that the output shows for one of the model."""
+        """The output type for a type of the model."""
         for kind, leaf in self._leaves:
             if kind == hint:
                 return leaf
@@ -90,7 +90,7 @@ class View:
 
 
 class Shown(NamedTuple):
-    """A field or a property of a Struct, as an output shows it."""
+    """A field or a property of a Struct in an output."""
 
     model: type[Struct]
     attribute: str
@@ -100,7 +100,7 @@ class Shown(NamedTuple):
 
 
 def selected(model: type[Struct], selection: str | None = None) -> list[Shown]:
-    """What a selection such as `client_id, lasted_ms as ms` shows of a Struct; every field where there is none."""
+    """The fields in a selection such as `client_id, lasted_ms as ms`; every field without a selection."""
     columns = [column.partition(" as ") for column in selection.split(", ")] if selection else []
     columns = columns or [(name, "", "") for name in model.__struct_fields__]
     return [Shown(model, attribute, name or attribute, hint_of(model, attribute)) for attribute, _, name in columns]
@@ -115,7 +115,7 @@ def hint_of(model: type[Struct], name: str) -> Hint:
 
 
 class Columns:
-    """Columns taken from several Structs: a selection of each, in order."""
+    """Columns selected from several Structs, in order."""
 
     def __init__(self, *selections: tuple[type[Struct], str]) -> None:
         shown = [column for model, selection in selections for column in selected(model, selection)]
@@ -125,5 +125,5 @@ class Columns:
         self.times = [column.name for column in shown if column.hint == Time or Time in get_args(column.hint)]
 
     def values(self, *parts: Struct) -> list[Value]:
-        """A row as the model has it, from a Struct of each type, in the order in which they were first named."""
+        """A row of model values, from one Struct of each type, in the order of first use."""
         return [getattr(parts[place], attribute) for place, attribute in self._sources]

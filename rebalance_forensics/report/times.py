@@ -1,4 +1,4 @@
-"""Times and durations as readers see them; always UTC, never this machine's clock."""
+"""Formats times and durations for people, always in UTC, never by the local clock."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SECOND, MINUTE, HOUR, DAY, WEEK = 1_000, 60_000, 3_600_000, 86_400_000, 604_800_
 
 
 def moment(ms: int) -> datetime | None:
-    """Turn epoch milliseconds into a moment; None where the calendar ends."""
+    """The datetime of epoch milliseconds; None outside the supported years."""
     try:
         return EPOCH + timedelta(milliseconds=ms)
     except OverflowError:
@@ -22,7 +22,7 @@ def moment(ms: int) -> datetime | None:
 
 @lru_cache(maxsize=1 << 12)
 def iso(ms: int | None) -> str | None:
-    """`2026-03-01T10:02:11.123Z`, None of an unknown day; cached, for a time stands at several places of a report."""
+    """`2026-03-01T10:02:11.123Z`; None on an unknown day. Cached, since a time appears several times in a report."""
     if ms is None or not is_dated(ms):
         return None
     minutes, rest = divmod(ms, MINUTE)
@@ -32,13 +32,13 @@ def iso(ms: int | None) -> str | None:
 
 @lru_cache(maxsize=1 << 14)
 def _minute(minutes: int) -> str | None:
-    # `2026-03-01T10:02:`, for minutes since the epoch: formatting a date costs more than the rest of a document.
+    # `2026-03-01T10:02:` by minutes since the epoch: formatting a date takes more time than the rest of a document.
     at = moment(minutes * MINUTE)
     return None if at is None else at.strftime("%Y-%m-%dT%H:%M:")
 
 
 def utc(ms: int | None, unknown: str = "unknown") -> str:
-    """`2026-03-01 10:02:11`, for people; `10:02:11` of an unknown day."""
+    """`2026-03-01 10:02:11`; `10:02:11` on an unknown day."""
     at = None if ms is None else moment(ms)
     return unknown if at is None else at.strftime("%Y-%m-%d %H:%M:%S" if is_dated(ms) else "%H:%M:%S")
 
@@ -55,10 +55,10 @@ def time_to_second(ms: int | None) -> str:
 
 
 def day(ms: int | None) -> str | None:
-    """`2026-03-01`; None where the day is unknown."""
+    """`2026-03-01`; None if the day is unknown."""
     at = None if ms is None or not is_dated(ms) else moment(ms)
     return None if at is None else at.strftime("%Y-%m-%d")
 
 
 duration = seconds
-"""The report says how long something took in the words of the diagnosis, so that both give the same figure."""
+"""Durations are formatted like those of the diagnosis, so that both show the same figure."""

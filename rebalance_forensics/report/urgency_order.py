@@ -1,4 +1,4 @@
-"""Which incident a reader should see first."""
+"""The order in which incidents are shown."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
 
 
 def severities_from(lowest: str) -> tuple[str, ...]:
-    """A severity and all that are worse."""
+    """A severity and all worse ones."""
     names: tuple[str, ...] = SEVERITIES
     return names[names.index(lowest) :]
 
 
 def urgency(incident: Headline) -> tuple[bool, int, bool, int, int, int, int, str]:
-    """Sort key: what disturbed a whole cluster first, then the most severe, what still lasts, what stopped reading."""
-    # Where the logs do not tell of that, the longest pauses come first, then the earliest.
+    """Sort key: incidents of a whole cluster first, then by severity, ongoing ones, and unread time."""
+    # If the unread time is unknown, the longest pauses come first, then the earliest.
     return (
         incident.scope != "cluster" or incident.severity == "info",
         RANKS[incident.severity],
@@ -41,28 +41,28 @@ Incidents = LazyList[Incident, Headline]
 
 
 def most_urgent_first(incidents: Incidents) -> Incidents:
-    """Order incidents for a reader in a hurry."""
+    """The incidents, the most urgent first."""
     return incidents.at(sorted(range(len(incidents)), key=lambda place: urgency(incidents.outlines[place])))
 
 
 def by_day(incidents: Iterable[Headline]) -> dict[int, list[Headline]]:
-    """Incidents by the day, in UTC, on which they began, each day by its first ms; empty where all began on one day."""
+    """First ms of a day in UTC -> the incidents that began on it; empty if all began on one day."""
     found = grouped((i for i in incidents if is_timed(i.started_at)), lambda i: i.started_at // DAY * DAY)
     return dict(sorted(found.items())) if len(found) > 1 else {}
 
 
 def faults(report: Report) -> Incidents:
-    """Pick what needs attention, most urgent first."""
+    """The incidents that need attention, most urgent first."""
     return most_urgent_first(_incidents_where(report, lambda incident: incident.severity != "info"))
 
 
 def planned(report: Report) -> Incidents:
-    """Pick what was planned or benign, in the order of the report."""
+    """The planned or benign incidents, in the order of the report."""
     return _incidents_where(report, lambda incident: incident.severity == "info" and not is_unexplained(incident))
 
 
 def unexplained(report: Report) -> Incidents:
-    """Pick what has no known cause, though it did no harm: it may be anything, so it is not benign."""
+    """The harmless incidents without a known cause, which are not called benign."""
     return _incidents_where(report, lambda incident: incident.severity == "info" and is_unexplained(incident))
 
 

@@ -1,4 +1,4 @@
-"""Phrases that every output for people shares, so that all say the same."""
+"""Phrases that all outputs for people share."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ UNNAMED_CLUSTERS = ("", "default")
 
 
 def cluster_of(subject: Headline | GroupOutline) -> str | None:
-    """The cluster's name, where it was given one."""
+    """The name of the cluster, if it has one."""
     return None if subject.cluster in UNNAMED_CLUSTERS else subject.cluster
 
 
 def group_of(subject: Headline | GroupOutline) -> str:
-    """`payments on prod`; only `payments` where the cluster has no name; `21 groups` for a cluster's incident."""
+    """`payments on prod`; only `payments` if the cluster has no name; `21 groups` for a cluster's incident."""
     cluster = cluster_of(subject)
     return f"{_named(subject)} on {cluster}" if cluster else _named(subject)
 
 
 def named(group: str) -> str:
-    """The name of a group; in words where no line names it: `the group of client rdkafka#consumer-1`."""
+    """The name of a group; a description if no line names it: `the group of client rdkafka#consumer-1`."""
     return group if is_named(group) else in_words(group)
 
 
@@ -69,13 +69,13 @@ def state_after(last: Generation, *, counted: bool = True) -> str:
 
 
 def severities(found: Mapping[str, int]) -> list[str]:
-    """`3 critical`, `5 warnings`: how many there are of each severity, the worst first; only a warning is a noun."""
+    """`3 critical`, `5 warnings`: the number of each severity, worst first; only `warning` has a plural."""
     plurals = {"warning": "warnings"}
     return [count(found[name], name, plurals.get(name, name)) for name in RANKS if found.get(name)]
 
 
 def each_with_times(names: Iterable[str]) -> list[str]:
-    """Each name once, in its order: `ledger (7 times)`, `orders`."""
+    """Each name once, in order: `ledger (7 times)`, `orders`."""
     return [f"{name} ({times(often)})" if often > 1 else name for name, often in Counter(names).items()]
 
 
@@ -117,7 +117,7 @@ def culprit(culprit: Culprit) -> str:
 
 
 def culprits(cause: Blame) -> str:
-    """All culprits, each kind once; `not named in the logs` where there are none."""
+    """All culprits, grouped by kind; `not named in the logs` if there are none."""
     by_kind: dict[str, list[Culprit]] = {}
     for named in cause.culprits:
         by_kind.setdefault(named.kind, []).append(named)
@@ -131,7 +131,7 @@ def _several(kind: str, same: Sequence[Culprit]) -> str:
 
 
 def impact(impact: Impact, *, groups: int = 1, outside: str = "") -> str:
-    """The cost in numbers: unread partitions and stops of the whole group first, then pauses. Each says what it is.
+    """The cost: unread partitions and stops of the whole group first, then pauses.
 
     `outside` is when partitions were unread before or after the incident.
     """
@@ -139,7 +139,7 @@ def impact(impact: Impact, *, groups: int = 1, outside: str = "") -> str:
 
 
 def _costs(impact: Impact, groups: int = 1, outside: str = "") -> Iterator[str]:
-    """What was unread, the stop of the whole group if there was one, and the pauses."""
+    """Unread partitions, the stop of the whole group if any, and the pauses."""
     yield unread(impact) + outside
     if (stop := stopped(impact)) not in (NEVER, NOT_LOGGED):
         yield f"{'whole group stopped for' if groups == 1 else 'longest stop of a whole group'} {stop}"
@@ -148,7 +148,7 @@ def _costs(impact: Impact, groups: int = 1, outside: str = "") -> Iterator[str]:
 
 def _paused(impact: Impact) -> str:
     """`1 rebalance paused 3 members, 37.4 s in total`."""
-    # A pause belongs to a rebalance: without one of its own, those at that time are of another incident.
+    # Pauses belong to a rebalance: without one of its own, pauses at that time belong to another incident.
     if not impact.rebalances:
         return "no rebalance"
     rebalances = count(impact.rebalances, "rebalance")
@@ -158,7 +158,7 @@ def _paused(impact: Impact) -> str:
 
 
 def unread(impact: Impact) -> str:
-    """`2 of 6 partitions unread for up to 11.2 s`, or that the logs do not tell."""
+    """`2 of 6 partitions unread for up to 11.2 s`, or a note that the logs do not show it."""
     if impact.unread_partition_ms is None:
         whose = _by_member(impact)
         if whose:
@@ -190,7 +190,7 @@ def unread_briefly(impact: Impact) -> str:
 
 
 def _by_member(impact: Impact) -> tuple[str, str] | None:
-    """`1 of 3 members`, and for how long, where no line names partitions."""
+    """`1 of 3 members` and the duration, if no line names partitions."""
     members = impact.by_member
     if members is None or not members.members:
         return None
@@ -230,7 +230,7 @@ def _how_long_unread(impact: Impact) -> str:
 
 
 def stopped(impact: Impact) -> str:
-    """For how long no partition of the group was read."""
+    """How long no partition of the group was read."""
     if impact.stopped_ms is not None:
         return duration(impact.stopped_ms) if impact.stopped_ms else NEVER
     bounds = impact.by_member
@@ -243,14 +243,14 @@ def stopped(impact: Impact) -> str:
 
 
 def besides(impact: Impact) -> str:
-    """What else it cost: `2 rebalances paused 3 members, 1.7 s in total`."""
+    """Other costs: `2 rebalances paused 3 members, 1.7 s in total`."""
     return capitalized(_paused(impact) + ("; no member paused" if impact.pause_ms == 0 else ""))
 
 
 def worst_of(impacts: Sequence[Impact], outside: str = "") -> Sequence[str]:
-    """What any of several planned incidents cost at most: `partitions unread for up to 3.2 s`, and its longest stop.
+    """The highest cost among several planned incidents: `partitions unread for up to 3.2 s`, and the longest stop.
 
-    `outside` is as in `impact`, of a single one.
+    `outside` is as in `impact`, for a single one.
     """
     if len(impacts) == 1:
         return [*_costs(impacts[0], outside=outside)]
@@ -263,12 +263,12 @@ def worst_of(impacts: Sequence[Impact], outside: str = "") -> Sequence[str]:
 
 
 def alternative(other: WhatIf) -> str:
-    """What another protocol would have cost, and how that is known."""
+    """The cost with another protocol, and how that is known."""
     return f"{other.alternative}{saved(other)}{other.explanation}"
 
 
 def saved(other: WhatIf) -> str:
-    """` would have cut the stop of the whole group by 40 s (38 s to 41 s). `; `: ` where that is not known."""
+    """` would have cut the stop of the whole group by 40 s (38 s to 41 s). `; `: ` if that is not known."""
     costs = (other.stopped, "the stop of the whole group"), (other.unread, "the unread partition time")
     known = [(saving, what) for saving, what in costs if saving is not None]
     if not known:
@@ -281,9 +281,9 @@ def saved(other: WhatIf) -> str:
 
 
 def _difference(saving: Saving, what: str) -> str:
-    """`cut the unread partition time by 12 s (8 s to 15 s)`: the likeliest, and where four in five simulations lie."""
+    """`cut the unread partition time by 12 s (8 s to 15 s)`: the likeliest value and the range of 80 % of runs."""
     less = saving.likely > 0
-    # Where a few simulations come out the other way, the range begins at nothing.
+    # If a few simulations show the opposite, the range begins at zero.
     ends = (saving.low, saving.high) if less else (-saving.high, -saving.low)
     low, high = (duration(max(0, end)) for end in ends)
     within = f" ({low} to {high})" if low != high else ""
@@ -291,12 +291,12 @@ def _difference(saving: Saving, what: str) -> str:
 
 
 class Period(Struct, frozen=True, kw_only=True):
-    """When an incident began and ended, how long it took and whether it is over: what an output writes of it."""
+    """When an incident began and ended, how long it took and whether it is over, as shown in outputs."""
 
     begin: EpochMs | None
-    """None where the lines have no times."""
+    """None if the lines have no times."""
     end: EpochMs | None = None
-    """None where the begin and the length say it all."""
+    """None if begin and duration are enough."""
     ends_same_day: bool = False
     length: str = ""
     state: str = ""
@@ -310,11 +310,11 @@ def period(incident: Headline) -> Period:
     if incident.ongoing or incident.ended_at is None:
         return Period(begin=incident.started_at, state=going_on if incident.ongoing else "end not seen")
     begin, end = utc(incident.started_at), utc(incident.ended_at)
-    # Lines of one moment, such as a refusal, show neither a length nor a recovery.
+    # Lines of a single moment, such as a rejection, show neither a duration nor a recovery.
     at_length = (incident.lasted_ms or 0) >= SECOND_MS
     return Period(
         begin=incident.started_at,
-        # Two times that print the same say less than the length alone.
+        # Two times that look the same are less informative than the duration alone.
         end=None if begin == end else incident.ended_at,
         ends_same_day=day(incident.started_at) == day(incident.ended_at),
         length=duration(incident.lasted_ms or 0) if at_length else "",
@@ -323,7 +323,7 @@ def period(incident: Headline) -> Period:
 
 
 def clock_of(at: EpochMs) -> str:
-    """What a time is read on: UTC, of a log without dates the clock of its host."""
+    """The clock of a time: UTC, or that of its host for a log without dates."""
     return "UTC" if is_dated(at) else "on an unknown day"
 
 
@@ -349,7 +349,7 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def names_besides(culprit: Culprit) -> tuple[str, ...]:
-    """List the other names an operator may know a culprit by, those that people gave before those that were made up."""
+    """Other names of a culprit, those chosen by people before generated ones."""
     # A reader of `broker-1` knows that its id is 1.
     known = (culprit.name, culprit.name.removeprefix("broker-") if culprit.kind == "broker" else culprit.name)
     others = (name for name in culprit.names if name not in known)
@@ -357,18 +357,18 @@ def names_besides(culprit: Culprit) -> tuple[str, ...]:
 
 
 def totals_of_inputs(inputs: Sequence[InputSummary]) -> str:
-    """How much was read, and of its records how many were recognized, are unknown or are about something else."""
-    # A file that holds the logs of several processes is an input for each of them.
+    """The amount read, and how many records were recognized, are unknown or are about other things."""
+    # A file with the logs of several processes is an input for each of them.
     files = count(len({log.path for log in inputs}), "file")
     return f"{files}, {size(sum(log.bytes for log in inputs))}, {lines_of_inputs(inputs)}."
 
 
 def lines_of_inputs(inputs: Sequence[InputSummary]) -> str:
-    """Their lines, and of their records how many were recognized, are unknown or are about something else."""
+    """The number of lines, and how many records were recognized, are unknown or are about other things."""
     lines, records = sum(log.lines for log in inputs), sum(log.records for log in inputs)
     matched, unknown = sum(log.matched for log in inputs), sum(log.unmatched_kafka for log in inputs)
     unparsed = sum(log.unparsed for log in inputs)
-    # A stack trace is part of its record, and a line of an export may hold several.
+    # A stack trace is part of its record, and a line of an export may contain several records.
     read = count(lines, "line") if records == lines else f"{count(lines, 'line')} with {count(records, 'record')}"
     of_them = [
         f"{thousands(matched)} recognized",
@@ -380,7 +380,7 @@ def lines_of_inputs(inputs: Sequence[InputSummary]) -> str:
 
 
 def in_ranges(partitions: Iterable[str]) -> str:
-    """`orders 0-3, 5; audit 1`; a name that is not a topic and a number stands as it is."""
+    """`orders 0-3, 5; audit 1`; a name that is not a topic with a number is left unchanged."""
     topics: dict[str, list[int]] = defaultdict(list)
     for name in sorted(partitions, key=natural):
         topic, number = topic_and_number(name)

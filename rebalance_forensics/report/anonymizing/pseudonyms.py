@@ -11,23 +11,23 @@ from typing import cast
 SEGMENT = re.compile(r"(?=[-.])")
 INNER = re.compile(r"[-._/:+]")
 NUMBERED = re.compile(r"(.+?)(-\d{1,6})?", re.DOTALL)
-# A broker id or a Streams task: they identify nobody.
+# A broker id or a Streams task, which identify no owner.
 NUMBER = re.compile(r"(?:broker-)?\d+|\d+_\d+")
 ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 UUID = re.compile(r"([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.IGNORECASE)
 TOKEN = re.compile(r"[\w.@…-]+")
-# What Kafka puts behind a name: member ids, the threads and clients of Streams, its internal topics.
+# Suffixes that Kafka adds to names: of member ids, Streams threads and clients, internal topics.
 WITH_ID = re.compile(
     rf"(.+)-({UUID.pattern})(-(?:Global)?(?:StreamThread|StateUpdater)\S{{0,200}}?|-admin)?(?:-({UUID.pattern}))?",
     re.IGNORECASE,
 )
 INTERNAL_TOPIC = re.compile(r"-(.+)-((?:changelog|repartition|subscription-\w+-topic)(?:-\d{1,6})?)")
 OWN_STORE = re.compile(r"(?:KSTREAM|KTABLE|COGROUPKSTREAM)-[A-Z-]+-\d{10}")
-# Words of Kafka's own that end a name: what a thread or an embedded consumer is called.
+# Kafka's own words at the end of a name, for threads and embedded consumers.
 OWN_WORDS = re.compile(
     r"[-.](?:StreamThread|GlobalStreamThread|consumer|restore|producer|admin|task|worker|connector)\b.*"
 )
-# Words that may be names, and that tell a reader nothing about their owner.
+# Words that may be names but reveal nothing about their owner.
 NOBODY = frozenset({
     *("closed", "closing", "evicted", "expired", "failed", "joined", "joining", "leaving", "left", "paused"),
     *("rejoined", "removed", "restarted", "started", "stopped", "unread", "unsubscribed", "vanished", "waiting"),
@@ -40,7 +40,7 @@ NOBODY = frozenset({
     *("container", "containerd", "deployment", "docker", "kernel", "kubelet", "node", "pod", "replica", "supervisord"),
     *("statefulset", "systemd"),
 })  # fmt: skip
-# Of these, "orders-3" is the third part of "orders".
+# For these kinds, "orders-3" is partition 3 of "orders".
 NUMBERED_KINDS = ("topic", "connector")
 SHORTEST_INSIDE = 5
 
@@ -56,14 +56,14 @@ class Pseudonyms:
     taken: set[str] = field(default_factory=set)
     _literal: re.Pattern[str] | None = None
     _uncommon: dict[str, str] = field(default_factory=dict)
-    """Names that are more than one token of a text, and their forms in JSON."""
+    """Names that consist of several tokens, and their forms in JSON."""
     texts: dict[tuple[str, bool], str] = field(default_factory=dict)
     """(text, from a log or not) -> rewritten text: a broker's line appears in each of its groups."""
     tokens: dict[str, str] = field(default_factory=dict)
     """Token -> rewritten token; cleared with each new pseudonym."""
 
     def of(self, name: str, kind: str) -> str:
-        """Give a name its pseudonym, a new one where it has none."""
+        """The pseudonym of a name; a new one if it has none."""
         if not name or NUMBER.fullmatch(name) or name in self.taken or name.startswith("__"):
             return name
         if name not in self.given:
@@ -74,7 +74,7 @@ class Pseudonyms:
         self.tokens.clear()
         self.taken.add(pseudonym)
         self.given[name] = pseudonym
-        # Steps of a chain cut random ids to their beginning.
+        # Steps of a chain abbreviate random ids to their start.
         self.given.setdefault(UUID.sub(r"\1…", name), pseudonym)
         if not TOKEN.fullmatch(name):
             self._uncommon[name] = pseudonym
@@ -112,7 +112,7 @@ class Pseudonyms:
         return self._new(kind) if pseudonym in self.real else pseudonym
 
     def literally(self, text: str) -> str:
-        """Rewrite names that are no single token: with blanks, slashes or signs in them."""
+        """Rewrite names that are not a single token, because they contain blanks, slashes or punctuation."""
         if not self._uncommon:
             return text
         if self._literal is None:
@@ -122,7 +122,7 @@ class Pseudonyms:
         return self._literal.sub(lambda found: self._uncommon[found.group()], text)
 
     def within(self, token: str) -> str:
-        """Rewrite a token of a text: a known name, or a known name with more behind or before it."""
+        """Rewrite a token of a text: a known name, or one with a prefix or a suffix."""
         if token in NOBODY or token in self.taken:
             return token
         if token in self.given:
@@ -140,7 +140,7 @@ class Pseudonyms:
         return rest[0] + self.within_or_new(rest[1:])
 
     def within_or_new(self, token: str, kind: str = "part") -> str:
-        """Rewrite what stands behind a known name, be it known or not; a partition keeps its number."""
+        """Rewrite the suffix of a known name, known or not; a partition keeps its number."""
         known = self.within(token)
         if known != token or not token:
             return known
@@ -148,7 +148,7 @@ class Pseudonyms:
         return self.of(stem, kind) + (number or "")
 
     def holds_a_name(self, token: str) -> bool:
-        """True where a known name is part of a token."""
+        """True if a token contains a known name."""
         edges = [edge.start() for edge in INNER.finditer(token)]
         parts = (
             token[start:end]

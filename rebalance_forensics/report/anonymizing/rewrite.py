@@ -1,4 +1,4 @@
-"""Every name in a report by kind, and every text rewritten; words of our own (causes, kinds, states) stay."""
+"""Collects every name in a report by kind and rewrites every text; our own terms (causes, kinds, states) stay."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from rebalance_forensics.timeline.model import GroupHistory, Identity, Span
 
 Part = TypeVar("Part", bound=Struct)
 
-# Fields whose words are ours or Kafka's, never a user's.
+# Fields with our own or Kafka's terms, never a user's.
 OWN_FIELDS = frozenset({
     *("tool_version", "component", "kafka_version", "layout", "envelope", "zone", "kind", "protocol", "rebalance_mode"),
     *("outcome", "trigger", "followup", "followups", "severity", "id", "cause", "jira", "title", "fixed_in"),
     *("ids", "api", "error", "setting", "sign", "answer", "weighs", "between"),
 })  # fmt: skip
 LOG_FIELDS = frozenset({"text", "label", "reason"})
-# What a stretch of a lane is called, in words of ours ("out of the group: closed").
+# Labels of lane segments in our own terms ("out of the group: closed").
 OURS = "label of a stretch"
 IMPRECISE_KINDS = frozenset({"name", "thread"})
 PATH_FIELDS = frozenset({"path", "files"})
@@ -35,7 +35,7 @@ ENDINGS = re.compile(r"((?:\.(?:log|gz|txt|json|out|zst|xz|bz2|lz4|tgz|tar|zip|\
 
 
 def anonymized(report: Report, also: Iterable[Named] = ()) -> Report:
-    """Give every group, topic, host, address and id a pseudonym; `also` are names that only log lines hold."""
+    """Replace every group, topic, host, address and id by a pseudonym; `also` are names that only log lines contain."""
     read = {log.path for log in report.inputs}
     in_lines = [(name, kind) for name, kind in also if name not in NOT_NAMES]
     # An event knows best what its fields name; a word around a message may be anything.

@@ -1,4 +1,4 @@
-"""Log text without names: known names anywhere, and names recognized by position or form."""
+"""Removes names from log text: known names anywhere, and names recognized by position or format."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from rebalance_forensics.report.anonymizing.pseudonyms import ADDRESS, NOBODY, TOKEN, UUID, Pseudonyms
 
-# A line of a dump of settings, also where JSON escapes its line ends.
+# A line of a configuration, also if JSON escapes its line ends.
 PRINTED = re.compile(r"((?:^|\n|\\n)(?:\t|\\t| )+[a-z][\w.-]+ = )([^\n\\]+)")
 WORD = re.compile(r"[^\s,\[\](){}'\"]+")
 CLASS_AS_VALUE = re.compile(
@@ -31,7 +31,7 @@ KAFKAS_WORDS = frozenset({
 
 
 def without_values(text: str, names: Pseudonyms) -> str:
-    """Rewrite the settings that a text prints line by line."""
+    """Rewrite the values of the settings in a text, one per line."""
     return (
         PRINTED.sub(lambda found: found.group(1) + setting_without_names(found.group(2), names), text)
         if " = " in text
@@ -83,7 +83,7 @@ PARTITIONS_IN_TEXT = re.compile(r"\b[Pp]artitions?(?: set)?:? [\[(]?([\w.-]+-\d+
 METADATA_IN_TEXT = re.compile(r"(?<=[{ ])([\w.-]+)=\[(?=NO_RACKS|\[)")
 HOST_AND_PORT = re.compile(r"(?<![\w./-])/?([A-Za-z][\w-]*(?:\.[\w-]+)*):(\d{4,5})\b")
 SLASHED_ADDRESS = re.compile(r"/([\w.-]+)(?=[:\s,)\]'}])")
-# With a port behind it, an address of eight parts has nine.
+# With a port, an address of eight parts has nine.
 IPV6 = re.compile(r"(?<![\w:.])[0-9a-fA-F:]{3,45}(?![\w:])")
 LONGEST_PORT = 5
 _HOST = r"[A-Za-z0-9][\w-]*(?:\.[\w-]+)*"
@@ -116,13 +116,13 @@ FRAME = re.compile(r"(?<=\bat )((?:[\w.-]*/{1,2})?)([\w.$]+)\.([\w$<>]+)\([\w$]+
 DIRECTORY = re.compile(
     r"(?:(?<![\w/.:])|(?<=file:))/(?:[\w.@+-]+/)+[\w.@+-]*|\b[A-Za-z]:\\(?:[^\\\s\"']+\\)*[^\\\s\"']*"
 )
-# Our own sentences begin with a name or print its kind before it.
+# Our own sentences start with a name or print its kind before it.
 WORD_AS_NAME = re.compile(r"(?:^|\b(?:client|group|topic|instance|host|worker|connector|thread) )([\w-]+)")
 PUBLIC_CLASS = re.compile(
     r"(?:java|javax|jakarta|jdk|sun|com\.sun|kafka|scala|kotlin|org\.apache|org\.springframework|org\.slf4j|io\.confluent"
     r"|io\.netty|io\.strimzi|io\.debezium|ch\.qos|com\.fasterxml|com\.google|reactor|o\.a|o\.s|i\.c|i\.n|k|j)\."
 )
-# A client id with a random id behind it, as member ids and the threads of Streams have it.
+# A client id followed by a random id, as in member ids and names of Streams threads.
 BEFORE_UUID = re.compile(rf"(?<![\w.-])(\w[\w.-]*?)-(?={UUID.pattern})", re.IGNORECASE)
 FILE_ENDINGS = (".log", ".gz", ".java", ".scala", ".kt", ".txt", ".json", ".out", ".tgz", ".zip")
 SPLIT_PATH = re.compile(r"([/\\])")

@@ -1,4 +1,4 @@
-"""The report for other tools: what the modules of this package export, by the names that `--export` takes."""
+"""Exports the report for other tools, with one module for each format of `--export`."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ LABEL_CHARACTERS = 400
 
 
 class Stretch(Struct, frozen=True, kw_only=True):
-    """Something that lasts, from epoch ms to epoch ms."""
+    """An interval, from epoch ms to epoch ms."""
 
     start: int
     end: int
@@ -139,7 +139,7 @@ def _instant(process: int, track: int, mark: Mark) -> Document:
         "tid": track,
         "ts": mark.at * 1000,
         "cat": mark.severity,
-        # A trace viewer finds and colours by name.
+        # A trace viewer searches and colors by name.
         "name": line_of(f"fault: {mark.label}" if mark.severity == "fault" else mark.label, LABEL_CHARACTERS),
         "args": _args([("place", place(mark.evidence)), ("text", mark.evidence.text)]),
     }

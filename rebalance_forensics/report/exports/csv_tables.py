@@ -1,4 +1,4 @@
-"""Generations, incidents, pauses and times without a reader as CSV that a spreadsheet shows and does not execute."""
+"""Exports generations, incidents, pauses and unread times as CSV whose cells no spreadsheet executes."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ PAUSES = Columns(
     (GroupHistory, "cluster, group"),
     (Pause, "client_id, member_id, started_at as from, ended_at as to, lasted_ms as ms, kind, partitions"),
 )
-# `client_id` is whose the partition was before.
+# `client_id` is the previous owner of the partition.
 UNREAD = Columns(
     (GroupHistory, "cluster, group"),
     (UnreadSpan, "partition, client_id, started_at as from, ended_at as to, lasted_ms as ms"),
     (UnreadSpan, "why, certain, from_earliest, to_latest, incident"),
 )
 CELL_CHARACTERS = 8_000
-# Also as full-width signs, which some spreadsheets take for the narrow ones.
+# Full-width forms as well, which some spreadsheets treat like the ASCII ones.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
@@ -54,7 +54,7 @@ def _table(columns: Columns, rows: Iterable[tuple[Struct, ...]], **in_words: Cal
 
 
 def csv_text(rows: Iterable[Sequence[Value]]) -> str:
-    """Rows as CSV; no cell of it is a formula to a spreadsheet."""
+    """Rows as CSV, without cells that a spreadsheet would take for a formula."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([_shown(cell) for cell in row] for row in rows)
     return text.getvalue()
@@ -70,7 +70,7 @@ def _shown(value: Value) -> str | int | float:
     if isinstance(value, int):
         return value
     harmless = line_of(value if isinstance(value, str) else " ".join(value), CELL_CHARACTERS)
-    # A spreadsheet runs what starts like a formula, and a client id may.
+    # A spreadsheet executes text that starts like a formula, as a client id may.
     return f"'{harmless}" if harmless.lstrip().startswith(FORMULA_STARTS) else harmless
 
 
@@ -79,7 +79,7 @@ def _of_groups(columns: Columns, parts: str, report: Report) -> str:
 
 
 def _incidents(report: Report) -> str:
-    # One row an incident, under its most likely cause.
+    # One row for each incident, with its most likely cause.
     rows = ((incident, incident.root_causes[0], incident.impact) for incident in report.incidents)
     return _table(INCIDENTS, rows, generations=ranges)
 

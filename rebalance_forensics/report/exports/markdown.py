@@ -1,4 +1,4 @@
-"""Markdown for a ticket or a post-mortem, with blank fields for what only people know."""
+"""Exports Markdown for a ticket or a post-mortem, with blank fields for people to fill in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PagerDuty Events API v2, one event a line; the dedup key is the incident id, so a second run updates one alert."""
+"""Exports PagerDuty events (Events API v2), one per line; the dedup key is the incident id, so runs update alerts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def export(report: Report) -> str:
 
 
 def _events(incident: Incident, link: str | None) -> Iterator[Document]:
-    # The routing key is a secret of the sender, who fills it in.
+    # The routing key is a secret that the sender fills in.
     base: Document = {"routing_key": "", "dedup_key": incident.id}
     links: Document = {"links": [{"href": link, "text": "Report"}]} if link else {}
     trigger: Document = {"event_action": "trigger", "client": "rebalance-forensics", "payload": _payload(incident)}
@@ -60,7 +60,7 @@ def _payload(incident: Incident) -> Document:
 
 
 def _rivals(incident: Incident) -> Document:
-    # What else it may well be, and the log that would tell; nothing where it hardly is anything else.
+    # Serious rivals and the log that would decide; empty if the cause is nearly certain.
     rivals = serious_rivals(incident)
     if not rivals:
         return {}

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0: every root cause as a result with its log lines as locations, for code scanning and IDEs."""
+"""Exports SARIF 2.1.0: every root cause as a result with log lines as locations, for code scanning and IDEs."""
 
 from __future__ import annotations
 
@@ -83,10 +83,10 @@ def _location(line: Evidence) -> dict[str, Json]:
         "startLine": line.line,
         "snippet": {"text": line_of(line.text, SNIPPET_CHARACTERS)},
     }
-    # A path of a log may hold anything; SARIF wants a URI reference.
+    # A path may contain any character; SARIF requires a URI reference.
     uri = quote(line.path, safe="/!.-_~", errors="replace")
     where: Document = {"artifactLocation": {"uri": uri}, "region": region}
-    # SARIF's own byteOffset would make the region one of a binary file.
+    # SARIF's own byteOffset would mark the file as binary.
     return {"physicalLocation": where, "properties": {"byteOffset": line.byte_offset}}
 
 

@@ -1,4 +1,4 @@
-"""A Slack message payload: verdict, impact, culprit, time and link in one line, then the rest; post it to a webhook."""
+"""Exports a Slack message for a webhook: verdict, impact, culprit, time and link on one line, then the rest."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def export(report: Report) -> str:
     if not found:
         concluded = str(conclusion(report))
         return written({"text": _unmarked(line_of(prose(concluded), SECTION)), "blocks": [_section(concluded)]})
-    # Shown where blocks are not, as in a notification. It is read as markup, so nothing of it may start a mention.
+    # Shown where blocks are not, as in a notification. It is parsed as markup, so it must not contain a mention.
     first = found[0]
     text = _unmarked(line_of(prose(f"{_verdict(first)} {_summary(first)}"), SECTION))
     at = first.started_at
@@ -66,7 +66,7 @@ def _incident(incident: Incident, link: str | None) -> Iterator[Document]:
 
 
 def _in_one_line(incident: Incident, link: str | None) -> Iterator[Document]:
-    # Rich text, in which no character of a log is markup, a mention or an emoji.
+    # Rich text, in which no text from a log is markup, a mention or an emoji.
     yield {"type": "text", "text": line_of(prose(_verdict(incident)), PART), "style": {"bold": True}}
     yield {"type": "text", "text": f" {line_of(prose(_summary(incident)), SECTION)}"}
     if is_dated(incident.started_at):
@@ -98,7 +98,7 @@ def _section(text: str) -> Document:
 
 
 def _plain(text: str, limit: int) -> Document:
-    # Make a text object in which nothing is markup, a mention or an emoji.
+    # A text object without markup, mentions or emoji.
     whole = line_of(prose(text), limit)
     return {"type": "plain_text", "text": whole[: limit + 10] or "-", "emoji": False}
 

@@ -1,4 +1,4 @@
-"""Timesketch JSONL: every event, generation, pause and incident as a line of a forensic timeline."""
+"""Exports Timesketch JSONL: every event, generation, pause and incident as a line of a forensic timeline."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from rebalance_forensics.report.wording import impact
 from rebalance_forensics.timeline.model import GroupHistory
 
 TEXT_CHARACTERS = 4_000
-# Every row repeats the names; no name that people gave is as long.
+# Every row repeats the names; names chosen by people are shorter.
 NAME_CHARACTERS = 1_000
 
 
 def export(report: Report) -> str:
-    """Write everything that has a time, in the order it happened."""
+    """Write everything that has a time, in order."""
     rows = [row for history in report.groups for row in _group(history)]
     rows += [_incident(incident) for incident in report.incidents]
-    # A time beyond every calendar is none, and a row without one is no part of a timeline.
+    # Rows without a real time are left out.
     rows = [row for row in rows if row["datetime"]]
     rows.sort(key=lambda row: (str(row["datetime"]), str(row["timestamp_desc"]), str(row["message"])))
     return "".join(json_line(row) + "\n" for row in rows)

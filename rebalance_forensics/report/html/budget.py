@@ -1,4 +1,4 @@
-"""How much a page may hold; what does not fit is counted and said, never silently dropped."""
+"""Limits the size of a page; whatever does not fit is counted and mentioned, never silently dropped."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ EVENTS, EVENTS_A_TABLE = 1_000, 250
 UNREAD_ROWS_A_TABLE = 200
 GLIMPSES = 400
 FEW_LANES = 16
-"""As many rows as a picture shows before its reader asks for all of them."""
+"""The number of rows that a picture shows until the reader expands it."""
 NAMES, NAMES_AN_INCIDENT, FEWEST_NAMES = 8_000, 2_000, 20
 
 
 @dataclass(slots=True)
 class Lines:
-    """The log lines a page carries for its pictures, each once."""
+    """The log lines that a page includes for its pictures, each once."""
 
     places: dict[tuple[str, int], int] = field(default_factory=dict)
     kept: list[Evidence] = field(default_factory=list)
@@ -36,7 +36,7 @@ class Lines:
     left_out: int = 0
 
     def number_of(self, line: Evidence) -> int | None:
-        """Take a line in, unless the page is full; give its number."""
+        """The number of a line, which is added unless the page is full."""
         key = (line.path, line.byte_offset)
         if key in self.places:
             return self.places[key]
@@ -51,22 +51,22 @@ class Lines:
 
 @dataclass(slots=True)
 class Pool:
-    """Marks, stretches or rows that all share; what is most urgent comes first and takes most."""
+    """A shared number of marks, bars or rows; the most urgent pictures come first and take most."""
 
     left: int
     most: int
-    """For one picture or table."""
+    """The maximum for one picture or table."""
     fewest: int = FEWEST
-    """For each, though nothing may be left."""
+    """The minimum for each, even if nothing is left."""
     reserved: int = RESERVED
-    """For each of those after it."""
+    """Reserved for each of the following ones."""
 
     def room(self, pictures: int) -> int:
-        """How many one picture may take, so that a few are left for each of those after it."""
+        """How many one picture may take, so that some are left for each of the following ones."""
         return min(self.most, max(self.left - self.reserved * pictures, self.fewest))
 
     def take(self, rows: Sequence[T], pictures: int = 0) -> Sequence[T]:
-        """The first rows, as many as there is room for."""
+        """The first rows, as many as fit."""
         taken = rows[: self.room(pictures)]
         self.left -= len(taken)
         return taken
@@ -74,11 +74,11 @@ class Pool:
 
 @dataclass(slots=True)
 class Budget:
-    """What is left of the page."""
+    """The remaining space of the page."""
 
     lines: Lines = field(default_factory=Lines)
     pictures: int = 1
-    """How many pictures are still to be drawn."""
+    """The number of pictures still to be drawn."""
     marks: Pool = field(default_factory=lambda: Pool(MARKS, MARKS_A_PICTURE))
     spans: Pool = field(default_factory=lambda: Pool(SPANS, SPANS_A_PICTURE))
     events: Pool = field(default_factory=lambda: Pool(EVENTS, EVENTS_A_TABLE, fewest=0))
@@ -89,26 +89,26 @@ class Budget:
         )
     )
     passages: Pool = field(default_factory=lambda: Pool(PASSAGES, PASSAGES_A_PART, FEWEST_PASSAGES))
-    """Sentences on how rebalances read; a group that rebalances all day has thousands."""
+    """Sentences about rebalance patterns; a group that rebalances all day has thousands."""
     names: Pool = field(default_factory=lambda: Pool(NAMES, NAMES_AN_INCIDENT, FEWEST_NAMES, FEWEST_NAMES))
-    """Of whom incidents are blamed on; members that come back under new names are thousands, too."""
+    """Names of culprits; there may be thousands if members come back under new names."""
     rows: int = ROWS
     left_out: dict[str, int] = field(default_factory=dict)
 
     def take_rows(self, rows: Sequence[T], most: int, what: str) -> tuple[tuple[T, ...], int]:
-        """The first rows of a table, and how many the page leaves out."""
+        """The first rows of a table, and the number of rows left out."""
         taken = tuple(rows[: max(min(self.rows, most), 0)])
         self.rows -= len(taken)
         self.omit(what, len(rows) - len(taken))
         return taken, len(rows) - len(taken)
 
     def omit(self, what: str, number: int) -> None:
-        """Count what the page does not show."""
+        """Count something that the page does not show."""
         if number > 0:
             self.left_out[what] = self.left_out.get(what, 0) + number
 
     def sentences(self) -> list[str]:
-        """Say what the page does not show."""
+        """Sentences about what the page does not show."""
         if self.lines.left_out:
             self.omit("log lines behind marks of the pictures", self.lines.left_out)
         return [f"{thousands(number)} {what}" for what, number in self.left_out.items()]

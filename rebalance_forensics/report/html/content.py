@@ -1,4 +1,4 @@
-"""What the page holds, in which order, with which pictures, and what it leaves out."""
+"""Selects and orders the content of the page: incidents, groups, pictures and what is left out."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ class IncidentPage(Struct, frozen=True, kw_only=True):
 
 
 class GroupPage(Struct, frozen=True, kw_only=True):
-    """One group: its whole history."""
+    """One group with its whole history."""
 
     number: int
     history: GroupHistory
     incidents: tuple[Incident, ...]
     causes: tuple[str, ...]
-    """The likeliest cause of each of its incidents."""
+    """The most likely cause of each of its incidents."""
     picture: Picture | None
     names: Mapping[str, str]
-    """What operators call a member whose client id is not its name."""
+    """Member -> short name, if that is not its client id."""
     tables: GroupTables
     readings: tuple[tuple[str, tuple[Passage, ...]], ...]
 
@@ -53,33 +53,33 @@ class Content(Struct, frozen=True, kw_only=True):
     numbered: Incidents
     overview: Sequence[Headline]
     axis: Overview | None
-    """All incidents by time."""
+    """All incidents on one time axis."""
     days: tuple[Day, ...]
-    """An index of the days, for logs of several."""
+    """An index of days, for logs of several days."""
     faults: tuple[IncidentPage, ...]
     unexplained: tuple[IncidentPage, ...]
     planned: tuple[IncidentPage, ...]
     groups: tuple[GroupPage, ...]
     group_names: tuple[str, ...]
-    """All groups that have incidents or a section, with their cluster where it has a name."""
+    """All groups with incidents or a section, with their cluster if it has a name."""
     pictures: tuple[Picture, ...]
     with_sections: frozenset[str]
     targets: frozenset[str]
-    """The ids of elements that tell of an incident."""
+    """The ids of elements that show an incident."""
     causes: tuple[str, ...]
     names: Mapping[str, tuple[str, ...]]
-    """By the id of each incident of the overview, whom the filter finds it by."""
+    """Id of an incident in the overview -> the names by which the filter finds it."""
     names_left_out: int
     hosts: Mapping[str, tuple[str, ...]]
-    """By the id of each incident of the overview, the hosts of whom it blames, else of the members it disturbed."""
+    """Id of an incident in the overview -> the hosts of its culprits, else of the disturbed members."""
     group_hosts: tuple[tuple[str, ...], ...]
     """The hosts of the members of each group that has a section."""
     host_names: tuple[str, ...]
     severities: tuple[Severity, ...]
     states: Mapping[str, str]
-    """How a group that the first incident disturbed was left, by its name."""
+    """Group disturbed by the first incident -> its state afterwards."""
     axis_first: bool
-    """The axis belongs below the first verdict: there are several groups in trouble, and it shows which."""
+    """True if several groups are in trouble, so that the axis that shows them follows the first verdict."""
     budget: Budget
     left_out: tuple[str, ...]
     urgent: int
@@ -87,7 +87,7 @@ class Content(Struct, frozen=True, kw_only=True):
 
 
 def content_of(report: Report) -> Content:
-    """Choose and lay out what the page holds, the most urgent first."""
+    """Select the content of the page, the most urgent first."""
     shown = min(len(report.incidents), INCIDENTS) + min(len(report.groups), GROUPS)
     budget = Budget(pictures=max(shown, 1))
     numbered = most_urgent_first(report.lazy_incidents)
@@ -188,7 +188,7 @@ NAMES_LEFT_OUT = "names of members that the filter would find an incident by"
 
 
 def filter_names(incidents: Sequence[Headline], budget: Budget) -> dict[str, tuple[str, ...]]:
-    """By incident id, as many names as the page holds, of each culprit those that people gave before made-up ones."""
+    """Incident id -> names of its culprits, as many as fit, those chosen by people before generated ones."""
     names: dict[str, tuple[str, ...]] = {}
     for number, incident in enumerate(incidents):
         known = _names_of(incident)
@@ -212,17 +212,17 @@ def _visible(disturbed: DisturbedGroup) -> tuple[int, int, int]:
 
 
 class Scenes(Struct, frozen=True, kw_only=True):
-    """Draws pictures one after another; each takes its share of the budget."""
+    """Draws the pictures of the page; each takes its share of the budget."""
 
     groups: LazyList[GroupHistory, GroupOutline]
     numbered: Incidents
     """In the order of the page."""
     places: Mapping[Key, int]
-    """Of each group among the groups."""
+    """Group -> its index among the groups."""
     numbers: Mapping[Key, list[int]]
-    """Of each group's incidents."""
+    """Group -> the numbers of its incidents."""
     ends: Mapping[str, int]
-    """When each log ends, by its path."""
+    """Path of a log -> its last time."""
     cluster_ends: Mapping[str, int]
     budget: Budget
     made_ready: dict[Key, ReadyHistory] = field(default_factory=dict)
@@ -255,7 +255,7 @@ class Scenes(Struct, frozen=True, kw_only=True):
 
     def of_incident(self, number: int, incident: Incident) -> Picture | None:
         """Draw an incident with some time before and after it."""
-        # A cluster's incident is drawn with the group that was unread most, the first of equals.
+        # A cluster's incident is drawn for the group with the longest unread time.
         most = max(incident.groups, key=_visible, default=None)
         key = incident.cluster, incident.group_names[0] if most is None else most.group
         return self._drawn(f"picture-{number}", key, incident) if key in self.places else None
@@ -265,23 +265,23 @@ class Scenes(Struct, frozen=True, kw_only=True):
         return self._drawn(f"history-{number}", (history.cluster, history.group), None)
 
     def end_of_logs(self, key: Key) -> int:
-        """When the last log of a group's members and brokers ends; nothing is known of it afterwards."""
+        """When the last log of a group's members and brokers ends."""
         seen = self.look(key)
         own = [self.ends[path] for path in (() if seen is None else seen.files) if path in self.ends]
         return max(own, default=self.cluster_ends.get(key[0], 0))
 
     def end_of(self, incident: Headline) -> int:
-        """When the logs of the groups that an incident disturbs end."""
+        """When the logs of the disturbed groups end."""
         return max(map(self.end_of_logs, _keys(incident)))
 
     def look(self, key: Key) -> Glimpse | None:
-        """Look at a group, each once; None beyond as many as a page may look at."""
+        """A glimpse of a group, computed once; None if the page has used up its glimpses."""
         if key not in self.glimpses and key in self.places and len(self.glimpses) < GLIMPSES:
             self.glimpses[key] = glimpse_of(self.groups[self.places[key]])
         return self.glimpses.get(key)
 
     def hosts_of(self, incident: Headline) -> tuple[str, ...]:
-        """The hosts of those it blames; of all members where it blames none of them. Empty where that is unknown."""
+        """The hosts of the culprits, or of all members if no member is blamed; empty if unknown."""
         seen = [found for found in map(self.look, _keys(incident)) if found is not None]
         culprits = [culprit for cause in incident.root_causes for culprit in cause.culprits]
         names = [name for culprit in culprits for name in (culprit.name, *culprit.names)]
@@ -290,11 +290,11 @@ class Scenes(Struct, frozen=True, kw_only=True):
         return tuple(sorted(blamed or {host for found in seen for host in found.hosts.values()}, key=natural))
 
     def states_of(self, incident: Headline) -> dict[str, str]:
-        """How it left each group, as far as the page has looked at them."""
+        """Group -> its state after the incident, for groups with a glimpse."""
         return {key[1]: found.state for key in _keys(incident) if (found := self.look(key)) is not None}
 
     def incidents_of(self, history: GroupHistory) -> tuple[Incident, ...]:
-        """List the incidents of a group, the most urgent first."""
+        """The incidents of a group, the most urgent first."""
         return tuple(incident for _, incident in self.links(history.cluster, history.group).incidents)
 
     def _drawn(self, name: str, key: Key, incident: Incident | None) -> Picture | None:
@@ -305,7 +305,7 @@ class Scenes(Struct, frozen=True, kw_only=True):
         return None if window is None else draw(name, history, window, self.links(*key), self.budget, incident)
 
     def links(self, cluster: str, group: str) -> Links:
-        """The incidents of a group, each looked up once."""
+        """The links to the incidents of a group, computed once."""
         key = cluster, group
         if key not in self.linked:
             self.linked[key] = links_of([(number, self.numbered[number]) for number in self.numbers.get(key, ())])

@@ -1,4 +1,4 @@
-"""The fleet's weeks as one HTML file: opens offline, runs nothing, loads nothing."""
+"""The fleet report as a single HTML file without scripts or external resources."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from rebalance_forensics.report.html.page import rendered
 HEIGHT = 90
 DAY_WIDTH = 14
 FIRST = 10
-"""Changes before the fold; the tables stand below them."""
+"""Number of changes shown above the tables before they are folded."""
 
 
 class Bar(Struct, frozen=True, kw_only=True):
-    """The incidents of one severity on one day, in the picture's units."""
+    """The incidents of one severity on one day, in the units of the chart."""
 
     severity: str
     x: int
@@ -25,7 +25,7 @@ class Bar(Struct, frozen=True, kw_only=True):
 
 
 def fleet_page(fleet: Fleet, tool_version: str) -> str:
-    """Write the fleet's report as a page; the same tables give the same bytes."""
+    """Render the fleet report; the same tables give the same bytes."""
     return rendered(
         "fleet.html.j2",
         "",
@@ -46,7 +46,7 @@ def _most(fleet: Fleet) -> int:
 
 
 def _bars(fleet: Fleet) -> list[Bar]:
-    """For each day a stack of its incidents, the worst at the bottom."""
+    """A stack of bars for each day, the worst severity at the bottom."""
     bars = []
     for index, (day, counts) in enumerate(fleet.days):
         y = float(HEIGHT)

@@ -1,4 +1,4 @@
-"""Which incident a moment or a stretch of a picture belongs to."""
+"""Finds the incident that a mark or a bar of a picture belongs to."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rebalance_forensics.timeline.model import Evidence, Generation, Mark, Span
 from rebalance_forensics.timeline.time_index import IntervalIndex
 
 LASTING = frozenset({"member", "coordinating"})
-# What a verdict says of a member that fell silent; the silence itself is all that the lines show.
+# Verdicts about a member that fell silent; the lines show only the silence.
 SILENCES = frozenset({"dead", "frozen", "cut-off"})
 SILENT = "silent"
 
 
 class Links(Struct, frozen=True, kw_only=True):
-    """The incidents of one group, by what they quote and by when they were; numbers are those of the page."""
+    """The incidents of one group by quoted line and by time, with their numbers on the page."""
 
     incidents: tuple[tuple[int, Incident], ...]
     """The most urgent first."""
@@ -30,9 +30,9 @@ class Links(Struct, frozen=True, kw_only=True):
     """Rank, number and incident."""
 
     def shown_as(self, why: str, incident: int | str | None) -> str:
-        """How to draw a stretch of an incident, by its id or number: a guess as no more than the silence behind it."""
-        # From PROBABLE on a line decides; below, a picture does not draw the verdict as a fact. Members whose
-        # coordinator stood still were silent, and no more than that.
+        """How to draw a bar of an incident (id or number): an uncertain verdict as mere silence."""
+        # From PROBABLE on a line is decisive; below that, a picture does not show the verdict as a fact. Members whose
+        # coordinator stood still were only silent.
         guessed = why in SILENCES and any(
             incident in (number, known.id)
             and (known.root_causes[0].confidence < PROBABLE or _blames_only_brokers(known.root_causes[0]))
@@ -41,22 +41,22 @@ class Links(Struct, frozen=True, kw_only=True):
         return SILENT if guessed else why
 
     def of_mark(self, mark: Mark) -> int | None:
-        """Find the incident that quotes the mark's line, or that it fell into."""
+        """The incident that quotes the mark's line, or during which it occurred."""
         quoting = self.quoted.get((mark.evidence.path, mark.evidence.line))
         return quoting if quoting is not None else self._during(mark.at, mark.at)
 
     def of_span(self, span: Span, lane: str) -> int | None:
-        """Find the incident a disturbance falls into, first that which blames its lane; being a member is none."""
+        """The incident of a disturbance, preferably one that blames its lane; None for plain membership."""
         if span.kind in LASTING:
             return None
         return self._during(span.started_at, span.ended_at or span.started_at, lane)
 
     def of_gap(self, start: int, end: int | None) -> int | None:
-        """Find the incident that a time without a reader falls into."""
+        """The incident during which a partition was unread."""
         return self._during(start, start if end is None else end)
 
     def of_generation(self, generation: Generation) -> int | None:
-        """Find the incident a generation belongs to."""
+        """The incident that a generation belongs to."""
         return self.generations.get(generation.generation)
 
     def _during(self, start: int, end: int, lane: str = "") -> int | None:
@@ -98,6 +98,6 @@ def end_of_incident(incident: Incident) -> int | None:
 
 
 def lines_of(incident: Incident) -> list[Evidence]:
-    """List every line an incident quotes."""
+    """Every line that an incident quotes."""
     links = [link.evidence for cause in incident.root_causes for link in cause.chain]
     return [line for cause in incident.root_causes for line in cause.evidence] + [line for line in links if line]

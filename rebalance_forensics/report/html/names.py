@@ -1,4 +1,4 @@
-"""Names and sentences as the page writes them: a random id by its beginning, a time as an element."""
+"""Names and sentences on the page: random ids are abbreviated, times are elements."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ STREAM_THREAD = re.compile(r"(…-StreamThread-\d+)-consumer(?![-\w])")
 
 
 def called(name: str, short: Mapping[str, str]) -> str:
-    """What operators call a member or its lane: `node-2/T1` for a thread of Streams, whose consumer is the member."""
+    """The short name of a member or its lane: `node-2/T1` for a Streams thread, whose consumer is the member."""
     return short.get(name) or short.get(f"{name}-consumer") or name
 
 
 def brief(text: str, group: str | None = None) -> str:
-    """Write `shop-1b4e28ba…-StreamThread-1-consumer` for a name with a UUID in it; eight digits tell them apart."""
-    # Among members of one group, whose names begin with it, `1b4e28ba…-StreamThread-1`.
+    """A name with its UUID abbreviated to eight digits: `shop-1b4e28ba…-StreamThread-1-consumer`."""
+    # Without the group at its start, if `group` is given: `1b4e28ba…-StreamThread-1`.
     short = with_short_ids(text)
     if group is None or short == text:
         return short
@@ -33,7 +33,7 @@ def brief(text: str, group: str | None = None) -> str:
 
 
 def sentence(parts: Sentence, group: str) -> Markup:
-    """Write what is said about a group, with random ids by their beginning."""
+    """A sentence about a group with random ids abbreviated."""
     return Markup().join(_clock(part) if isinstance(part, Clock) else _words(part, group) for part in parts)
 
 
@@ -42,7 +42,7 @@ def _clock(clock: Clock) -> Markup:
 
 
 def _words(text: str, group: str) -> Markup:
-    # Keep the blanks at the ends, which part the words from a time.
+    # Keep the blanks at the ends, which separate the words from a time.
     inner = brief(" ".join(text.split()), group)
     before, after = (" " if text[edge : edge + 1 or None].isspace() else "" for edge in (0, -1))
     return escape(line_of(f"{before}{inner}{after}", LINE_CHARACTERS))

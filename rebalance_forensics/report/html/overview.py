@@ -1,4 +1,4 @@
-"""All incidents on one time axis: a row for each cause, below it one for each of its groups, dense runs as one mark."""
+"""All incidents on one time axis: a row for each cause, with a row for each of its groups; dense runs are one mark."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from rebalance_forensics.report.plain_text import line_of
 
 CAUSES = 12
 GROUPS_OF_A_CAUSE, GROUP_ROWS = 40, 160
-# Marks closer than this would cover one another on a phone.
+# Marks closer than this would overlap on a phone.
 NEAR_PERCENT = 7.0
-# Stretches closer than this are drawn as one; a row is seldom a thousand pixels wide.
+# Bars closer than this are drawn as one; a row is rarely a thousand pixels wide.
 TOUCHING_PERCENT = 0.2
 SUMMARY_CHARACTERS = 200
 
 Look = Callable[[tuple[str, str]], Glimpse | None]
-"""A glimpse of a group, by cluster and name; None beyond what the page looks at."""
+"""Cluster and name -> a glimpse of the group; None if the page has used up its glimpses."""
 
 
 LogsEnd = Callable[[Headline], int]
-"""Ends of the disturbed groups' logs: an incident that is still going on is drawn up to there."""
+"""The end of the disturbed groups' logs, up to which an ongoing incident is drawn."""
 
 
 class Occurrence(Struct, frozen=True, kw_only=True):
@@ -37,7 +37,7 @@ class Occurrence(Struct, frozen=True, kw_only=True):
 
     percent: float
     width: float
-    """For how much of the axis it lasted."""
+    """The share of the axis that it lasted."""
     severity: Severity
     label: str
     target: str | None
@@ -47,11 +47,11 @@ class Occurrence(Struct, frozen=True, kw_only=True):
     causes: tuple[str, ...]
     severities: tuple[Severity, ...]
     incidents: tuple[str, ...]
-    """The ids of the elements that tell of each in full, where there is one."""
+    """The ids of the elements that show each incident in full, if there are any."""
 
 
 class Stretch(Struct, frozen=True, kw_only=True):
-    """A time in which a group rebalanced, or left partitions unread."""
+    """A period in which a group rebalanced or left partitions unread."""
 
     kind: str
     percent: float
@@ -63,7 +63,7 @@ class OverviewRow(Struct, frozen=True, kw_only=True):
 
     label: str
     note: str = ""
-    """The group of a cause, or how many there are."""
+    """The group of a cause, or the number of groups."""
     occurrences: tuple[Occurrence, ...]
     stretches: tuple[Stretch, ...] = ()
     groups: tuple[OverviewRow, ...] = ()
@@ -81,7 +81,7 @@ class Overview(Struct, frozen=True, kw_only=True):
 def overview_of(
     numbered: Sequence[Headline], with_sections: Collection[str], logs_end: LogsEnd, look: Look
 ) -> Overview | None:
-    """Lay out the incidents that have a time, the most urgent first; None where one picture shows them all anyway."""
+    """The overview of incidents with a time, the most urgent first; None if a single picture shows all of them."""
     numbered = [incident for incident in numbered if is_timed(incident.started_at)]
     if len(numbered) <= 1:
         return None
@@ -116,7 +116,7 @@ def _by_group(incidents: Iterable[Headline]) -> dict[str, list[Headline]]:
 
 
 def _shares(incident: Headline) -> Iterator[Headline]:
-    # What an incident did to each group; a group's own incident is all of it.
+    # The effect of an incident on each group; for a group's own incident, all of it.
     if incident.group is not None:
         yield incident
     for disturbed in incident.groups:
@@ -138,7 +138,7 @@ class _Axis(Struct, frozen=True, kw_only=True):
     look: Look
 
     def cause(self, cause: str, incidents: Sequence[Headline], most: int) -> OverviewRow:
-        """The incidents of a cause, and below them what each group had of it."""
+        """The row of a cause, with a row for each of its groups."""
         groups = list(_by_group(incidents).items())
         several = len(groups) > 1
         shown = groups[: min(most, GROUPS_OF_A_CAUSE)] if several else []
@@ -169,7 +169,7 @@ class _Axis(Struct, frozen=True, kw_only=True):
                 yield Stretch(kind=kind, percent=begun, width=round(max(ended - begun, TOUCHING_PERCENT), 2))
 
     def _merged(self, spans: Iterable[tuple[int, int | None]]) -> Iterator[tuple[float, float]]:
-        # Shares of the axis, overlapping spans as one; what nobody saw the end of is drawn where it begins.
+        # Shares of the axis, with overlapping spans merged; a span without a known end is drawn where it begins.
         begun = ended = -1.0
         for start, end in sorted((start, start if end is None else end) for start, end in spans):
             left, right = self._percent(max(start, self.start)), self._percent(min(end, self.end))
@@ -185,7 +185,7 @@ class _Axis(Struct, frozen=True, kw_only=True):
             yield begun, ended
 
     def occurrences(self, incidents: Sequence[Headline]) -> Iterator[Occurrence]:
-        """Fold what began too close together to be drawn side by side."""
+        """Merge incidents that began too close together to be drawn separately."""
         run: list[Headline] = []
         for incident in sorted(incidents, key=lambda headline: (headline.started_at, headline.id)):
             if run and self._percent(incident.started_at) - self._percent(run[0].started_at) >= NEAR_PERCENT:
@@ -216,7 +216,7 @@ class _Axis(Struct, frozen=True, kw_only=True):
 
 
 class Day(Struct, frozen=True, kw_only=True):
-    """One day of a longer log: how many incidents of each severity began on it, and the worst."""
+    """One day of a longer log: the number of incidents of each severity that began on it, and the worst."""
 
     at: int
     number: Mapping[Severity, int]
@@ -225,7 +225,7 @@ class Day(Struct, frozen=True, kw_only=True):
 
 
 def days_of(incidents: Sequence[Headline], with_sections: Collection[str]) -> tuple[Day, ...]:
-    """An index of the days, in UTC, on which incidents began; none where all began on one day."""
+    """An index of the days, in UTC, on which incidents began; empty if all began on one day."""
     found = []
     for day, of_day in urgency_order.by_day(incidents).items():
         worst = min(of_day, key=urgency_order.urgency)
@@ -236,7 +236,7 @@ def days_of(incidents: Sequence[Headline], with_sections: Collection[str]) -> tu
 
 
 def filter_groups(incident: Headline) -> tuple[str, ...]:
-    """The groups that a filter finds an incident by, with their cluster where it has a name."""
+    """The groups by which the filter finds an incident, with their cluster if it has a name."""
     return tuple(wording.group_of(share) for share in _shares(incident))
 
 

@@ -1,4 +1,4 @@
-"""The report as one HTML file: opens offline, runs no script but its own, loads nothing."""
+"""Renders the report as a single HTML file that runs only its own script and loads nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SCRIPT = ("page", "times", "panel", "folding", "picture", "filters", "sorting", 
 
 @collecting_rarely()
 def to_html(report: Report) -> str:
-    """Write the whole report as one page; the same report gives the same bytes."""
+    """Render the whole report; the same report gives the same bytes."""
     content = content_of(report)
     script = _script()
     return rendered(
@@ -47,7 +47,7 @@ def to_html(report: Report) -> str:
 
 
 def rendered(template: str, allowed_script: str, **facts: object) -> str:
-    """A page of one of our templates, with our style; no other script than the one allowed runs in it."""
+    """Render one of our templates with our style; only the allowed script can run in it."""
     style = _asset("report.css")
     return (
         _environment()
@@ -79,7 +79,7 @@ def _digest(text: str) -> str:
 
 
 def _script() -> str:
-    """The page's script, of several files, in one scope of its own, with the figures that it shares with Python."""
+    """The page's script, assembled from several files in one scope, with the constants that it shares with Python."""
     parts = "\n".join(_asset("script", f"{part}.js") for part in SCRIPT)
     return f'"use strict";\n(() => {{\n{parts}}})();\n'.replace("FEW_LANES", str(budget.FEW_LANES))
 
@@ -89,9 +89,9 @@ def _asset(*names: str) -> str:
 
 
 def _filters() -> dict[str, Callable[..., object]]:
-    # What the templates call: the functions of the report's words by their names, and some of the page's own.
+    # Functions for the templates: those of the wording modules by name, and some of the page's own.
     spoken = (times, wording, differential, incident_facts, conclusions, names)
-    # A name that a module only imports may be one of Jinja's own filters, such as `escape`.
+    # Imported names are left out: they may equal one of Jinja's own filters, such as `escape`.
     shared = {
         name: function
         for module in spoken
@@ -164,17 +164,17 @@ def _spanned(pattern: re.Pattern[str], text: str) -> Markup:
 
 
 def _apart(several: Iterable[str]) -> Markup:
-    # Several names in one attribute, a line each, as the filters of the page take them apart.
+    # Several names in one attribute, one per line, as the page's filters split them.
     return Markup("\n").join(line_of(name, budget.LINE_CHARACTERS) for name in dict.fromkeys(several))
 
 
 def _lines(text: str) -> Markup:
-    # Make the lines of a record harmless, each by itself: they stand below each other.
+    # Make each line of a record harmless.
     return Markup("\n").join(lines_of(text, budget.LINE_CHARACTERS))
 
 
 def _harmless(value: object) -> object:
-    # Make every text that enters the page harmless, wherever a template prints it.
+    # Make every text harmless, wherever a template prints it.
     return line_of(value, budget.LINE_CHARACTERS) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -182,8 +182,8 @@ ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"}
 
 
 def island(document: Json) -> Markup:
-    """Write a document so that no text in it can close the script element or open a comment."""
-    # ensure_ascii covers U+2028 and U+2029 as well, which once ended a line of JavaScript.
+    """Embed a document so that no text in it can close the script element or open a comment."""
+    # ensure_ascii also covers U+2028 and U+2029, which used to end a line in JavaScript.
     text = json.dumps(document, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     for character, harmless in ESCAPES.items():
         text = text.replace(character, harmless)

@@ -1,4 +1,4 @@
-"""What the page's own script needs: shapes of each picture, lines behind them, incidents; each text once."""
+"""The data for the page's script: the shapes of each picture, their log lines, incidents; each text once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUMMARY_CHARACTERS = 160
 
 
 def page_data(content: Content) -> Document:
-    """Build the data island; of incidents only those that something drawn belongs to."""
+    """Build the data island; it includes only incidents that a drawn shape belongs to."""
     texts = Texts()
     pictures: Document = {picture.id: _picture(picture, texts) for picture in content.pictures}
     rows = [row for picture in content.pictures for row in picture.rows]
@@ -66,27 +66,27 @@ def _dot(dot: Dot, begun: int, texts: Texts) -> Json:
 
 WORD = re.compile(r"[\w-]+")
 DIGIT = re.compile(r"\d")
-# Stands where a text differs from others like it. No harmless text holds it: `plain_text` shows it as an escape.
+# Marks where a text differs from similar ones. No harmless text contains it: `plain_text` shows it as an escape.
 HOLE = "\0"
 
 
 @dataclass(slots=True)
 class Texts:
-    """Texts by number. The page's script puts them together again from `rows` and `parts`."""
+    """Texts by number; the page's script reassembles them from `rows` and `parts`."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     places: dict[str, int] = field(default_factory=dict)
-    """Where each part stands in the list of parts."""
+    """Part -> its index in the list of parts."""
     rows: list[list[int]] = field(default_factory=list)
-    """For each text the place of its pattern, then the places of what fills the holes of that pattern."""
+    """For each text the index of its pattern, then the indexes of the parts that fill the pattern's gaps."""
 
     @property
     def parts(self) -> list[str]:
-        """Patterns, and what fills their holes."""
+        """Patterns, and the parts that fill their gaps."""
         return list(self.places)
 
     def number_of(self, text: str) -> int:
-        """Take a harmless text in, once; give its number."""
+        """The number of a harmless text, which is added if it is new."""
         if text not in self.numbers:
             self.numbers[text] = len(self.rows)
             self.rows.append([self._place(part) for part in _parts(text)])
@@ -97,7 +97,7 @@ class Texts:
 
 
 def _parts(text: str) -> list[str]:
-    # The pattern of a text, then its words with a digit in them: names, numbers and times are what varies.
+    # The pattern of a text, then its words that contain a digit: names, numbers and times vary.
     varying: list[str] = []
 
     def hole(word: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Swim lanes and partitions of one group over a stretch of time, laid out within what the page may hold."""
+"""Draws swim lanes and partitions of one group over a period, within the budget of the page."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ OUTCOMES = {"stable": "stable", "failed": "broken", "superseded": "superseded", 
 
 
 def window_of(history: ReadyHistory, logs_end: int, incident: Incident | None = None) -> shapes.Window | None:
-    """Choose what a picture shows: the whole history, or an incident with some time before and after it."""
-    # None where nothing has a time: there is no axis to draw it on.
+    """The period of a picture: the whole history, or an incident with some time before and after it."""
+    # None if nothing has a time, so that there is no axis.
     known = history.period
     if not is_timed(known[0] if known else None if incident is None else incident.started_at):
         return None
-    # What is still going on is drawn a little beyond the last event, but never beyond the logs.
+    # Ongoing incidents are drawn a little beyond the last event, but never beyond the logs.
     period = known and (known[0], max(known[1], min(logs_end, known[1] + _margin(*known))))
     if incident is None:
         return None if period is None else _at_least(*period)
     last = period[1] if period else incident.started_at
     end = last if incident.ongoing or incident.ended_at is None else incident.ended_at
-    # The chain of causes may begin some time before the incident does, and a member may have stopped reading long
-    # before its group noticed.
+    # The chain of causes may begin before the incident, and a member may have stopped reading long before its group
+    # noticed.
     signs = [link.at for cause in incident.root_causes for link in cause.chain if link.at is not None]
     signs += [gap.started_at for gap in history.unread.touching(incident.started_at, end)]
     begun = min([incident.started_at, *(at for at in signs if at >= incident.started_at - LONGEST_LEAD_MS)])
@@ -67,13 +67,13 @@ def draw(
     budget: Budget,
     incident: Incident | None = None,
 ) -> shapes.Picture:
-    """Lay out the generations, the lanes and the partitions of a group."""
+    """Draw the generations, the lanes and the partitions of a group."""
     budget.pictures -= 1
     left_out: list[str] = []
     culprits = _culprit_names(incident)
     chosen = chosen_lanes(history.lanes, window, culprits, budget, left_out)
-    # Whom the incident is about stands first: where there are many lanes the last ones are below the screen.
-    # So many are not all shown at first: those that were disturbed most come before the rest.
+    # The culprits come first: if there are many lanes, the last ones are below the screen. Not all of them are shown at
+    # first, so the most disturbed ones come next.
     lanes = sorted(chosen, key=lambda ready: weight_of(ready, culprits)[: 4 if len(chosen) > FEW_LANES else 1])
     marks = chosen_marks(lanes, window, links, budget, left_out)
     partitions = partition_bars(history, window, links, budget, left_out)
@@ -139,7 +139,7 @@ def _lane_row(
 
 
 def _arrows(rows: Sequence[shapes.Row], incidents: Collection[int]) -> Iterator[shapes.Arrow]:
-    """Lead from each disturbance of these incidents to the first rebalance that it caused."""
+    """Arrows from each disturbance of these incidents to the first rebalance that it caused."""
     made = next((number for number, row in enumerate(rows) if row.kind == "group"), -1)
     begun: dict[int | None, list[int]] = defaultdict(list)
     for bar in rows[made].bars if made >= 0 else ():
@@ -155,9 +155,9 @@ def _arrows(rows: Sequence[shapes.Row], incidents: Collection[int]) -> Iterator[
 
 
 def _disturbances(rows: Sequence[shapes.Row]) -> Iterator[tuple[bool, int, int, int | None, int | None]]:
-    """What may have begun a rebalance: whether surely, its row, when it began and ended, its incident."""
-    # A member that joins causes a rebalance where it is to blame; one that rejoins follows it. Lines about faults count
-    # where no lane shows what a member did: its own log's before its broker's.
+    """What may have caused a rebalance: whether it is certain, its row, begin, end and incident."""
+    # A member that joins causes a rebalance if it is to blame; one that rejoins only follows. Lines about faults count
+    # if no lane shows what a member did, first those in its own log, then those of its broker.
     lanes = [(number, row) for number, row in enumerate(rows) if row.layer == "members"]
     for number, row in lanes:
         rejoined = {bar.ended_at for bar in row.bars if bar.kind == "member"}
@@ -178,7 +178,7 @@ def _disturbances(rows: Sequence[shapes.Row]) -> Iterator[tuple[bool, int, int, 
 def _group_rows(made: tuple[shapes.Bar, ...], unread: tuple[shapes.Bar, ...]) -> Iterator[shapes.Row]:
     # A lane without a single generation would only puzzle readers.
     if made:
-        # Follow-ups are drawn last: the generation that comes next begins within their rings.
+        # Follow-ups are drawn last: the next generation begins within their rings.
         bars = tuple(sorted(made, key=lambda bar: bar.kind == FOLLOW_UP))
         yield shapes.Row(name="generations", label="generations", kind="group", y=0, bars=bars, dots=(), layer="always")
     if unread:
@@ -196,7 +196,7 @@ def _owners(history: ReadyHistory, window: shapes.Window) -> tuple[shapes.Owner,
 
 
 def _beside(lane: Lane, history: ReadyHistory) -> str:
-    # Name a thread as the terminal does, `node-2/T1`; also where no generation lists it, below its instance's lane.
+    # Name a thread like the terminal, `node-2/T1`, even if no generation lists it, below its instance's lane.
     known = names.called(lane.name, history.names)
     if known == lane.name and lane.owner is not None and (found := STREAM_THREAD.search(lane.name)):
         known = f"{lane.owner}/T{found[1]}"
@@ -205,7 +205,7 @@ def _beside(lane: Lane, history: ReadyHistory) -> str:
 
 def _cut(whole: str) -> str:
     name = line_of(whole, LABEL_CHARACTERS)
-    # Names of one group differ at their end more often than at their beginning.
+    # Names within a group differ at their end more often than at their start.
     return name if len(name) <= NAME_BEGINS + NAME_ENDS else f"{name[:NAME_BEGINS]}…{name[-NAME_ENDS:]}"
 
 
@@ -236,7 +236,7 @@ def _dot(mark: Mark, window: shapes.Window, links: Links, budget: Budget) -> sha
 
 
 def _bars(ready: ReadyLane, window: shapes.Window, links: Links) -> Iterator[shapes.Bar]:
-    # What a member was unable to do is drawn over what it was at that time.
+    # That a member was unable to read is drawn over its state at that time.
     for span in sorted(ready.spans.touching(window.start, window.end), key=lambda span: span.kind in shapes.UNABLE):
         incident = links.of_span(span, ready.lane.name)
         yield _bar(links.shown_as(span.kind, incident), span, window, incident)
@@ -245,14 +245,14 @@ def _bars(ready: ReadyLane, window: shapes.Window, links: Links) -> Iterator[sha
 
 
 def _outages(ready: ReadyLane, history: ReadyHistory, window: shapes.Window) -> Iterator[shapes.Bar]:
-    # A group stays with a broker that is down until another one loads it: drawn over what the broker coordinates.
+    # A group stays with a broker that is down until another one loads it, so the outage is drawn over the coordination.
     for outage in history.outages:
         if outage.broker == ready.lane.name and window.shows(outage.started_at, outage.ended_at):
             yield window.bar(shapes.OUT, outage.started_at, outage.ended_at, WHAT_BROKERS_DID[outage.how])
 
 
 def _blanks(ready: ReadyLane, window: shapes.Window) -> Iterator[shapes.Bar]:
-    """What a lane shows where nothing is known to have taken place: a thin line with a word."""
+    """Bars for periods in which nothing is known to have happened: a thin line with a word."""
     broker = ready.lane.kind == "broker"
     at, words = window.start, "does not coordinate the group" if broker else "not in the group yet"
     for span in ready.spans.touching(window.start, window.end):
@@ -268,14 +268,14 @@ def _blanks(ready: ReadyLane, window: shapes.Window) -> Iterator[shapes.Bar]:
 
 def _bar(kind: str, span: Span, window: shapes.Window, incident: int | None) -> shapes.Bar:
     label = f"leads generation {span.generation}" if kind == "leading" else line_of(span.label, LABEL_CHARACTERS)
-    # The label of a lane says what the verdict does; where that is a guess, the kind no longer does.
+    # The label shows the verdict; if that is uncertain, the kind of the bar does not.
     label = UNTIL_EXPIRED if kind == SILENT != span.kind else label
     return window.bar(kind, span.started_at, span.ended_at, label, incident)
 
 
 def _generation_bars(history: ReadyHistory, window: shapes.Window, links: Links) -> Iterator[shapes.Bar]:
     drawn = history.generations.touching(window.start, window.end)
-    # Where there are many, readers skip why each began, and each reason is another text in the page.
+    # If there are many generations, readers skip the reasons, and each of them is another text on the page.
     reasons = len(drawn) <= REASONS_SHOWN
     for generation, until in drawn:
         yield from _phases(generation, until, window, links, reasons=reasons)
@@ -308,7 +308,7 @@ def _generation_label(generation: Generation, kind: str, *, reasons: bool) -> st
 
 
 def _numbers(history: ReadyHistory, window: shapes.Window) -> tuple[shapes.Number, ...]:
-    # Write the numbers of generations where they have room, of those that lasted longest first.
+    # Numbers of generations that fit, those of the longest generations first.
     placed: list[shapes.Number] = []
     for _, number in sorted(_all_numbers(history, window), key=lambda pair: -pair[0]):
         if len(placed) == NUMBERS_SHOWN:
@@ -335,8 +335,8 @@ Stretches = tuple[shapes.Bar, ...]
 def partition_bars(
     history: ReadyHistory, window: shapes.Window, links: Links, budget: Budget, left_out: list[str]
 ) -> list[tuple[str, str, Stretches]]:
-    """Give each row its label, its whole name and its stretches; partitions with equal stretches share a row."""
-    # Equal stretches are one object: to compare what thousands of partitions hold would take seconds.
+    """The label, full name and bars of each row; partitions with equal bars share a row."""
+    # Equal bars are one object: comparing those of thousands of partitions would take seconds.
     alike: dict[tuple[int, ...], tuple[Stretches, list[str]]] = {}
     for partition, bars in _by_partition(history, window, links).items():
         alike.setdefault(tuple(map(id, bars)), (tuple(bars), []))[1].append(partition)
@@ -350,7 +350,7 @@ def partition_bars(
 
 
 def share_bars(history: ReadyHistory, window: shapes.Window, links: Links) -> Iterator[shapes.Bar]:
-    """Show how many partitions were unread at a time."""
+    """Bars for the number of unread partitions over time."""
     steps: dict[int, int] = defaultdict(int)
     for gap in history.unread.touching(window.start, window.end):
         steps[gap.started_at] += 1
@@ -372,7 +372,7 @@ def _by_partition(history: ReadyHistory, window: shapes.Window, links: Links) ->
             found[partition].append(bar)
     made: dict[UnreadSpan, Stretches] = {}
     for gap in history.unread.touching(window.start, window.end):
-        # What it has in common with the gaps of other partitions.
+        # What a gap has in common with those of other partitions.
         common = replace(gap, partition="")
         if common not in made:
             made[common] = tuple(_unread(gap, history, window, links))
@@ -381,7 +381,7 @@ def _by_partition(history: ReadyHistory, window: shapes.Window, links: Links) ->
 
 
 def _read(span: ReadSpan, history: ReadyHistory, window: shapes.Window) -> shapes.Bar:
-    # Cut where the picture ends: partitions that only differ before or after it are alike in it.
+    # Clipped to the picture: partitions that differ only before or after it are the same in it.
     label = f"read by {line_of(history.names.get(span.member, span.member), NAME_CHARACTERS)}"
     beyond = span.ended_at is not None and span.ended_at > window.end
     label += ", since before this picture begins" if span.started_at < window.start else ""
@@ -401,7 +401,7 @@ def _unread(gap: UnreadSpan, history: ReadyHistory, window: shapes.Window, links
         (gap.ended_at, gap.to_latest, "perhaps still unread: the logs do not show until when"),
     )
     for begin, end, label in bounds:
-        # An end that nothing bounds may lie anywhere up to the end of the picture.
+        # An end without a bound may be anywhere up to the end of the picture.
         if begin is not None and (end is None or begin < end) and window.shows(begin, end):
             yield window.bar("perhaps", begin, end, label, incident)
 
@@ -421,7 +421,7 @@ LeftOut = list[str]
 def chosen_lanes(
     lanes: Sequence[ReadyLane], window: Window, culprits: frozenset[str], budget: Budget, left_out: LeftOut
 ) -> tuple[ReadyLane, ...]:
-    """Keep the lanes that say something here: the culprits', the brokers', then the most disturbed."""
+    """The lanes with content in this period: those of culprits, of brokers, then the most disturbed."""
     seen = [lane for lane in lanes if lane.speaks_in(window)]
     room = budget.lanes.room(budget.pictures)
     budget.lanes.left -= min(len(seen), room)
@@ -433,7 +433,7 @@ def chosen_lanes(
 
 
 def weight_of(ready: ReadyLane, culprits: frozenset[str]) -> tuple[bool, bool, int, int]:
-    """Sort key of a lane: the culprits', the brokers', then by faults and disturbances."""
+    """Sort key of a lane: culprits, brokers, then by faults and disturbances."""
     faults, disturbances = ready.weight
     theirs = not culprits.isdisjoint((ready.lane.name, ready.lane.owner))
     return not theirs, ready.lane.kind != "broker", -faults, -disturbances
@@ -442,7 +442,7 @@ def weight_of(ready: ReadyLane, culprits: frozenset[str]) -> tuple[bool, bool, i
 def chosen_marks(
     lanes: Sequence[ReadyLane], window: Window, links: Links, budget: Budget, left_out: LeftOut
 ) -> list[list[Mark]]:
-    """Keep faults before notices before the rest, and what an incident quotes before what it does not."""
+    """The marks that fit: faults before notices before others, and marks that an incident quotes before others."""
     found = [
         (number, mark) for number, lane in enumerate(lanes) for mark in lane.marks.between(window.start, window.end)
     ]
@@ -453,14 +453,14 @@ def chosen_marks(
         found = _most_important(found, room, links)
     budget.marks.left -= len(found)
     kept: list[list[Mark]] = [[] for _ in lanes]
-    # Faults are drawn last, on top of what happened in the same instant.
+    # Faults are drawn last, on top of other marks at the same time.
     for number, mark in sorted(found, key=lambda pair: (-SEVERITIES[pair[1].severity], pair[1].at)):
         kept[number].append(mark)
     return kept
 
 
 def _most_important(found: Sequence[tuple[int, Mark]], room: int, links: Links) -> list[tuple[int, Mark]]:
-    # Fill the room rank by rank; of the rank that no longer fits, take marks evenly spread over time.
+    # Fill the space rank by rank; of the rank that no longer fits, take marks evenly spread over time.
     ranks: dict[tuple[int, bool], list[tuple[int, Mark]]] = {}
     for number, mark in sorted(found, key=lambda pair: pair[1].at):
         ranks.setdefault((SEVERITIES[mark.severity], links.of_mark(mark) is None), []).append((number, mark))
@@ -472,7 +472,7 @@ def _most_important(found: Sequence[tuple[int, Mark]], room: int, links: Links) 
 
 
 def chosen_bars(rows: Sequence[Sequence[Bar]], budget: Budget, left_out: LeftOut) -> list[tuple[Bar, ...]]:
-    """Keep disturbances before quiet stretches and wide ones before narrow ones, which nobody would see."""
+    """The bars that fit: disturbances before quiet periods, and wide ones before narrow ones."""
     room = budget.spans.room(budget.pictures)
     everything = [bar for bars in rows for bar in bars]
     if len(everything) > room:

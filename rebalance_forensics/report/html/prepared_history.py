@@ -1,4 +1,4 @@
-"""A group's history made ready for many pictures: what lies in one's time is found without a look at the rest."""
+"""A group's history indexed by time, so that each of many pictures finds its part quickly."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
 
 DISTURBANCES = frozenset({"paused", "away", "broken", "unread", "unread-share", *UNABLE})
 COLORS = 10
-"""Owners in colours of their own; more of them share."""
+"""Number of owners with their own color; further ones share colors."""
 Held = tuple[Generation, EpochMs | None]
-"""A generation, and when the next one began."""
+"""A generation, and the time at which the next one began."""
 
 
 class ReadyLane(Struct, frozen=True, kw_only=True, eq=False):
-    """A lane with its marks and stretches by time, and in which generations it led."""
+    """A lane with its marks and spans by time, and the generations that it led."""
 
     lane: Lane
     marks: TimeIndex[Mark]
     spans: IntervalIndex[Span]
     led: frozenset[int]
     weight: tuple[int, int]
-    """Faults and disturbances in it."""
+    """The number of faults and disturbances."""
 
     def speaks_in(self, window: Window) -> bool:
-        """Tell whether anything of it lies in a stretch of time."""
+        """True if the lane has content in a period."""
         return self.marks.any_between(window.start, window.end) or bool(
             self.spans.places_touching(window.start, window.end)
         )
@@ -61,14 +61,14 @@ class ReadyHistory(Struct, frozen=True, kw_only=True, eq=False):
     unread: IntervalIndex[UnreadSpan]
     partitions: frozenset[str]
     names: Mapping[str, str]
-    """What operators call a thread of Streams: `node-2/T1`."""
+    """The short names of Streams threads: `node-2/T1`."""
     outages: tuple[BrokerOutage, ...]
     owners: Mapping[str, int]
-    """The number of each owner's colour, in the order of names."""
+    """Owner -> the number of its color, in the order of names."""
 
 
 def ready(history: GroupHistory) -> ReadyHistory:
-    """Sort a history once for all its pictures."""
+    """Index a history once for all its pictures."""
     led = _led(history)
     return ReadyHistory(
         group=history.group,
@@ -125,20 +125,20 @@ def _names(generation: Generation) -> Iterator[str]:
 
 
 class Glimpse(Struct, frozen=True, kw_only=True, eq=False):
-    """As much of a group as stands in one line of a list: its disturbances, how it ended, where its members run."""
+    """The facts about a group for one line of a list: disturbances, final state, hosts of its members."""
 
     rebalancing: tuple[tuple[EpochMs, EpochMs | None], ...]
     unread: tuple[tuple[EpochMs, EpochMs | None], ...]
     state: str
-    """`stable, 3 members` after its last known rebalance; empty where there was none."""
+    """`stable, 3 members` after its last known rebalance; empty if there was none."""
     hosts: Mapping[str, str]
-    """The host of each member, by all its names."""
+    """Any name of a member -> its host."""
     files: frozenset[str]
     """The logs of its members and brokers."""
 
 
 def glimpse_of(history: GroupHistory) -> Glimpse:
-    """Look at a group for its line in a list of many."""
+    """The glimpse of a group."""
     last = history.generations[-1] if history.generations else None
     return Glimpse(
         rebalancing=tuple(

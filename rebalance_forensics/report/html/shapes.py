@@ -1,4 +1,4 @@
-"""What a picture is made of, in the units of its SVG, and what its colours mean. Time runs over 100 000 units."""
+"""The shapes of a picture in SVG units, and the meaning of its colors. Time runs over 100 000 units."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from msgspec import Struct
 from rebalance_forensics.report.times import DAY, HOUR, MINUTE, SECOND, day, time_of_day
 
 TICKS = 7
-# The last are for logs some of whose times have lost their digits: no log goes beyond the year 9999.
+# The last ones are for logs with corrupt times: no time is beyond the year 9999.
 STEPS = (
     *(1, 2, 5, 10, 20, 50, 100, 200, 500),
     *(SECOND * factor for factor in (1, 2, 5, 10, 15, 30)),
@@ -21,7 +21,7 @@ STEPS = (
     *(DAY * 365 * factor for factor in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)),
 )
 
-# How much of a time of day each way of writing it shows.
+# The part of a time of day that each format shows.
 LENGTHS = {"minutes": 5, "seconds": 8, "clock": 12}
 
 
@@ -32,11 +32,11 @@ class Tick(Struct, frozen=True, kw_only=True):
     at: int
     label: str
     shape: str
-    """In which of the page's ways a time is written."""
+    """The format in which the page shows the time."""
 
 
 def ticks(start: int, end: int) -> tuple[Tick, ...]:
-    """Choose round moments between start and end, about seven."""
+    """About seven round times between start and end."""
     length = max(end - start, 1)
     step = next((step for step in STEPS if step * TICKS >= length), STEPS[-1])
     first = -(-start // step) * step
@@ -73,9 +73,9 @@ REASONS = {
 }
 """The first words are those of the JSON report; each reason has a pattern of its own beside its words."""
 UNABLE = ("stuck", "dead", "frozen", "cut-off", "silent", "holding-up")
-"""What is drawn in the lane of a member that did not read."""
+"""Kinds of bars in the lane of a member that did not read."""
 OUT = "out"
-"""What is drawn in the lane of a broker that was down, stood still or could not be reached."""
+"""The kind of bar in the lane of a broker that was down, stood still or could not be reached."""
 
 
 ENTRIES = (
@@ -99,7 +99,7 @@ ENTRIES = (
 
 
 def legend(picture: Picture, layer: Layer) -> Iterator[tuple[str, str]]:
-    """Give how each kind that the rows of a layer hold is drawn, and what it means."""
+    """The style and meaning of each kind of bar in a layer."""
     rows = [row for row in picture.rows if row.layer in ("always", layer)]
     drawn = {bar.look if bar.kind == "unread" else bar.kind for row in rows for bar in row.bars}
     drawn |= {dot.severity for row in rows for dot in row.dots}
@@ -108,15 +108,15 @@ def legend(picture: Picture, layer: Layer) -> Iterator[tuple[str, str]]:
 
 WIDTH, LANE = 100_000, 26
 CLOSE, CROWD = 1_000, 40
-"""A mark covers a hundredth of the width; so many of these hundredths make a band."""
+"""A mark covers a hundredth of the width; this many occupied hundredths make a band."""
 
 
 Layer = Literal["always", "members", "partitions"]
-"""Which rows a picture shows: its switch chooses between the last two."""
+"""The rows that a picture shows; its switch selects one of the last two."""
 
 
 class Bar(Struct, frozen=True, kw_only=True):
-    """A stretch of time in a lane; its kind shows in height and colour."""
+    """A period in a lane; its kind determines height and color."""
 
     kind: str
     x: float
@@ -126,13 +126,13 @@ class Bar(Struct, frozen=True, kw_only=True):
     label: str
     incident: int | None = None
     look: str = ""
-    """The difference from others of its kind: the number of an owner's colour, why nobody read."""
+    """The variant of its kind: the number of an owner's color, or why no member read."""
     share: float = 1.0
-    """How much of the row's height it takes, of a kind whose height means something."""
+    """The share of the row's height, for kinds whose height has a meaning."""
 
 
 class Dot(Struct, frozen=True, kw_only=True):
-    """A moment in a lane and the number of its log line."""
+    """A point in time in a lane and the number of its log line."""
 
     severity: str
     x: float
@@ -143,12 +143,12 @@ class Dot(Struct, frozen=True, kw_only=True):
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """One lane of the picture; `marked` when the culprit's."""
+    """One lane of the picture; `marked` if it belongs to a culprit."""
 
     name: str
     """The member, thread, worker or broker of the lane."""
     label: str
-    """What stands beside it: of a thread only its own part of the name."""
+    """The label of the row: for a thread only its own part of the name."""
     kind: str
     y: int
     bars: tuple[Bar, ...]
@@ -156,23 +156,23 @@ class Row(Struct, frozen=True, kw_only=True):
     marked: bool = False
     layer: Layer = "members"
     owner: int | None = None
-    """The number of the colour in which the partitions of this member are drawn."""
+    """The number of the color of this member's partitions."""
 
     @property
     def dense(self) -> bool:
-        """Tell whether its marks would hide one another and the stretches below them."""
+        """True if its marks would hide each other and the bars below them."""
         return len({round(dot.x / CLOSE) for dot in self.dots if dot.severity != "plain"}) > CROWD
 
 
 class Number(Struct, frozen=True, kw_only=True):
-    """A generation's number above the place where it becomes stable."""
+    """The number of a generation, above the point at which it becomes stable."""
 
     percent: float
     text: str
 
 
 class Owner(Struct, frozen=True, kw_only=True):
-    """A member whose partitions are drawn, and the number of its colour."""
+    """A member whose partitions are drawn, and the number of its color."""
 
     name: str
     label: str
@@ -180,7 +180,7 @@ class Owner(Struct, frozen=True, kw_only=True):
 
 
 class Arrow(Struct, frozen=True, kw_only=True):
-    """From what happened in a row to the rebalance that it caused."""
+    """An arrow from a disturbance in a row to the rebalance that it caused."""
 
     row: int
     at: int
@@ -189,7 +189,7 @@ class Arrow(Struct, frozen=True, kw_only=True):
 
 
 class Picture(Struct, frozen=True, kw_only=True):
-    """Swim lanes over a stretch of time."""
+    """Swim lanes over a period."""
 
     id: str
     group: str
@@ -199,7 +199,7 @@ class Picture(Struct, frozen=True, kw_only=True):
     ticks: tuple[Tick, ...]
     numbers: tuple[Number, ...]
     shade: tuple[float, float] | None
-    """Where the incident lies, in units."""
+    """The period of the incident, in units."""
     owners: tuple[Owner, ...] = ()
     """The members whose partitions are drawn, in the order of their first appearance."""
     left_out: tuple[str, ...] = ()
@@ -207,31 +207,31 @@ class Picture(Struct, frozen=True, kw_only=True):
 
     @property
     def height(self) -> int:
-        """Height of the rows that are shown at first."""
+        """The height of the rows that are shown at first."""
         return LANE * sum(row.layer != "partitions" for row in self.rows)
 
     @property
     def has_partitions(self) -> bool:
-        """Tell whether the logs say who read what."""
+        """True if the logs show which member read which partition."""
         return any(row.layer == "partitions" for row in self.rows)
 
 
 class Window(Struct, frozen=True, kw_only=True):
-    """The stretch of time a picture shows."""
+    """The period that a picture shows."""
 
     start: int
     end: int
 
     def x(self, at: int) -> float:
-        """Place a moment."""
+        """The x coordinate of a time."""
         return round((at - self.start) / (self.end - self.start) * WIDTH, 1)
 
     def shows(self, start: int, end: int | None) -> bool:
-        """Tell whether a stretch reaches into the window."""
+        """True if a span overlaps the window."""
         return start <= self.end and (end is None or end >= self.start)
 
     def cut(self, start: int, end: int | None) -> tuple[float, float]:
-        """Place a stretch: where it begins and how wide it is, within the window."""
+        """The x coordinate and width of a span, clipped to the window."""
         left = self.x(max(start, self.start))
         right = self.x(self.end if end is None else min(end, self.end))
         return left, round(max(right - left, 0), 1)
@@ -247,7 +247,7 @@ class Window(Struct, frozen=True, kw_only=True):
         look: str = "",
         share: float = 1.0,
     ) -> Bar:
-        """A stretch, in its place."""
+        """A bar for a span."""
         x, width = self.cut(start, end)
         return Bar(
             kind=kind, x=x, width=width, started_at=start, ended_at=end, label=label, incident=incident,
@@ -255,7 +255,7 @@ class Window(Struct, frozen=True, kw_only=True):
         )  # fmt: skip
 
 
-# How far below the top of its lane each kind of stretch begins, and how high it is.
+# The offset from the top of the lane and the height of each kind of bar.
 PLACES = {
     "member": (6, 14),
     "leading": (2, 2),
@@ -282,9 +282,9 @@ MIDDLE, TICK_TOP, TICK_HEIGHT = 13, 8, 10
 
 
 def strokes(row: Row) -> Markup:
-    """Draw everything of a lane."""
+    """The SVG of a lane."""
     drawn = [_bar(bar, row.y) for bar in row.bars] + [_dot(dot, row.y) for dot in row.dots]
-    # Nothing but numbers and our own words stands in it; a template would take seconds for as many.
+    # It contains only numbers and our own words; a template would take seconds for this many.
     return Markup("".join(drawn))  # noqa: S704
 
 
@@ -302,7 +302,7 @@ def _bar(bar: Bar, y: int) -> str:
         return f'<g class="bar unread {look}"><rect {place}{hatch}</g>'
     if bar.kind != "follow-up":
         return f'<rect class="bar {bar.kind}{bar.look and f" {bar.look}"}" {place}'
-    # A ring keeps its size where the stretch is too short to show that it is hollow.
+    # A ring keeps its size if the bar is too short to look hollow.
     ring = f'd="M{bar.x} {y + MIDDLE}h0"/>'
     return f'<g class="bar follow-up"><rect {place}<path class="ring" {ring}<path class="core" {ring}</g>'
 

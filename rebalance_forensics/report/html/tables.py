@@ -1,4 +1,4 @@
-"""The tables below a group's picture: generations, unread partitions, pauses by member, who is who."""
+"""The tables below a group's picture: generations, unread partitions, pauses by member, identities."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from rebalance_forensics.timeline.windows import SHORTEST_UNREAD_MS
 
 
 class GenerationRow(Struct, frozen=True, kw_only=True):
-    """One generation, its members by the names operators use."""
+    """One generation, with short names of its members."""
 
     generation: Generation
     leader: str | None
@@ -46,18 +46,18 @@ class GenerationRow(Struct, frozen=True, kw_only=True):
 
 
 class PausedMember(Struct, frozen=True, kw_only=True):
-    """How often and how long one member stood still."""
+    """The number and total length of a member's pauses."""
 
     name: str
     pauses: tuple[Pause, ...]
     total_ms: int | None
-    """None where pauses ended, and no line has a time."""
+    """None if pauses ended but no line has a time."""
     longest_ms: int | None
     unfinished: int
 
 
 class GroupTables(Struct, frozen=True, kw_only=True):
-    """All tables of one group, cut to what the page may hold."""
+    """All tables of one group, limited to the budget of the page."""
 
     generations: tuple[GenerationRow, ...]
     unread: tuple[UnreadRow, ...]
@@ -66,15 +66,15 @@ class GroupTables(Struct, frozen=True, kw_only=True):
     events: tuple[EventRow, ...]
     coordinators: tuple[CoordinatorTerm, ...]
     left_out: Mapping[str, int]
-    """By table."""
+    """Table -> the number of rows left out."""
     hours: tuple[tuple[int, tuple[int, ...]], ...]
-    """Rebalances in each hour of each day."""
+    """The number of rebalances in each hour of each day."""
     figures: tuple[tuple[str, str], ...]
-    """How the group fared over the whole time, as labels and values; only what the logs show."""
+    """Figures about the whole time as labels and values, as far as the logs show them."""
 
 
 def tables_of(history: GroupHistory, budget: Budget, links: Links) -> GroupTables:
-    """Fill the tables of a group."""
+    """The tables of a group."""
     names = {
         member.member_id: member_name(member) for generation in history.generations for member in generation.members
     }
@@ -99,7 +99,7 @@ def tables_of(history: GroupHistory, budget: Budget, links: Links) -> GroupTable
 
 
 def figures_of(history: GroupHistory) -> Iterator[tuple[str, str]]:
-    """How much of the time it was stable, how often and how long it rebalanced, what was unread and with whom."""
+    """The share of time that it was stable, number and length of rebalances, and unread partitions with members."""
     period = period_of(history)
     if period is None or not is_timed(period[0]) or period[0] == period[1]:
         return
@@ -130,7 +130,7 @@ def figures_of(history: GroupHistory) -> Iterator[tuple[str, str]]:
 
 
 def hours_of(history: GroupHistory) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """How many rebalances were made in each hour of each day with any, in UTC, of a log of more than a few hours."""
+    """The number of rebalances in each hour, for each day with any, in UTC, for logs of more than a few hours."""
     reached = [g.reached_at for g in history.generations if is_timed(g.reached_at)]
     times = sorted(at for at in reached if at is not None)
     if times and times[-1] - times[0] > FEW_HOURS * HOUR:
@@ -177,7 +177,7 @@ TEXT_CHARACTERS = 200
 
 
 class EventRow(Struct, frozen=True, kw_only=True):
-    """One event with the lanes it stands in."""
+    """One event with the lanes that show it."""
 
     mark: Mark
     who: tuple[str, ...]
@@ -185,7 +185,7 @@ class EventRow(Struct, frozen=True, kw_only=True):
 
 
 def events_of(history: GroupHistory, budget: Budget) -> tuple[tuple[EventRow, ...], int]:
-    """List the events of a group by time, faults before the rest where not all fit, and say how many are left out."""
+    """The events of a group by time, faults first if not all fit, and the number of events left out."""
     lanes = lanes_by_mark(history)
     kept = budget.events.take(sorted(lanes, key=lambda mark: (SEVERITIES[mark.severity], mark.at)))
     budget.omit("rows of events", len(lanes) - len(kept))
@@ -201,7 +201,7 @@ def events_of(history: GroupHistory, budget: Budget) -> tuple[tuple[EventRow, ..
 
 
 class UnreadRow(Struct, frozen=True, kw_only=True):
-    """Partitions of one member that nobody read from one moment to another; `ended_at` is None while it lasts."""
+    """Partitions of a member that no member read from one time to another; `ended_at` is None if it lasts."""
 
     partitions: tuple[str, ...]
     whose: str | None
@@ -209,17 +209,17 @@ class UnreadRow(Struct, frozen=True, kw_only=True):
     earliest: int | None
     ended_at: int | None
     latest: int | None
-    """When somebody read them again at the latest; None where nothing bounds that."""
+    """The latest time at which they were read again; None if unbounded."""
     why: str
 
     @property
     def lasted_ms(self) -> int | None:
-        """For how long; None where it lasts, or no line has a time."""
+        """The duration in ms; None if it lasts or no line has a time."""
         return elapsed(self.started_at, self.ended_at)
 
 
 def unread_rows(history: GroupHistory, budget: Budget, links: Links) -> tuple[tuple[UnreadRow, ...], int]:
-    """The longest stretches in the order of time, as many as the page holds, and how many it leaves out."""
+    """The longest unread periods in order of time, as many as fit, and the number of those left out."""
     rows = [row for together in _by_member(history.unread) for row in _merged(together, links)]
     ordered = sorted(rows, key=_longest_first)
     shown, left_out = budget.take_rows(ordered, UNREAD_ROWS_A_TABLE, "rows of unread partitions")
@@ -240,7 +240,7 @@ def _by_member(spans: Sequence[UnreadSpan]) -> list[list[UnreadSpan]]:
 
 
 def _merged(spans: Sequence[UnreadSpan], links: Links) -> list[UnreadRow]:
-    # Members log one partition after another: spans closer together than a reader cares for are one stretch.
+    # Members log one partition after another, so spans that are very close are merged.
     found: list[list[UnreadSpan]] = []
     for span in spans:
         if found and _together(found[-1][0], span):

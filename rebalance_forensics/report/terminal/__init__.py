@@ -1,4 +1,4 @@
-"""The report for a terminal: text of a fixed width, the same on every machine."""
+"""Renders the report for a terminal: text of a fixed width, the same on every machine."""
 
 from rebalance_forensics.report.terminal.compare import render_compare
 from rebalance_forensics.report.terminal.coverage import render_coverage

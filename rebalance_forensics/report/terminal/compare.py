@@ -1,4 +1,4 @@
-"""Two reports or two incidents beside each other: only what differs."""
+"""Compares two reports or two incidents and shows only the differences."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Facts = dict[str, str]
 
 
 class GroupFacts(Struct, frozen=True):
-    """What is compared of a group: what it did, and how it was set up."""
+    """The facts that are compared for a group: its behavior and its configuration."""
 
     history: Facts
     setup: Facts
 
     @property
     def every(self) -> Facts:
-        """All of it."""
+        """All facts."""
         return self.history | self.setup
 
 
@@ -39,7 +39,7 @@ def render_compare(
     width: int = 80,
     color: bool = False,
 ) -> str:
-    """Say what differs; two of a kind are compared, a report stands for its most urgent incident beside an incident."""
+    """Render the differences; compared with an incident, a report is represented by its most urgent incident."""
     return printed(_blocks(before, after, names), width=width, color=color)
 
 
@@ -51,7 +51,7 @@ def _blocks(before: Report | Incident, after: Report | Incident, names: tuple[st
     groups_before, groups_after = _groups(before), _groups(after)
     alone = groups_before.keys() - groups_after.keys(), groups_after.keys() - groups_before.keys()
     if all(len(side) == 1 for side in alone):
-        # One group on each side is the same application, or what one wants to see beside it.
+        # A single group on each side is compared even if the names differ.
         (left,), (right,) = alone
         pair = groups_before.pop(left).every, groups_after.pop(right).every
         yield from _differences(f"Group {left} and {right}", *pair, names)
@@ -65,7 +65,7 @@ def _blocks(before: Report | Incident, after: Report | Incident, names: tuple[st
 def _on_one_side(
     name: str, before: dict[str, GroupFacts], after: dict[str, GroupFacts], names: tuple[str, str]
 ) -> Iterator[RenderableType]:
-    # Tell in short of a group that the other side does not have: nothing of it can differ.
+    # A group that only one side has is only summarized.
     where, facts = (names[0], before[name]) if name in before else (names[1], after[name])
     yield heading(f"Group {name}, only in {where}")
     yield labelled(facts.history.items())
@@ -86,7 +86,7 @@ def _differences(title: str, before: Facts, after: Facts, names: tuple[str, str]
 
 
 def incident_facts(incident: Incident) -> Facts:
-    """Tell an incident as short facts that can be set beside another's."""
+    """An incident as short facts that can be compared with another's."""
     cause = incident.root_causes[0]
     return {
         "group": some(incident.group_names),
@@ -121,7 +121,7 @@ def _known(number: int | None, written: Callable[[int], str]) -> str:
 
 
 def _added_up(numbers: Sequence[int | None]) -> int | None:
-    # All that are known; None where there are some, and none of them is known.
+    # The sum of the known ones; None if there are some, but none is known.
     known = [number for number in numbers if number is not None]
     return sum(known) if known or not numbers else None
 

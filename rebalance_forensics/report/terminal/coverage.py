@@ -1,4 +1,4 @@
-"""What was read of each file, and what of it no pattern knows."""
+"""Shows what was read from each file, and which lines no pattern matches."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ AT_LEAST = ">="
 
 
 def render_coverage(inputs: Sequence[InputSummary], *, width: int = 80, color: bool = False) -> str:
-    """Say per file how it was read and how many lines were understood."""
+    """Show for each file how it was read and how many lines were recognized."""
     table = _table(inputs) if width >= WIDE else _cards(inputs)
     return printed([*table, text_block(""), *coverage_summary(inputs, every_file=False)], width=width, color=color)
 
 
 def coverage_summary(inputs: Sequence[InputSummary], *, every_file: bool) -> Iterator[RenderableType]:
-    """Sum up what was read; name each file that could not be read whole."""
+    """Summarize what was read; name each file that could not be read completely."""
     yield indented(totals_of_inputs(inputs))
     if releases := _versions(inputs):
         yield indented(releases)

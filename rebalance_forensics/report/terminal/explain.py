@@ -1,4 +1,4 @@
-"""What a cause is: how it happens, how it shows, what to do, which settings and KIPs matter."""
+"""Explains a cause: how it happens, its signs, what to do, which settings and KIPs matter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ USUALLY = {"fault": "Usually a fault.", "planned": "Usually planned.", "benign":
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
-    """The texts that teach one cause; each may have several paragraphs, parted by an empty line."""
+    """The texts that explain a cause; each may have several paragraphs, separated by an empty line."""
 
     cause: str
     usual: str = "unknown"
@@ -22,19 +22,19 @@ class Explanation(Struct, frozen=True, kw_only=True):
     evidence: str = ""
     remedy: str = ""
     settings: tuple[tuple[str, str], ...] = ()
-    """Kafka's own setting -> what it does here."""
+    """Kafka setting -> its role here."""
     references: tuple[str, ...] = ()
     """KIPs and issues, each with its title."""
     where: str = ""
     """Where they can be read."""
     neighbours: tuple[tuple[str, str], ...] = ()
-    """A cause that looks alike -> how to tell them apart."""
+    """Similar cause -> how to distinguish them."""
     causes: tuple[tuple[str, str], ...] = ()
-    """A cause that a setting, a KIP, a bug or an error code belongs to -> what it is."""
+    """Cause that a setting, a KIP, a bug or an error code belongs to -> what it is."""
 
 
 def render_explain(explanation: Explanation, *, width: int = 80, color: bool = False) -> str:
-    """Lay one explanation out."""
+    """Render an explanation."""
     return printed(_blocks(explanation), width=width, color=color)
 
 
@@ -61,7 +61,7 @@ def _blocks(explanation: Explanation) -> Iterator[RenderableType]:
 
 
 def _described(pairs: Iterable[tuple[str, str]]) -> Iterator[RenderableType]:
-    # Put each name on a line of its own, since some are long, and what it means below it.
+    # Each name on its own line, since some are long, with its meaning below.
     for name, meaning in pairs:
         yield text_block(name, "bold")
         yield indented(meaning)
@@ -72,5 +72,5 @@ def _paragraphs(text: str) -> Iterator[str]:
         if index:
             yield ""
         lines = [line.strip() for line in paragraph.splitlines()]
-        # A list keeps its lines; prose is wrapped anew for the width at hand.
+        # A list keeps its lines; prose is rewrapped for the width.
         yield from lines if any(line.startswith(("- ", "1.")) for line in lines) else [" ".join(lines)]

@@ -1,4 +1,4 @@
-"""The fleet's weeks on a terminal."""
+"""Renders the fleet report for a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One incident on a terminal: in one sentence, in brief, in full, and its causes against its signs."""
+"""Renders one incident for a terminal: in one sentence, in brief, in full, and as a table of causes and signs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SUMMARY_CHARACTERS = 600
 
 
 def verdict(incident: Headline) -> Iterator[RenderableType]:
-    """Say what happened and how sure that is."""
+    """What happened, and the confidence of the verdict."""
     title = Text()
     title.append(incident.severity.upper(), style=STYLES[incident.severity])
     title.append_text(text_block(f"  {wording.group_of(incident)}", "bold"))
@@ -40,7 +40,7 @@ def verdict(incident: Headline) -> Iterator[RenderableType]:
 
 
 def in_brief(incident: Headline, alike: Sequence[Headline] = ()) -> Iterator[RenderableType]:
-    """Tell an incident in a few lines, for a list; `alike` are those that read the same in other groups."""
+    """An incident in a few lines, for a list; `alike` are similar incidents of other groups."""
     cause = incident.root_causes[0]
     title = Text()
     title.append(incident.severity, style=STYLES[incident.severity])
@@ -53,7 +53,7 @@ def in_brief(incident: Headline, alike: Sequence[Headline] = ()) -> Iterator[Ren
 
 
 def in_full(incident: Incident, verbosity: int, top: int | None = None) -> Iterator[RenderableType]:
-    """Verdict, culprit, impact, time, proof and advice; with everything else when asked for."""
+    """Verdict, culprit, impact, time, proof and advice; with `verbosity` everything else."""
     yield from verdict(incident)
     yield text_block("")
     yield labelled(_facts(incident))
@@ -69,7 +69,7 @@ def in_full(incident: Incident, verbosity: int, top: int | None = None) -> Itera
 
 
 def explained(incident: Incident) -> Iterator[RenderableType]:
-    """How one incident was judged: the verdict, then each sign with its lines."""
+    """How an incident was judged: the verdict, then each sign with its lines."""
     yield from verdict(incident)
     yield text_block("")
     yield labelled(_facts(incident))
@@ -79,7 +79,7 @@ def explained(incident: Incident) -> Iterator[RenderableType]:
 
 
 def _facts(incident: Incident) -> Iterator[tuple[str, str]]:
-    # The facts of an incident, each label once; other names of the culprit belong to the line above them.
+    # The facts of an incident, each label once; other names of the culprit belong to the line above.
     last = ""
     for label, value, is_detail in incident_facts.facts(incident):
         if is_detail:
@@ -118,7 +118,7 @@ def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[Ren
     if cause.advice:
         yield heading("What to do")
         yield from _advice(cause)
-    # How often and to whom else stands among the facts.
+    # How often, and which others were affected, is shown among the facts.
     if narrative := incident_facts.narrative_beyond(cause, incident):
         yield heading("What happened")
         yield indented(narrative)
@@ -126,7 +126,7 @@ def _cause(incident: Incident, cause: RootCause, verbosity: int) -> Iterator[Ren
 
 
 def _rival(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
-    """Tell a cause that is not ruled out: in brief, or as the verdict itself."""
+    """A cause that is not ruled out, in brief or like the verdict itself."""
     yield heading(f"Or {differential.chance(cause)}: {wording.culprits(cause)}")
     yield indented(cause.whole_narrative)
     if cause.advice:
@@ -169,7 +169,7 @@ def _proof(cause: RootCause, verbosity: int) -> Iterator[RenderableType]:
 
 
 def _first_of_each_kind(evidence: Sequence[Evidence]) -> list[Evidence]:
-    # Fold lines that differ in numbers only: the first of each kind, as many as fit a first screen.
+    # Fold lines that differ only in numbers: the first of each kind, as many as fit on a first screen.
     kinds: dict[str, Evidence] = {}
     for line in evidence:
         kinds.setdefault(re.sub(r"[0-9a-f-]*\d[0-9a-f-]*", "#", line.text[:LINE_CHARACTERS]), line)
@@ -205,18 +205,18 @@ def _what_if(incident: Incident) -> Iterator[RenderableType]:
     yield indented(listed(wording.alternative(other) for other in incident.what_if))
 
 
-# Room that the signs need to read as sentences; names of causes get what is left.
+# Minimum width for the signs to be readable as sentences; names of causes get the rest.
 SIGN_CHARACTERS = 34
 PADDING = 2
 
 
 def legend() -> RenderableType:
-    """What the marks of the tables mean."""
+    """The meaning of the marks in the tables."""
     return text_block(differential.LEGEND, "dim")
 
 
 def signs_of(incident: Incident, *, every: bool = False) -> Iterator[RenderableType]:
-    """Show the table of one incident; `every` adds the signs that say nothing about its causes, and the lines."""
+    """The table of signs of an incident; `every` adds irrelevant signs, and the lines."""
     table = differential.sign_table(incident)
     if not incident.signs:
         yield indented("No sign was weighed for it.")
@@ -232,13 +232,13 @@ def signs_of(incident: Incident, *, every: bool = False) -> Iterator[RenderableT
 
 
 class _Grid(Struct, frozen=True):
-    """A table of signs that is laid out when its width is known: with names above the columns, or letters and a key."""
+    """A table of signs, with names above the columns if the width allows it, else with letters and a key."""
 
     table: differential.SignTable
     every: bool
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """Lay it out."""
+        """Render the table."""
         hypotheses = self.table.hypotheses
         if len(hypotheses) == 1:
             yield text_block(f"{_named(hypotheses[0])}:")

@@ -1,4 +1,4 @@
-"""The pattern of a group's rebalances, on a terminal: in a few lines, or every sentence."""
+"""Renders the pattern of a group's rebalances for a terminal: in a few lines, or every sentence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SENTENCE_CHARACTERS = 500
 
 
 def pattern_in_brief(history: GroupHistory) -> Iterator[RenderableType]:
-    """A line each for leaders, bursts, regular intervals and members."""
+    """One line each for leaders, bursts, regular intervals and members."""
     lines = [(label, line_of(sentence, SENTENCE_CHARACTERS)) for label, sentence in in_brief(history)]
     if lines:
         yield heading(f"Rebalance pattern of {history.group}")
@@ -23,7 +23,7 @@ def pattern_in_brief(history: GroupHistory) -> Iterator[RenderableType]:
 
 
 def pattern_in_full(history: GroupHistory, of: str = "") -> Iterator[RenderableType]:
-    """Every sentence with its details, part by part; `of` names the group where there are others."""
+    """Every sentence with its details, part by part; `of` names the group if there are several."""
     for title, passages in readings_of(history).parts():
         yield heading(f"{title} in {of}" if of else title)
         for passage in passages:

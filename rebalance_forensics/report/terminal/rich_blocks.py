@@ -1,4 +1,4 @@
-"""What terminal text is made of: blocks of rich, laid out for one width, with or without colour."""
+"""Building blocks of terminal text: rich renderables for one width, with or without color."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from rebalance_forensics.report.plain_text import BEFORE_UNIT, line_of, printabl
 
 NARROWEST = 40
 LONGEST_TEXT = 4_000
-# A number and its unit wrap as one word: tied by a character that `printable` leaves in no text.
+# A number and its unit are not separated: they are joined by a character that `printable` removes from all texts.
 TIE = "\ue000"
 
 
 def printed(blocks: Iterable[RenderableType], *, width: int, color: bool) -> str:
-    """Lay blocks out below each other; nothing of this terminal or its environment enters."""
+    """Render blocks below each other, independent of this terminal and its environment."""
     console = Console(
         file=io.StringIO(),
         width=max(width, NARROWEST),
@@ -46,22 +46,22 @@ def printed(blocks: Iterable[RenderableType], *, width: int, color: bool) -> str
 
 
 def text_block(text: str, style: str = "") -> Text:
-    """Turn text of any origin and length into a harmless block that wraps between words."""
+    """A harmless block for any text, wrapped between words."""
     return Text(BEFORE_UNIT.sub(TIE, line_of(text, LONGEST_TEXT)), style=style, overflow="fold")
 
 
 def heading(text: str) -> Text:
-    """Start a section, after an empty line."""
+    """The heading of a section, after an empty line."""
     return Text("\n" + printable(text), style="bold")
 
 
 def indented(block: RenderableType | str, by: int = 2) -> Padding:
-    """Move a block to the right."""
+    """A block indented by some columns."""
     return Padding(text_block(block) if isinstance(block, str) else block, (0, 0, 0, by))
 
 
 def listed(items: Iterable[str], signs: Iterable[str] | None = None) -> Table:
-    """Set items below each other, each behind its sign, wrapped lines under the first."""
+    """Items below each other, each after its bullet, with wrapped lines aligned."""
     grid = Table.grid(padding=(0, 1, 0, 0))
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
@@ -71,7 +71,7 @@ def listed(items: Iterable[str], signs: Iterable[str] | None = None) -> Table:
 
 
 def labelled(rows: Iterable[tuple[str, str]]) -> Table:
-    """Set short labels beside what they name."""
+    """Rows of a short label and a text."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True, style="dim")
     grid.add_column(overflow="fold")
@@ -81,7 +81,7 @@ def labelled(rows: Iterable[tuple[str, str]]) -> Table:
 
 
 def side_by_side(left: Text, right: Text) -> Table:
-    """Set a text that wraps beside one that does not."""
+    """A text that wraps next to one that does not."""
     grid = Table.grid()
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
@@ -92,7 +92,7 @@ def side_by_side(left: Text, right: Text) -> Table:
 def columns(
     titles: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: frozenset[int] = frozenset()
 ) -> RenderableType:
-    """Set rows under titles, without rules; `numbers` are right-aligned. Each row is a block where names do not fit."""
+    """Rows under titles, without rules; `numbers` are right-aligned. Each row becomes a block if names do not fit."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for index, title in enumerate(titles):
         table.add_column(title, overflow="fold", justify="right" if index in numbers else "left")
@@ -108,13 +108,13 @@ def _as_blocks(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator
 
 
 class _Columns(Struct, frozen=True):
-    """A table, and its rows as blocks for a terminal in which it would break its longest names."""
+    """A table, with its rows as blocks for terminals that are too narrow for its longest names."""
 
     table: Table
     blocks: Group
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """The table where each piece of its names has room."""
+        """The table if each piece of its names fits, else the blocks."""
         needed = Measurement.get(console, options.update(width=LONGEST_TEXT), self.table).minimum
         yield self.table if needed <= options.max_width else self.blocks
 
@@ -123,17 +123,17 @@ _BETWEEN_PIECES = re.compile(r"(?<=\w-)(?=\w)|(?<=\s)(?=\S)")
 
 
 class _Cell(Struct, frozen=True):
-    """A cell that wraps between words and, as names are long, behind their hyphens; within a piece only if it must."""
+    """A cell that wraps between words and, since names are long, after hyphens; within a piece only if necessary."""
 
     text: Text
 
     def __rich_measure__(self, _console: Console, options: ConsoleOptions) -> Measurement:
-        """At least its longest piece, at most the whole."""
+        """The width of its longest piece, and that of the whole text."""
         pieces = (cell_len(piece.rstrip()) for piece in _BETWEEN_PIECES.split(self.text.plain))
         return Measurement(max(pieces, default=0), cell_len(self.text.plain)).with_maximum(options.max_width)
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """Lay it out in as few lines as there must be."""
+        """Render it in as few lines as possible."""
         lines = [""]
         for piece in _BETWEEN_PIECES.split(self.text.plain):
             if lines[-1] and cell_len((lines[-1] + piece).rstrip()) > options.max_width:

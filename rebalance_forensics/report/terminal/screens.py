@@ -1,4 +1,4 @@
-"""The incident report: first what happened, who caused it, the proof and what to do; then everything else."""
+"""Renders the incident report: first what happened, who caused it, proof and advice; then everything else."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def render(
     top: int | None = None,
     so_far: bool = False,
 ) -> str:
-    """Lay the whole report out; `verbosity` -1 keeps the verdicts only, 1 shows every line of proof.
+    """Render the whole report; `verbosity` -1 keeps only the verdicts, 1 shows every line of proof.
 
     `why` adds how each incident was judged: its hypotheses against its signs. `top` is how many incidents, and groups
     of an incident, are listed before the rest is only counted. `so_far`: the logs are still being written.
@@ -69,12 +69,12 @@ def render(
 
 
 def render_incident(incident: Incident, *, width: int = 80, color: bool = False) -> str:
-    """Lay out how one incident was judged, with the lines behind each sign."""
+    """Render how one incident was judged, with the lines of each sign."""
     return printed(explained(incident), width=width, color=color)
 
 
 def at_this_moment(report: Report) -> str:
-    """Groups with their state, and the latest incident, in a line: for a terminal that follows logs."""
+    """Groups with their state, and the latest incident, on one line, for a terminal that follows logs."""
     last_of = {wording.named(group.group): group.generations[-1] for group in report.groups if group.generations}
     states = {name: wording.state_after(generation) for name, generation in last_of.items()}
     groups = "; ".join(f"{name} {state}" for name, state in states.items())
@@ -125,17 +125,17 @@ def _screens(report: Report, *, verbosity: int, top: int | None, why: bool, so_f
     yield heading("What was read")
     yield from coverage_summary(report.inputs, every_file=verbosity > 0)
     if found:
-        # A long report has scrolled its verdict away; at its end it stands again.
+        # In a long report the verdict has scrolled away, so it is repeated at the end.
         yield heading("Summary")
         yield indented(_summary(found.outlines))
 
 
 def _overview(report: Report, found: Sequence[Headline], most: int) -> Iterator[RenderableType]:
-    # All incidents as one table, where several groups are in trouble: which to read first.
+    # All incidents in one table if several groups are in trouble, so that readers see which to read first.
     troubled = {(incident.cluster, name) for incident in found for name in incident.group_names}
     if len(found) == 1 or len(troubled) == 1:
         return
-    # Asked about one group, the report still shows whatever disturbed it together with others.
+    # With --group, the report still shows incidents that disturbed it together with others.
     of_all = f"{wording.thousands(len(troubled))} of {wording.count(len(report.groups), 'group')}"
     where = of_all if len(troubled) <= len(report.groups) else wording.count(len(troubled), "group")
     yield text_block(f"{wording.count(len(found), 'incident')}, {_tally(found)}, in {where}:", "bold")
@@ -156,7 +156,7 @@ def _overview(report: Report, found: Sequence[Headline], most: int) -> Iterator[
 
 
 def _days(found: Sequence[Headline]) -> Iterator[RenderableType]:
-    # Logs of several days are read day by day: the last of them, with the worst of each.
+    # For logs of several days: the last days, with the worst incident of each.
     days = by_day(found)
     if not days:
         return
@@ -178,7 +178,7 @@ def _longest(unread_ms: int | None) -> str:
 
 
 def _read(report: Report, found: Incidents, verbosity: int) -> Iterator[RenderableType]:
-    # The rebalance pattern of the group in trouble; of all groups in trouble when asked for everything.
+    # The rebalance pattern of the group in trouble; with --verbose of all groups in trouble.
     groups = report.lazy_groups
     places = {(group.cluster, group.group): place for place, group in enumerate(groups.outlines)}
     troubled = dict.fromkeys((incident.cluster, name) for incident in found.outlines for name in incident.group_names)
@@ -249,7 +249,7 @@ def _alike(incidents: Sequence[Headline]) -> list[list[Headline]]:
 
 
 def _unexplained(incidents: Incidents, verbosity: int, most: int) -> Iterator[RenderableType]:
-    # What may be anything: neither a fault nor benign.
+    # Incidents without a known cause: neither a fault nor benign.
     if not incidents:
         return
     yield heading(f"Unexplained: {len(incidents)}")
@@ -298,7 +298,7 @@ def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
     of_consequence: dict[str, list[Gap]] = defaultdict(list)
     for gap in gaps:
         of_consequence[gap.consequence].append(gap)
-    # What is missing of one group is often missing of the others, each with logs of its own to add.
+    # A gap of one group is often a gap of others as well, each with its own logs to add.
     of_kind: dict[tuple[str, ...], list[list[Gap]]] = defaultdict(list)
     for alike in of_consequence.values():
         of_kind[tuple(map(_of_any_group, alike))].append(alike)

@@ -29,29 +29,29 @@ from rebalance_forensics.report.times import day, duration, time_of_day, utc
 from rebalance_forensics.report.wording import count, group_of, ranges
 from rebalance_forensics.timeline.model import CoordinatorTerm, Generation, GroupHistory, Member, Pause
 
-# What stands beside the columns of a generation: its outcome, its cause and how long it took.
+# The text next to the columns of a generation: its outcome, its cause and its duration.
 ROOM_FOR_WORDS = 24
 LEGEND = "L leads, o member, + joined, - out"
 SYMBOLS = {"lead": "L", "member": "o", "joined": "+", "out": "-", "": "."}
 
 
 class MemberColumns(Struct, frozen=True, kw_only=True):
-    """The members of a group in their order, and the heads under which they stand."""
+    """The members of a group in order, and the headings of their columns."""
 
     short: Mapping[str, str]
     heads: Mapping[str, str]
     hosts: Mapping[str, str]
     lettered: bool
-    """Heads are letters, with a key above, and what is below them symbols."""
+    """True if headings are letters with a key above, and cells are symbols."""
 
     @property
     def widths(self) -> list[int]:
-        """How wide each column is, with what parts it from the next."""
+        """The width of each column, including the separator."""
         cell, between = (2, 1) if self.lettered else (len("member"), 2)
         return [max(len(head), cell) + between for head in self.heads.values()]
 
     def key(self) -> Iterator[RenderableType]:
-        """Tell whom each head stands for, where it does not say so itself."""
+        """The key of headings that are letters."""
         if any(head != name for name, head in self.heads.items()):
             yield indented(labelled((head, self._at_home(name)) for name, head in self.heads.items()))
         if self.lettered:
@@ -62,11 +62,11 @@ class MemberColumns(Struct, frozen=True, kw_only=True):
         return f"{name} at {host.removeprefix('/')}" if host and host not in (name, self.heads[name]) else name
 
     def head(self) -> str:
-        """The heads above their columns."""
+        """The headings of the columns."""
         return self._laid_out(self.heads.values())
 
     def row(self, generation: Generation) -> str:
-        """What each member is in one generation."""
+        """The state of each member in one generation."""
         return self._laid_out(map(self._cells(generation).__getitem__, self.heads))
 
     def _laid_out(self, cells: Iterable[str]) -> str:
@@ -92,7 +92,7 @@ class MemberColumns(Struct, frozen=True, kw_only=True):
 
 
 def columns_of(history: GroupHistory, short: Mapping[str, str], room: int) -> MemberColumns | None:
-    """Columns for all members where they fit beside the words of a generation, by their names or by letters."""
+    """Columns for all members if they fit next to the text of a generation, by name or by letter."""
     members = [member for generation in history.generations for member in generation.members]
     names = sorted({short_name(member, short) for member in members}, key=natural)
     hosts = dict(hosts_of(members, short))
@@ -105,23 +105,23 @@ def columns_of(history: GroupHistory, short: Mapping[str, str], room: int) -> Me
     return None
 
 
-# Generations after which a group is where it was: one leaves, all join, one is back, it joins.
+# Number of generations in a cycle: a member leaves, all join, it is back, it joins.
 LONGEST_CYCLE = 4
-# So often something happens before it is folded.
+# Number of repetitions before they are folded.
 REPEATED = 3
 NUMBERED = re.compile(r"(?<![0-9a-zA-Z_-])(?=[a-zA-Z_-]*+\d)[0-9a-zA-Z_-]++")
 Sign = tuple[object, ...]
 
 
 class Stretch(Struct, frozen=True):
-    """Some generations to be shown, and those after them that only repeat these."""
+    """Generations to be shown, and the following ones that only repeat them."""
 
     shown: Sequence[Generation]
     repeats: Sequence[Generation] = ()
 
 
 def stretches(generations: Sequence[Generation]) -> Iterator[Stretch]:
-    """Cut a history into what is new and what goes round."""
+    """Split a history into new and repeated generations."""
     signs = [_look(generation) for generation in generations]
     index, plain = 0, 0
     while index < len(generations):
@@ -139,7 +139,7 @@ def stretches(generations: Sequence[Generation]) -> Iterator[Stretch]:
 
 
 def _cycle(signs: Sequence[Sign], start: int) -> tuple[int, int]:
-    # The cycle that covers most from here: how many generations long, and how often it happens.
+    # The cycle that covers most generations from here: its length, and the number of repetitions.
     best = (1, 1)
     for length in range(1, LONGEST_CYCLE + 1):
         rounds = 1
@@ -152,7 +152,7 @@ def _cycle(signs: Sequence[Sign], start: int) -> tuple[int, int]:
 
 
 def _look(generation: Generation) -> Sign:
-    # What makes two generations the same for a reader: not their numbers, times, random ids and lost requests.
+    # What two generations have in common for a reader, without numbers, times, random ids and lost requests.
     names = {member.member_id: member_name(member) for member in generation.members}
     return (
         generation.outcome,
@@ -179,8 +179,8 @@ BESIDE = len("00:00:00.000  generation   ")
 
 
 def render_timeline(history: GroupHistory, *, width: int = 80, color: bool = False, verbosity: int = 0) -> str:
-    """Lay out how a group went from generation to generation, with a column for each member where they fit."""
-    # Repetition is folded unless `verbosity` is above 0.
+    """Render the generations of a group, with a column for each member if they fit."""
+    # Repetitions are folded unless `verbosity` is above 0.
     return printed(_blocks(history, verbosity, width), width=width, color=color)
 
 
@@ -244,7 +244,7 @@ class _Layout(Struct, frozen=True, kw_only=True):
     unfolded: bool
 
     def generation(self, generation: Generation, before: tuple[Member, ...]) -> Iterator[RenderableType]:
-        """One line with a column for each member, and below it why it began and what failed."""
+        """One line with a column for each member, and below it the reason and the failures."""
         at = generation.emptied_at if generation.started_at is None else generation.started_at
         title = Text(f"{time_of_day(at)}  generation {generation.generation:<{self.longest}}  ")
         title.append(self.columns.row(generation) if self.columns else "")
@@ -264,7 +264,7 @@ class _Layout(Struct, frozen=True, kw_only=True):
             yield "!", line_of(failure, REASON_CHARACTERS)
 
     def _listed(self, generation: Generation, before: tuple[Member, ...]) -> Iterator[tuple[str, str]]:
-        # The members where there are too many for columns: of a large group the leader and who is new.
+        # The members if there are too many for columns: for a large group the leader and new members.
         everybody = generation.members
         if everybody and everybody == before:
             leader = self.short.get(generation.leader or "", "an unknown member")

@@ -1,4 +1,4 @@
-"""The identities behind a name, over time."""
+"""Shows the identities behind a name over time."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ READERS_SHOWN = 40
 
 
 def render_whois(report: Report, name: str, *, width: int = 80, color: bool = False) -> str:
-    """List every identity that has the name, exactly or, where none has, as a part of one of its names."""
+    """List every identity with the name or, if there is none, with a name that contains it."""
     return printed(_blocks(report, name), width=width, color=color)
 
 
 def known(report: Report, name: str) -> list[tuple[GroupHistory, Identity]]:
-    """Find the identities a name stands for, in the order of the report."""
+    """The identities that a name stands for, in the order of the report."""
     everyone = [(history, identity) for history in report.groups for identity in history.identities]
     exactly = [(history, identity) for history, identity in everyone if name in _names(identity)]
-    # A path as a shell completes it begins before the directory that was analyzed.
+    # A path completed by the shell starts outside the directory that was analyzed.
     exactly = exactly or [pair for pair in everyone if any(name.endswith(f"/{file}") for file in pair[1].files)]
     wanted = name.casefold()
     return exactly or [pair for pair in everyone if any(wanted in other.casefold() for other in _names(pair[1]))]
@@ -41,12 +41,12 @@ def _names(identity: Identity) -> set[str]:
 
 
 def is_known(report: Report, name: str) -> bool:
-    """True if a member, a host, a file, a broker or a topic goes by the name."""
+    """True if a member, a host, a file, a broker or a topic has the name."""
     return bool(known(report, name) or _coordinated(report, name) or _readers(report, name))
 
 
 def all_names(report: Report) -> Iterator[str]:
-    """Every name that can be asked for, those of members first."""
+    """Every name that can be looked up, those of members first."""
     everyone = [identity for history in report.groups for identity in history.identities]
     yield from (identity.name for identity in everyone)
     yield from (term.broker for history in report.groups for term in history.coordinators)
@@ -92,7 +92,7 @@ def _until(end: EpochMs | None) -> str:
 
 
 def _coordinated(report: Report, name: str) -> list[tuple[str, str]]:
-    # What a broker is to these groups, where it is asked for: brokers are members of none.
+    # A broker's role for these groups: brokers are not members of a group.
     rows = [
         (
             "coordinates",
@@ -120,7 +120,7 @@ def _places(history: GroupHistory, member: str) -> list[int]:
 
 
 def _when(history: GroupHistory, member: str) -> str:
-    """`, generations 1-3, 02:04:01 to 02:04:58`: while a member id was in the group; empty where no list names it."""
+    """`, generations 1-3, 02:04:01 to 02:04:58`: when a member id was in the group; empty if no generation lists it."""
     inside = _places(history, member)
     if not inside:
         return ""
@@ -143,7 +143,7 @@ def _facts(history: GroupHistory, identity: Identity) -> Iterator[tuple[str, str
         ("host", identity.host),
     )
     yield from ((label, value) for label, value in single if value)
-    # By the first generation that each was in; those in none come last.
+    # By the first generation of each; those in none come last.
     first_seen = {
         member: min(_places(history, member), default=len(history.generations)) for member in identity.member_ids
     }
