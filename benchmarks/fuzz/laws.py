@@ -49,6 +49,7 @@ _WORD = re.compile(r"[A-Za-z0-9_]{3,}")
 _ESCAPED = ("\\", '""', "#011", "#012", " P ", "^[", '","')
 _ODD_ENDS = (b"\r", b"\x00", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")
 """What ends a line too where a file was truncated under its writer, or glued together of several."""
+_LINE_END = re.compile(rb"\r\n?|\n")
 _DOCUMENT_ENTRY = 1 << 16
 _PLACES = frozenset({"path", "line", "byte_offset", "id", "evidence_total", "related", "first_seen"})
 
@@ -118,11 +119,12 @@ def in_place(row: Row, data: bytes, *, document: bool = False) -> Find | None:
     payload = json.loads(row.payload)
     at = row.byte_offset or 0
     text, *below = payload["text"].split("\n")
-    stop = at + _DOCUMENT_ENTRY if document else data.find(b"\n", at)
-    line = text_of(data[at : stop if stop >= 0 else len(data)]).lstrip("\r")
+    start = at + len(data[at:]) - len(data[at:].lstrip(b"\r"))
+    ended = None if document else _LINE_END.search(data, start)
+    line = text_of(data[start : ended.start() if ended else start + _DOCUMENT_ENTRY if document else len(data)])
     begins = document or at == 0 or data[:at].endswith((b"\n", *_ODD_ENDS))
     behind = text_of(data[at:]) if below else ""
-    message = text_of(data[stop + 1 :].partition(b"\n")[0]) if stop >= 0 else ""
+    message = text_of(_LINE_END.split(data[ended.end() :], maxsplit=1)[0]) if ended else ""
     if (
         begins
         and (text in line or text == f"{line.rstrip()} {message.strip()}" or text.strip() in without_colours(line))
