@@ -99,7 +99,10 @@ def _quoted(record: LogRecord, match: Match) -> str:
         return record.text
     thrown = None
     if exception not in record.text:
-        thrown = next((line.strip() for line in record.message.split("\n")[1:] if exception in line), None)
+        # A framework's exception may name the one that is its cause.
+        naming = [line.strip() for line in record.message.split("\n")[1:] if exception in line]
+        thrown = next((line for line in naming if f"{exception}: {match.fields.get('detail')}" in line), None)
+        thrown = thrown or next(iter(naming), None)
     frame = application_frame(record.message, exception) if match.event == "ExceptionLogged" else None
     return "\n".join(line for line in (record.text, thrown, frame) if line)
 

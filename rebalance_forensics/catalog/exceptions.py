@@ -18,7 +18,8 @@ _THROWN = re.compile(r"(?:^|[\s\">(])((?:[a-z_]\w*\.)+[A-Z]\w*(?:Exception|Error
 # The cause inside a listener container's exception says why the client is not, or no longer, a member.
 _THROWN_BY_KAFKA = re.compile(
     r"\nCaused by: (org\.apache\.kafka\.(?:clients\.consumer\.CommitFailed"
-    r"|common\.errors\.(?:FencedInstanceId|GroupAuthorization|GroupMaxSizeReached|InconsistentGroupProtocol))"
+    r"|common\.errors\.(?:FencedInstanceId|GroupAuthorization|GroupMaxSizeReached|InconsistentGroupProtocol)"
+    r"|common\.Kafka(?=Exception: Unexpected error (?:in join group response|from SyncGroup|in heartbeat response): ))"
     r"Exception)(?:: ([^\n]*))?"
 )
 # Kafka's own lines about it are in the catalog: any other line is from the application that it was thrown to.

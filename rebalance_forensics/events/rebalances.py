@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 from rebalance_forensics.events.base import Assignment, Event
 
@@ -204,11 +203,6 @@ class JoinFailed(Event, frozen=True, kw_only=True):
 
 class SyncFailed(Event, frozen=True, kw_only=True):
     """SyncGroup failed; `error` is a name in Errors if known."""
-
-    errors_unread: ClassVar[Mapping[str, str]] = {
-        "UNKNOWN_SERVER_ERROR": "The coordinator's own log says what failed, as an assignment too large to be stored "
-        "(GroupMetadataManager.storeGroup).",
-    }
 
     error: str | None = None
     detail: str | None = None

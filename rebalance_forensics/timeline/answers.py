@@ -29,6 +29,8 @@ _REQUESTS = {
     "in heartbeat response": "Heartbeat",
     "in commit": "OffsetCommit",
 }
+# Errors.UNKNOWN_SERVER_ERROR in words.
+_UNEXPECTED = "The server experienced an unexpected error when processing the request"
 # For which answer a client gave up its coordinator, by name or exception, or in the words of Java, librdkafka, kafka-go
 # and Sarama.
 _GIVEN_UP_FOR = {
@@ -60,6 +62,13 @@ def failed_request(event: Event) -> tuple[str, str] | None:
     """The request in the exception that a Java client throws, and the coordinator's error in words."""
     found = _OF_A_REQUEST.search(event.detail or "") if isinstance(event, ev.ExceptionLogged) else None
     return (_REQUESTS[found["request"]], found["error"].rstrip(". ")) if found is not None else None
+
+
+def sync_error(event: Event) -> str | None:
+    """The error with which SyncGroup failed, as a response or as the exception that a Java client throws."""
+    if isinstance(event, ev.SyncFailed):
+        return event.error
+    return "UNKNOWN_SERVER_ERROR" if failed_request(event) == ("SyncGroup", _UNEXPECTED) else None
 
 
 def denied_resource(event: Event) -> tuple[str, tuple[str, ...]]:

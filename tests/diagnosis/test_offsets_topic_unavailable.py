@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.kafka_words import generation_of, member_id
-from tests.story import Story, ms
+from tests.story import Side, Story, ms
 
 INSUFFICIENT = (
     "[ReplicaManager broker=2] Error processing append operation on partition __consumer_offsets-13\n"
@@ -187,3 +189,39 @@ def test_one_write_that_came_late_for_an_empty_group_is_no_proof_of_an_outage() 
     incident = next(i for i in story.incidents() if i.root_causes[0].cause == "offsets-topic-unavailable")
     assert incident.severity == "warning"
     assert (incident.root_causes[0].confidence or 0) < 0.75
+
+
+def too_large(*, seen: Side) -> Story:
+    """An assignment that no record of the offsets topic may hold, as its coordinator logs it or only answers."""
+    story = Story(seen=seen).formed("c-1", "c-2")
+    story.broker(
+        "01:10:00.100",
+        "[GroupMetadataManager brokerId=2] Appending metadata message for group payments generation 1 failed due "
+        "to org.apache.kafka.common.errors.RecordTooLargeException, returning UNKNOWN error code to the client",
+        logger="kafka.coordinator.group.GroupMetadataManager",
+    )
+    story.line(
+        "c-1/app.log",
+        "01:10:00.120",
+        "Consumer exception\njava.lang.IllegalStateException: This error handler cannot process "
+        "'org.apache.kafka.common.KafkaException's; no record information is available\n\tat "
+        "org.springframework.kafka.listener.DefaultErrorHandler.handleOtherException(DefaultErrorHandler.java:198)\n"
+        "Caused by: org.apache.kafka.common.KafkaException: Unexpected error from SyncGroup: The server experienced "
+        "an unexpected error when processing the request.",
+        level="ERROR",
+        logger="org.springframework.kafka.listener.KafkaMessageListenerContainer",
+    )
+    reason = "Error UNKNOWN_SERVER_ERROR when storing group assignment during SyncGroup (member: {})"
+    return story.rebalanced("01:10:00.130", reason.format(member_id("c-1")), ["c-1", "c-2"])
+
+
+@pytest.mark.parametrize("seen", ["both", "clients"])
+def test_an_assignment_that_is_too_large_to_be_stored_needs_a_larger_limit_and_no_replica(seen: Side) -> None:
+    incident = too_large(seen=seen).the_incident()
+    (cause, *_) = incident.root_causes
+    assert cause.cause == "offsets-topic-unavailable"
+    assert (cause.confidence >= 0.75) is (seen == "both")
+    advice = " ".join(each.action for each in cause.advice)
+    assert "max.message.bytes" in advice
+    assert "min.insync.replicas" not in advice
+    assert any("Unexpected error from SyncGroup" in line.text for line in cause.evidence)

@@ -13,48 +13,93 @@ from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import broker, names_of
 from rebalance_forensics.diagnosis.wording.durations import how_often
 from rebalance_forensics.events.partitions import OffsetCommitFailed
+from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 REFUSED = clue("offsets-write-refused", DECISIVE, f"writes to {OFFSETS} were rejected again and again")
 LATE = clue("offsets-write-late", WEAK, f"one write to {OFFSETS} was not replicated in time")
+TOO_LARGE = clue("metadata-too-large", DECISIVE, f"the group's metadata was too large for {OFFSETS}")
+ANSWERED = clue(
+    "answered-unknown-server-error",
+    WEAK,
+    "SyncGroup was answered UNKNOWN_SERVER_ERROR, as for an assignment that is too large to be stored",
+)
 TOO_FEW = clue("too-few-replicas", WEAK, f"a broker logged too few in-sync replicas of {OFFSETS}")
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Assignments or commits that could not be stored, with the shrunk ISR of the offsets topic behind them."""
     for outage in offsets_outages.outages(timeline):
-        short = (*outage.shrunk, *outage.insufficient)
-        culprits = tuple(broker(number) for number in outage.missing)
-        were = "was" if len(culprits) == 1 else "were"
-        missing = f"; {names_of(culprits)} {were} missing from its in-sync replicas." if culprits else "."
-        moves = with_rebalances(timeline, offsets_outages.moves_in_outage(timeline, outage))
-        yield Hypothesis(
-            because=outage.lines,
-            culprits=culprits,
-            clues={LATE if outage.is_one_late_write else REFUSED: Present(outage.refused)}
-            | ({TOO_FEW: Present(short)} if short else {}),
-            severity="warning" if outage.of_empty_group else "critical",
-            onset=outage.onset,
-            implies=(*moves, *offsets_outages.rebalances_in_outage(timeline, outage)),
-            narrative=f"The coordinator could not write {_failed_writes(outage)}{missing}",
-            advice=(
-                Advice(
-                    action=f"Bring the missing replica back, or lower min.insync.replicas of {OFFSETS} until it is "
-                    "back.",
-                    why=(
-                        "A write needs at least min.insync.replicas in-sync replicas; "
-                        f"without them requests failed {how_often(outage.refused)}."
-                    ),
-                    cost="With fewer replicas one more failure may lose committed offsets.",
+        yield _too_large(timeline, outage) if outage.too_large else _not_writable(timeline, outage)
+
+
+def _not_writable(timeline: Timeline, outage: offsets_outages.Outage) -> Hypothesis:
+    short = (*outage.shrunk, *outage.insufficient)
+    culprits = tuple(broker(number) for number in outage.missing)
+    were = "was" if len(culprits) == 1 else "were"
+    missing = f"; {names_of(culprits)} {were} missing from its in-sync replicas." if culprits else "."
+    return Hypothesis(
+        because=outage.lines,
+        culprits=culprits,
+        clues={LATE if outage.is_one_late_write else REFUSED: Present(outage.refused)}
+        | ({TOO_FEW: Present(short)} if short else {}),
+        severity="warning" if outage.of_empty_group else "critical",
+        onset=outage.onset,
+        implies=_implied(timeline, outage),
+        narrative=f"The coordinator could not write {_failed_writes(outage)}{missing}",
+        advice=(
+            Advice(
+                action=f"Bring the missing replica back, or lower min.insync.replicas of {OFFSETS} until it is back.",
+                why=(
+                    "A write needs at least min.insync.replicas in-sync replicas; "
+                    f"without them requests failed {how_often(outage.refused)}."
                 ),
-                Advice(
-                    action=f"Give {OFFSETS} three replicas (kafka-reassign-partitions.sh) and min.insync.replicas=2.",
-                    why="The topic then survives the loss of one broker; offsets.topic.replication.factor does not "
-                    "change an existing topic.",
-                    cost="Each commit then waits for a second replica.",
-                ),
+                cost="With fewer replicas one more failure may lose committed offsets.",
             ),
-        )
+            Advice(
+                action=f"Give {OFFSETS} three replicas (kafka-reassign-partitions.sh) and min.insync.replicas=2.",
+                why="The topic then survives the loss of one broker; offsets.topic.replication.factor does not "
+                "change an existing topic.",
+                cost="Each commit then waits for a second replica.",
+            ),
+        ),
+    )
+
+
+def _too_large(timeline: Timeline, outage: offsets_outages.Outage) -> Hypothesis:
+    """The subscriptions and assignments of all members of a classic group are one record."""
+    apparently = "" if outage.shows_its_size else "apparently "
+    return Hypothesis(
+        because=outage.too_large,
+        culprits=(),
+        clues={TOO_LARGE if outage.shows_its_size else ANSWERED: Present(outage.too_large)},
+        severity="critical",
+        onset=outage.onset,
+        implies=_implied(timeline, outage),
+        narrative=f"The coordinator could not store the group's assignment: it is {apparently}larger than a record of "
+        f"{OFFSETS} may be.",
+        advice=(
+            Advice(
+                action=f"Raise max.message.bytes of {OFFSETS} above the size of the group's metadata "
+                "(kafka-configs.sh --entity-type topics).",
+                why="The coordinator stores the subscriptions and assignments of all members in one record; unless the "
+                "topic is configured otherwise, message.max.bytes of the broker (1 MB by default) limits it.",
+                cost="Each rebalance writes, replicates and later loads a record of that size.",
+            ),
+            Advice(
+                action="Split the group, or have its members subscribe to fewer topics; with brokers 4.0 or newer, use "
+                "group.protocol=consumer.",
+                why="The record grows with members, topics and partitions. With the consumer protocol each member's "
+                "assignment is a record of its own.",
+                cost="Each part of a split group commits offsets of its own.",
+            ),
+        ),
+    )
+
+
+def _implied(timeline: Timeline, outage: offsets_outages.Outage) -> tuple[Fact, ...]:
+    moves = with_rebalances(timeline, offsets_outages.moves_in_outage(timeline, outage))
+    return (*moves, *offsets_outages.rebalances_in_outage(timeline, outage))
 
 
 CAUSE = Cause(

@@ -11,6 +11,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import ou
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.answers import sync_error
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -21,6 +22,9 @@ OFFSETS = "__consumer_offsets"
 _FREQUENT = 5
 # GroupMetadataManager.scala gives a write that was not replicated in time the first of these names.
 _TIMED_OUT = ("REBALANCE_IN_PROGRESS", "REQUEST_TIMED_OUT")
+# What an append fails with that is larger than the topic takes, and what the coordinator answers SyncGroup then.
+_TOO_LARGE = ("MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_FETCH_SIZE")
+_ANSWER_TO_TOO_LARGE = "UNKNOWN_SERVER_ERROR"
 # A broker that resumes after a pause writes for groups it has lost: the topic is there, with another leader.
 _NOT_LEADER = ("NOT_COORDINATOR", "NOT_LEADER_OR_FOLLOWER", "NOT_LEADER_FOR_PARTITION")
 
@@ -58,6 +62,16 @@ class Outage(Struct, frozen=True):
         """True if one write was not replicated in time: a broker that stands still for a moment does that, too."""
         only = self.refused[0]
         return len(self.refused) == 1 and isinstance(only, ev.AssignmentNotStored) and only.error in _TIMED_OUT
+
+    @property
+    def too_large(self) -> tuple[Event, ...]:
+        """The writes that failed because the group's metadata is larger than the topic takes, as far as lines show."""
+        return tuple(e for e in self.refused if _error(e) in (*_TOO_LARGE, _ANSWER_TO_TOO_LARGE))
+
+    @property
+    def shows_its_size(self) -> bool:
+        """True if the coordinator logged that it was too large; its answer may hide another error."""
+        return any(_error(e) in _TOO_LARGE for e in self.refused)
 
     @property
     def begin(self) -> int:
@@ -129,8 +143,10 @@ def _refused_writes(timeline: Timeline) -> list[Event]:
     rebalances = timeline.of(ev.AssignmentNotStored, ev.RebalanceStarted)
     logged: list[Event] = [e for e in rebalances if _is_refused(timeline, e)]
     own = logged or _unexplained_restarts(timeline) or _right_behind_an_assignment(timeline)
-    syncs = [e for e in timeline.of(ev.SyncFailed) if e.error in ("COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS")]
-    if own or len(syncs) > 2:
+    answers = "COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS", _ANSWER_TO_TOO_LARGE
+    syncs: list[Event] = [e for e in timeline.of(ev.SyncFailed, ev.ExceptionLogged) if sync_error(e) in answers]
+    # A Java consumer ends with the first answer that it does not know.
+    if own or len(syncs) > 2 or any(sync_error(e) == _ANSWER_TO_TOO_LARGE for e in syncs):
         return [*own, *syncs]
     commits = _refused_commits(timeline)
     return [*syncs, *commits] if commits else _refused_in_its_partition(timeline)
@@ -187,6 +203,10 @@ def _ran_on(timeline: Timeline, at: int) -> bool:
         return True
     anew = next(iter(timeline.rebalances.since(at)), None)
     return anew is not None and anew.started_at > until
+
+
+def _error(event: Event) -> str | None:
+    return event.error if isinstance(event, ev.AssignmentNotStored | ev.RebalanceStarted) else sync_error(event)
 
 
 def _is_refused(timeline: Timeline, event: Event) -> bool:
