@@ -221,7 +221,10 @@ def _place(gap: Gap) -> tuple[bool, int, str, int, str]:
 
 
 def not_named_elsewhere(cases: Sequence[CaseOutline]) -> list[int]:
-    """The places of all cases but those of clients that name no group, whose lines are tied to a group with a name."""
+    """The places of all cases but those of clients that name no group, whose lines are tied to a group with a name.
+
+    What brokers log of no client in particular concerns the groups that have a name, where there are any.
+    """
     named: set[tuple[str, str]] = set()
     tied: dict[str, set[SpeakerKey]] = defaultdict(set)
     for case in cases:
@@ -232,6 +235,8 @@ def not_named_elsewhere(cases: Sequence[CaseOutline]) -> list[int]:
 
     def is_elsewhere(case: CaseOutline) -> bool:
         cluster, group = case.history.cluster, case.history.group
+        if not case.speakers:
+            return case.from_unnamed and any(cluster == other for other, _ in named)
         return case.from_unnamed and ((cluster, group) in named or tied[cluster].issuperset(case.speakers))
 
     return [place for place, case in enumerate(cases) if not is_elsewhere(case)]

@@ -31,7 +31,12 @@ from rebalance_forensics.timeline.identity.participants import Participants, hom
 from rebalance_forensics.timeline.orchestration import Orchestration
 from rebalance_forensics.timeline.process_logs import ProcessLog, ProcessLogs
 from rebalance_forensics.timeline.time_index import Extent, grouped, linked, lists_by_key, sets_by_key
-from rebalance_forensics.timeline.unnamed_groups import UnnamedClients, UnnamedGroup, unnamed_groups
+from rebalance_forensics.timeline.unnamed_groups import (
+    UnnamedClients,
+    UnnamedGroup,
+    keeps_all_groups_out,
+    unnamed_groups,
+)
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 from rebalance_forensics.utc_offsets import QUARTER_HOUR_MS, offset_at
 
@@ -163,7 +168,10 @@ class UngroupedEvents:
     def unnamed_groups(self) -> dict[str, UnnamedGroup]:
         """The groups of clients whose lines name none, by name."""
         by_coordinators = {id(event): event for events in self._naming.values() for event in events}
-        found = unnamed_groups(chain(chain.from_iterable(self._by_place.values()), by_coordinators.values()))
+        by_brokers = filter(keeps_all_groups_out, self._brokers)
+        found = unnamed_groups(
+            chain(chain.from_iterable(self._by_place.values()), by_coordinators.values(), by_brokers)
+        )
         return {group.name: group for group in found}
 
     def near(self, group: str, own: Sequence[Event]) -> tuple[list[Event], tuple[ProcessLog, ...]]:

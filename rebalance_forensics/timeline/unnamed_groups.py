@@ -114,6 +114,11 @@ def _denied_groups(events: Iterable[Event]) -> set[str]:
     return {name for resource, names in map(denied_resource, events) if resource == "group" for name in names}
 
 
+def keeps_all_groups_out(event: Event) -> bool:
+    """True for a broker that cannot create the offsets topic: no group finds a coordinator, so that none is named."""
+    return isinstance(event, ev.ReplicasInsufficient) and event.partition == "__consumer_offsets"
+
+
 def _only_of_a_java_member(event: Event) -> bool:
     """True for what only a consumer with a coordinator logs, and for the end of a worker, which is a member."""
     ended = isinstance(event, ev.ExceptionLogged) and event.speaker.role == "connect" and event.speaker.task is None
@@ -140,10 +145,15 @@ class _Client(Struct, frozen=True, order=True):
     noun: str = "client"
 
 
+_ANY_CLIENT = _Client("", "", "", "", "any client")
+
+
 def _client_of(event: Event) -> _Client | None:
     """The client that wrote a line without a group, if only a member writes such a line."""
     speaker = event.speaker
     host, log, client_id = speaker_key(event)
+    if keeps_all_groups_out(event):
+        return _ANY_CLIENT
     if event.group is not None or speaker.role == "broker":
         # The classic coordinator prints the member that it fences, and no group (GroupMetadata, ClassicGroup).
         fenced = event.instance_id if isinstance(event, ev.StaticMemberFenced) and event.group is None else None
@@ -195,7 +205,7 @@ def _labels(clients: Iterable[_Client]) -> dict[_Client, str]:
 
 def _label(client: _Client, same: Sequence[_Client]) -> str:
     who = f"{client.noun} {client.name}" if client.name else client.noun
-    if client.name and len(same) == 1:
+    if client == _ANY_CLIENT or (client.name and len(same) == 1):
         return f"{_NOT_NAMED}{who}"
     if [namesake.host for namesake in same].count(client.host) == 1 and client.host:
         return f"{_NOT_NAMED}{who} on {client.host}"

@@ -30,3 +30,32 @@ def test_of_two_groups_in_one_log_neither_is_answered(tmp_path: Path) -> None:
     groups = {group.group: group.generations for group in analyze([str(log)], LOCAL).groups}
     assert not groups["payments"]
     assert not groups["orders"]
+
+
+TOO_FEW_BROKERS = (
+    "[2026-11-21 02:0{}:00,120] ERROR [KafkaApi-1] Number of alive brokers '1' does not meet the required replication "
+    "factor '3' for the offsets topic (configured via 'offsets.topic.replication.factor'). This error can be ignored "
+    "if the cluster is starting up and not all brokers are up yet. (kafka.server.KafkaApis)\n"
+)
+SUBSCRIBED = (
+    "[2026-11-21 02:00:00,010] INFO [Consumer clientId=c-1, groupId=payments] Subscribed to topic(s): orders "
+    "(org.apache.kafka.clients.consumer.KafkaConsumer)\n"
+)
+
+
+@pytest.mark.parametrize("lines", [1, 9])
+def test_a_broker_that_cannot_create_the_offsets_topic_keeps_all_groups_out(lines: int, tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_text("".join(map(TOO_FEW_BROKERS.format, range(lines))))
+    (incident,) = analyze([str(tmp_path)], LOCAL).incidents
+    assert incident.root_causes[0].cause == "offsets-topic-unavailable"
+    assert incident.severity == ("critical" if lines > 1 else "warning")
+    assert incident.ongoing
+
+
+def test_a_group_that_clients_name_is_kept_out_by_it_under_its_name(tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_text("".join(map(TOO_FEW_BROKERS.format, range(9))))
+    (tmp_path / "app.log").write_text(SUBSCRIBED)
+    report = analyze([str(tmp_path)], LOCAL)
+    assert [history.group for history in report.groups] == ["payments"]
+    (incident,) = report.incidents
+    assert (incident.group, incident.root_causes[0].cause) == ("payments", "offsets-topic-unavailable")

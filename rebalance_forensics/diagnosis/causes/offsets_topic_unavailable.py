@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalan
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import broker, names_of
-from rebalance_forensics.diagnosis.wording.durations import how_often
+from rebalance_forensics.diagnosis.wording.durations import counted, how_often
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -19,6 +19,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 REFUSED = clue("offsets-write-refused", DECISIVE, f"writes to {OFFSETS} were rejected again and again")
 LATE = clue("offsets-write-late", WEAK, f"one write to {OFFSETS} was not replicated in time")
 TOO_LARGE = clue("metadata-too-large", DECISIVE, f"the group's metadata was too large for {OFFSETS}")
+NOT_CREATED = clue("too-few-brokers", DECISIVE, f"there were too few brokers to create {OFFSETS}")
 ANSWERED = clue(
     "answered-unknown-server-error",
     WEAK,
@@ -30,7 +31,10 @@ TOO_FEW = clue("too-few-replicas", WEAK, f"a broker logged too few in-sync repli
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Assignments or commits that could not be stored, with the shrunk ISR of the offsets topic behind them."""
     for outage in offsets_outages.outages(timeline):
-        yield _too_large(timeline, outage) if outage.too_large else _not_writable(timeline, outage)
+        if outage.of_missing_topic:
+            yield _not_created(timeline, outage)
+        else:
+            yield _too_large(timeline, outage) if outage.too_large else _not_writable(timeline, outage)
 
 
 def _not_writable(timeline: Timeline, outage: offsets_outages.Outage) -> Hypothesis:
@@ -92,6 +96,35 @@ def _too_large(timeline: Timeline, outage: offsets_outages.Outage) -> Hypothesis
                 why="The record grows with members, topics and partitions. With the consumer protocol each member's "
                 "assignment is a record of its own.",
                 cost="Each part of a split group commits offsets of its own.",
+            ),
+        ),
+    )
+
+
+def _not_created(timeline: Timeline, outage: offsets_outages.Outage) -> Hypothesis:
+    brokers, factor = outage.brokers_and_factor
+    return Hypothesis(
+        because=outage.refused,
+        culprits=(),
+        clues={NOT_CREATED: Present(outage.refused)},
+        severity="critical" if outage.lasts else "warning",
+        onset=outage.onset,
+        ongoing=not timeline.generations and not timeline.coverage.goes_on_after(outage.refused[-1]),
+        implies=_implied(timeline, outage),
+        narrative=f"{OFFSETS} could not be created: {counted(brokers, 'broker')} {'was' if brokers == 1 else 'were'} "
+        f"there, and it needs {factor}. Until it exists, no group has a coordinator.",
+        advice=(
+            Advice(
+                action=f"Start the missing brokers, so that there are at least {factor}.",
+                why=f"{OFFSETS} is created when the first group looks for its coordinator, and only with all its "
+                "replicas (offsets.topic.replication.factor).",
+                cost="None, if the cluster is just starting: the topic is then created at the next attempt.",
+            ),
+            Advice(
+                action=f"In a cluster that is to have {counted(brokers, 'broker')}, set "
+                f"offsets.topic.replication.factor={brokers} on each and restart it.",
+                why="The default is 3; the setting counts only until the topic exists.",
+                cost="With fewer replicas, the loss of one broker may make all groups stop.",
             ),
         ),
     )

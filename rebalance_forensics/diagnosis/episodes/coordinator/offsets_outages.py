@@ -16,7 +16,14 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms
-from rebalance_forensics.timeline.windows import QUIET_MS, REQUEST_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.unnamed_groups import keeps_all_groups_out
+from rebalance_forensics.timeline.windows import (
+    PROCESS_START_MS,
+    QUIET_MS,
+    REQUEST_MS,
+    REQUEST_TIMEOUT_MS,
+    ROUND_TRIP_MS,
+)
 
 OFFSETS = "__consumer_offsets"
 _FREQUENT = 5
@@ -64,6 +71,22 @@ class Outage(Struct, frozen=True):
         return len(self.refused) == 1 and isinstance(only, ev.AssignmentNotStored) and only.error in _TIMED_OUT
 
     @property
+    def of_missing_topic(self) -> bool:
+        """True if there were too few brokers to create the topic: no group has a coordinator until there are more."""
+        return all(keeps_all_groups_out(event) for event in self.refused)
+
+    @property
+    def brokers_and_factor(self) -> tuple[int, int]:
+        """How many brokers there were when the topic could not be created, and how many replicas it is to have."""
+        last = next(e for e in reversed(self.refused) if isinstance(e, ev.ReplicasInsufficient))
+        return last.in_sync or 0, last.required or 0
+
+    @property
+    def lasts(self) -> bool:
+        """True if it is refused again and again for longer than the brokers of a cluster take to start together."""
+        return len(self.refused) >= _FREQUENT and self.end - self.begin > PROCESS_START_MS
+
+    @property
     def too_large(self) -> tuple[Event, ...]:
         """The writes that failed because the group's metadata is larger than the topic takes, as far as lines show."""
         return tuple(e for e in self.refused if _error(e) in (*_TOO_LARGE, _ANSWER_TO_TOO_LARGE))
@@ -86,7 +109,7 @@ class Outage(Struct, frozen=True):
 
 def outages(timeline: Timeline) -> Iterator[Outage]:
     """Every outage; it lasts as long as a replica is missing, however rarely the group writes."""
-    refused = sorted(_refused_writes(timeline), key=time_of)
+    refused = sorted(_refused_writes(timeline) or _not_created(timeline), key=time_of)
     for run in _one_outage_each(timeline, refused):
         begin, end = time_of(run[0]), time_of(run[-1])
         shrunk = _shrunk(timeline, begin, end)
@@ -162,6 +185,13 @@ def _refused_in_its_partition(timeline: Timeline) -> list[Event]:
     refused = (e for e in timeline.of(ev.ReplicasInsufficient) if e.partition == f"{OFFSETS}-{partition}")
     writes: list[Event] = [e for e in refused if timeline.membership.formed_at_last(time_of(e))]
     return writes if _is_persistent(timeline, writes) else []
+
+
+def _not_created(timeline: Timeline) -> list[Event]:
+    """Attempts to create the topic with too few brokers, before the group had its first generation."""
+    formed = (timeline.generations[0].reached_at if timeline.generations else None) or timeline.last
+    tried = {e.origin: e for e in timeline.of(ev.ReplicasInsufficient) if keeps_all_groups_out(e)}
+    return [e for e in tried.values() if time_of(e) <= formed]
 
 
 def _is_persistent(timeline: Timeline, refusals: Sequence[Event]) -> bool:
