@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from rebalance_forensics.timeline.facts import Fact, fact_at, fact_ended_at
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
+_ID = attrgetter("id")
 NO_CLUES: Mapping[Row, Answer] = MappingProxyType({})
 
 
@@ -89,11 +91,25 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
         times = [fact_at(fact) for fact in self.explains] or [self.started_at(), self.until or self.started_at()]
         return min(times), max(times)
 
-    def subject(self, begin: int, end: int) -> Subject:
+    def subject(self) -> Subject:
         """What its signs are asked about."""
+        begin, end = self.spans()
         return Subject(
             participants=self.participants, absences=self.absences, facts=self.explains, begin=begin, end=end
         )
+
+    def subject_key(self) -> tuple[object, ...]:
+        """What tells its subject from another: facts are distinguished by identity, not by content."""
+        absences = tuple([absence.departures[0].id for absence in self.absences])
+        return self.participants, absences, tuple(map(_ID, self.explains)), *self.spans()
+
+    def share(self, subject: Subject) -> None:
+        """Hold what its subject holds by the same tuples: in a storm four hypotheses are about each absence."""
+        for name, same in (
+            ("participants", subject.participants), ("absences", subject.absences), ("explains", subject.facts),
+        ):  # fmt: skip
+            if getattr(self, name) == same:
+                force_setattr(self, name, same)
 
 
 class Cause(Struct, frozen=True, kw_only=True):

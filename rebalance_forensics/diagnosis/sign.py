@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from operator import attrgetter
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr
@@ -64,7 +63,6 @@ class Unobservable(Struct, frozen=True, gc=False):
 
 Answer = Present | Absent | Unobservable
 UNKNOWN, NOT_SHOWN = Unobservable(), Absent()
-_ID = attrgetter("id")
 
 # Log-odds to base 2, in coarse steps: nothing is learned from samples.
 DECISIVE, STRONG, WEAK = 4, 2, 1
@@ -80,13 +78,6 @@ class Subject(Struct, frozen=True, kw_only=True, gc=False):
     end: int = 0
     answers: dict[Sign, Answer] = field(default_factory=dict)
     """What the signs answered so far, by sign."""
-
-
-def subject_key(
-    participants: tuple[Participant, ...], absences: tuple[Absence, ...], facts: tuple[Fact, ...], begin: int, end: int
-) -> tuple[object, ...]:
-    """The key of a subject: facts are distinguished by identity, not by content."""
-    return participants, tuple([a.departures[0].id for a in absences]), tuple(map(_ID, facts)), begin, end
 
 
 Ask = Callable[[Timeline, Subject], Answer]

@@ -87,7 +87,7 @@ def _weighed(cause: str, explains: tuple[Fact, ...], *, odds: int, name: str = "
         severity="warning",
         explains=explains,
     )
-    subject = hypothesis.subject(0, 0)
+    subject = hypothesis.subject()
     return Weighed(cause=cause, hypothesis=hypothesis, subject=subject, rows=(), given=(), odds=odds)
 
 

@@ -93,7 +93,7 @@ def _contradiction(
 ) -> tuple[Row, Answer] | None:
     """What speaks decisively against a cause for what another explains."""
     loser = next((other for other in outcome.contradicted.get(verdict, ()) if other.cause == name), None)
-    against = contradictions(timeline, cause, verdict.subject) if loser is None else loser.answers
+    against = contradictions(timeline, cause, verdict.subject) if loser is None else loser.answers(timeline)
     found = ((row, answer) for row, answer in against if worth(row, answer) <= -DECISIVE and _is_shown(answer))
     return next(found, None)
 
@@ -116,13 +116,15 @@ def _ruled_out(name: str, against: tuple[Row, Answer]) -> RuledOut:
     )
 
 
-def sign_table(verdict: Weighed, rivals: Sequence[Rival], losers: Iterable[Weighed]) -> tuple[SignRow, ...]:
+def sign_table(
+    timeline: Timeline, verdict: Weighed, rivals: Sequence[Rival], losers: Iterable[Weighed]
+) -> tuple[SignRow, ...]:
     """Every sign that was asked for, with what it adds to each hypothesis."""
     rows: list[tuple[Row, Answer, dict[str, int]]] = []
     known: dict[tuple[Sign, type[Answer]], dict[str, int]] = {}
     for weighed in (verdict, *[rival.weighed[0] for rival in rivals], *losers):
         cause = weighed.cause
-        for row, answer in weighed.answers:
+        for row, answer in weighed.answers(timeline):
             sign, kind = row.sign, type(answer)
             weighs = known.get((sign, kind))
             if weighs is None:
@@ -216,7 +218,9 @@ def _would_show_why(timeline: Timeline, verdict: Weighed) -> tuple[WouldDecide, 
     if verdict.hypothesis.severity == "info":
         return ()
     hypothesis = verdict.hypothesis
-    unanswered = (answer for row, answer in verdict.answers if row.present >= STRONG if type(answer) is Unobservable)
+    unanswered = (
+        answer for row, answer in verdict.answers(timeline) if row.present >= STRONG if type(answer) is Unobservable
+    )
     needs = [need for answer in unanswered for need in answer.needs if need.of_its_host and not hypothesis.behind]
     needs += hypothesis.unseen
     return tuple(_decides(timeline, [need], {verdict.cause}, (verdict.cause,)) for need in needs[:MOST_LOGS])
@@ -226,8 +230,8 @@ def _candidates(
     timeline: Timeline, causes: Mapping[str, Cause], verdict: Weighed, rivals: Sequence[Rival]
 ) -> dict[str, Answers]:
     """The verdict, its rivals, and what a reader would think of that no sign rules out."""
-    found: dict[str, Answers] = {verdict.cause: verdict.answers}
-    found |= {rival.cause: rival.weighed[0].answers for rival in rivals}
+    found: dict[str, Answers] = {verdict.cause: verdict.answers(timeline)}
+    found |= {rival.cause: rival.weighed[0].answers(timeline) for rival in rivals}
     for name in causes[verdict.cause].lookalikes:
         if name in found:
             continue

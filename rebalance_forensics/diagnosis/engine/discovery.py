@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from functools import cache
+
+from msgspec.structs import force_setattr
 
 from rebalance_forensics import defects
 from rebalance_forensics.diagnosis import causes
-from rebalance_forensics.diagnosis.cause import Cause
+from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.engine.contest import Brings, consequences_of
 from rebalance_forensics.diagnosis.engine.orchestrated import with_orchestration
 from rebalance_forensics.diagnosis.engine.weights import Weighed, weighed
 from rebalance_forensics.timeline.group_timeline import Timeline
+
+# Of so many hypotheses the answers of their signs are kept; those of a larger storm that are shown are asked again.
+MOST_ANSWERED = 1 << 13
 
 
 @cache
@@ -33,17 +41,46 @@ def consequences() -> Brings:
 def put_forward(timeline: Timeline) -> tuple[list[Weighed], dict[str, str]]:
     """Every hypothesis, weighed; and by cause the errors of those that broke off."""
     # A cause that breaks off on lines nobody has seen before must not silence the others.
-    found, broken = [], {}
+    names: list[str] = []
+    hypotheses: list[Hypothesis] = []
+    broken: dict[str, str] = {}
     for name, cause in all_causes().items():
         if cause.evidence_types and not timeline.shows_any(cause.evidence_types):
             continue
         try:
-            found += [
-                weighed(timeline, name, cause, with_orchestration(timeline, name, h)) for h in cause.propose(timeline)
-            ]
+            hypotheses += _sharing_texts([with_orchestration(timeline, name, h) for h in cause.propose(timeline)])
         except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a gap
             broken[name] = defects.describe(error)
-    for each in found:
-        # Each hypothesis has its answers; what other causes are asked of it concerns the few that become a verdict.
-        each.subject.answers.clear()
-    return found, broken
+        names += [name] * (len(hypotheses) - len(names))
+    found: dict[int, Weighed] = {}
+    for places in _by_subject(hypotheses):
+        # What the signs answered about a subject is let go with its last hypothesis: only a verdict is asked more.
+        subject = hypotheses[places[0]].subject()
+        for place in places:
+            name, hypothesis = names[place], hypotheses[place]
+            try:
+                hypothesis.share(subject)
+                keep = len(found) < MOST_ANSWERED
+                found[place] = weighed(timeline, name, all_causes()[name], hypothesis, subject, keep=keep)
+            except Exception as error:  # noqa: BLE001 - as above
+                broken[name] = defects.describe(error)
+        subject.answers.clear()
+    return [found[place] for place in range(len(hypotheses)) if names[place] not in broken], broken
+
+
+def _sharing_texts(hypotheses: Iterable[Hypothesis]) -> Iterator[Hypothesis]:
+    # A storm has the same few narratives and pieces of advice thousands of times.
+    known: dict[object, object] = {}
+    for hypothesis in hypotheses:
+        for name in ("narrative", "advice", "culprits"):
+            value = getattr(hypothesis, name)
+            force_setattr(hypothesis, name, known.setdefault(value, value))
+        yield hypothesis
+
+
+def _by_subject(hypotheses: Iterable[Hypothesis]) -> list[array[int]]:
+    """The places of the hypotheses, those together whose signs are asked about the same."""
+    found: dict[object, array[int]] = defaultdict(lambda: array("q"))
+    for place, hypothesis in enumerate(hypotheses):
+        found[hypothesis.subject_key()].append(place)
+    return list(found.values())

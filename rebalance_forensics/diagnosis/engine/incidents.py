@@ -180,7 +180,7 @@ def incident_of(
         root_causes=(verdict, *[root_cause(timeline, r.cause, r.weighed, r.confidence) for r in rivals]),
         ruled_out=ruled_out(timeline, causes, draft.findings, outcome, [r.cause for r in rivals]),
         would_decide=would_decide(timeline, causes, first, rivals, sure=confidence >= SURE),
-        signs=sign_table(first, rivals, outcome.contradicted.get(first, ())),
+        signs=sign_table(timeline, first, rivals, outcome.contradicted.get(first, ())),
         impact_if_running=if_running,
         followups=tuple(sorted(followups)),
         generations=generations,

@@ -15,7 +15,6 @@ from rebalance_forensics.diagnosis.sign import (
     Row,
     Subject,
     Unobservable,
-    subject_key,
 )
 from rebalance_forensics.timeline.cluster_events import reported_clusters
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -30,8 +29,8 @@ class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     """What its signs are asked about, with what they answered: hypotheses of several causes share one."""
     rows: tuple[Row, ...]
     """Its clues, then the signs of its cause: most hypotheses of one cause share them."""
-    given: tuple[Answer, ...]
-    """The answer to each."""
+    given: tuple[Answer, ...] = ()
+    """The answer to each; empty in a storm, where few of them are ever shown and these are asked again."""
     odds: int
     lacks_decision: bool = False
     """True if its lines are an excerpt and none decides: lines that were left out may contradict them.
@@ -41,15 +40,18 @@ class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     contradiction: tuple[Row, Answer] | None = None
     """The sign that rules it out, if one does."""
 
-    @property
-    def answers(self) -> Iterator[tuple[Row, Answer]]:
+    def answers(self, timeline: Timeline) -> Iterator[tuple[Row, Answer]]:
         """Its clues and the signs of its cause, each with its answer."""
-        return zip(self.rows, self.given, strict=True)
+        if self.given:
+            return zip(self.rows, self.given, strict=True)
+        clues, subject = self.hypothesis.clues, self.subject
+        return ((row, clues[row] if row in clues else row.sign.answer(timeline, subject)) for row in self.rows)
 
 
-def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis) -> Weighed:
-    """Add up the weights of its clues and of the signs of its cause, each of them asked once."""
-    subject = subject_of(timeline, hypothesis)
+def weighed(
+    timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis, subject: Subject, *, keep: bool
+) -> Weighed:
+    """Add up the weights of its clues and of the signs of its cause; `keep` the answers, or ask again for them."""
     rows, given = answered(timeline, cause.signs, subject, hypothesis.clues)
     odds, against, is_decided = cause.prior, None, False
     for row, answer in zip(rows, given, strict=True):
@@ -68,7 +70,7 @@ def weighed(timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis)
         hypothesis=hypothesis,
         subject=subject,
         rows=rows,
-        given=given,
+        given=given if keep else (),
         odds=odds,
         lacks_decision=undecided or spans_clusters(timeline, hypothesis),
         contradiction=against,
@@ -89,13 +91,6 @@ def _clusters_of_logs(timeline: Timeline) -> Mapping[str, str]:
     # Empty where all logs are of one cluster.
     clusters = reported_clusters(timeline.own, timeline.participants)
     return clusters if len({*clusters.values()}) > 1 else {}
-
-
-def subject_of(timeline: Timeline, hypothesis: Hypothesis) -> Subject:
-    """What the signs of a hypothesis are asked about: the same as of others that are about the same."""
-    begin, end = hypothesis.spans()
-    question = subject_key(hypothesis.participants, hypothesis.absences, hypothesis.explains, begin, end)
-    return timeline.cached_as(question, lambda: hypothesis.subject(begin, end))
 
 
 def answered(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.drafts import Assigned, Draft
-from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, subject_of
+from rebalance_forensics.diagnosis.engine.weights import Weighed, answered
 from rebalance_forensics.diagnosis.unexplained import client_losses, config_lags, evictions, rebalances, waiting_members
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -34,6 +34,6 @@ def left_over(
     faulty = {participant for h in found if h.severity != "info" for participant in h.participants}
     found += [h for h in client_losses.of_coordinators(timeline, drafts) if faulty.isdisjoint(h.participants)]
     for hypothesis in found if found or drafts else client_losses.alone(timeline):
-        subject = subject_of(timeline, hypothesis)
+        subject = hypothesis.subject()
         rows, given = answered(timeline, causes[UNEXPLAINED].signs, subject, hypothesis.clues)
         yield Weighed(cause=UNEXPLAINED, hypothesis=hypothesis, subject=subject, rows=rows, given=given, odds=0)

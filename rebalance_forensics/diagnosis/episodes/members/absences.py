@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from operator import attrgetter
 from typing import TypeVar
@@ -58,8 +58,9 @@ class Absence:
         departures, arrivals, stop, start = self.departures, self.arrivals, self.stop, self.start
         self.at = min([d.at for d in departures])
         self.back_at = min([a.at for a in arrivals]) if arrivals else None
-        self.whys = frozenset([d.why for d in departures])
-        self.departure_lines = tuple([e for d in departures for e in d.events])
+        self.whys = _whys_of(tuple([d.why for d in departures]))
+        alone = len(departures) == 1
+        self.departure_lines = departures[0].events if alone else tuple([e for d in departures for e in d.events])
         stopped = stop.events if stop is not None else ()
         started = start.events[:1] if start is not None else ()
         self.events = (*self.departure_lines, *stopped, *started, *[e for a in arrivals for e in a.events[:2]])
@@ -96,6 +97,12 @@ class Absence:
         return sorted(threads, key=natural)
 
 
+@lru_cache(maxsize=1 << 8)
+def _whys_of(whys: tuple[str, ...]) -> frozenset[str]:
+    """Each reason once; the same few sets stand for all absences of a group."""
+    return frozenset(whys)
+
+
 def only_listed(fact: Transition) -> bool:
     """True if only a list of members shows it: a listed member joined before, came back, or is new."""
     return fact.silent in ("assigned", "not-assigned")
@@ -114,7 +121,7 @@ def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Absence]:
     ends = timeline.cached(_departures_by_life)
     for participant, groups in ends.items():
         for index, group in enumerate(groups):
-            departures = [d for d in group if d.why in wanted]
+            departures = tuple([d for d in group if d.why in wanted])
             if not departures:
                 continue
             until = groups[index + 1][0].at if index + 1 < len(groups) else None
