@@ -39,7 +39,9 @@ def missing_lines(
     starts = events.of_type(*_STARTS).by(place_of)
     answered = (span for pair in _ANSWERS for span in _unasked(events, starts, *pair))
     found = lists_by_key((*answered, *_between_generations(events), *_rotated_away(extents)))
-    inferred = {place: _throughout(united(spans), extents.get(place)) for place, spans in found.items()}
+    inferred = _in_all_logs(
+        {place: _throughout(united(spans), extents.get(place)) for place, spans in found.items()}, events, extents
+    )
     return inferred | {
         place: united([*(span for span, _ in losses), *inferred.get(place, ())]) for place, losses in reported.items()
     }
@@ -86,6 +88,21 @@ def _last_heard(events: EventIndex, notice: ev.LinesDropped) -> int | None:
 def _throughout(spans: list[Span], extent: Span | None) -> list[Span]:
     # A log that lost lines at several times lost them at others as well.
     return [extent] if len(spans) > 1 and extent is not None else spans
+
+
+def _in_all_logs(
+    found: Mapping[Place, list[Span]], events: EventIndex, extents: Mapping[Place, Span]
+) -> dict[Place, list[Span]]:
+    """The spans of each log; where several logs lack lines, also of those that do not show it."""
+    # They were collected together. Of one stretch that they lack in common, nothing may be left in a log that is
+    # silent then; lines that are lost here and there were lost everywhere.
+    if len(found) < 2:
+        return dict(found)
+    begin, end = max(spans[0][0] for spans in found.values()), min(spans[-1][1] for spans in found.values())
+    if begin >= end:
+        return {**found, **{place: [extent] for place, extent in extents.items()}}
+    spoke = {place_of(event) for event in events.between(begin + 1, end - 1)}
+    return {**{place: [(begin, end)] for place in extents if place not in spoke}, **found}
 
 
 # A Java client logs that it joins before it has joined, and that it joined before it has synced. It looks for its

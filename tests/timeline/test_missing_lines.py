@@ -1,18 +1,24 @@
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.case import GroupCase, investigate
 from rebalance_forensics.diagnosis.gaps import once_for_each_log
 from rebalance_forensics.diagnosis.model import Gap
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
+from rebalance_forensics.timeline.build import build
 from rebalance_forensics.timeline.clocks.file_clocks import Place, place_of
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.coverage import LogRead, covering
 from rebalance_forensics.timeline.event_index import EventIndex
+from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.missing_lines import Span, missing_lines
 from rebalance_forensics.timeline.time_index import lists_by_key
+from tests.diagnosis.closings import closes
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_network_partition import LOST, cut_off
 from tests.diagnosis.test_process_pause import UNKNOWN
@@ -111,14 +117,24 @@ def silent_and_back() -> Story:
     return story.rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
 
 
-def case_of(story: Story) -> GroupCase:
-    """What the program makes of logs that last from their first to their last line here."""
+def own_and_shared(story: Story) -> tuple[list[Event], UngroupedEvents]:
+    """The lines of logs that last from their first to their last line here."""
     logs = {
         place: LogRead(min(times), max(times))
         for place, times in lists_by_key((place_of(e), e.at) for e in story.events if e.at is not None).items()
     }
     shared = UngroupedEvents([e for e in story.events if e.group is None], logs)
-    return investigate("default", story.group, [e for e in story.events if e.group is not None], shared)
+    return [e for e in story.events if e.group is not None], shared
+
+
+def case_of(story: Story) -> GroupCase:
+    """What the program makes of them."""
+    return investigate("default", story.group, *own_and_shared(story))
+
+
+def timeline_of(story: Story) -> Timeline:
+    """The group's history by them."""
+    return build("default", story.group, *own_and_shared(story))
 
 
 def surest(case: GroupCase) -> float:
@@ -148,6 +164,36 @@ def test_lines_that_another_process_lost_leave_a_log_as_it_is() -> None:
     story.line("c-3/app.log", "01:10:19.900", "imuxsock[pid 4242]: 236 messages lost due to rate-limiting")
     story.events = [replace(e, speaker=replace(e.speaker, pid=17)) for e in story.events]
     assert surest(case_of(story)) >= 0.75
+
+
+def found_again(spans: Mapping[str, Span]) -> Mapping[str, Sequence[Span]]:
+    """Path -> missing lines, where each of these clients found its coordinator twice and never gave it up between."""
+    story = Story().formed("c-1", "c-2", "c-3")
+    for client, minutes in spans.items():
+        for minute in minutes:
+            story.client(client, f"02:{minute:02}:00.000", FOUND)
+    story.client("c-3", "02:59:00.000", "Revoke previously assigned partitions orders-4")
+    return timeline_of(story).coverage.missing
+
+
+def test_a_stretch_that_two_logs_lack_is_missing_from_all_that_are_silent_then() -> None:
+    missing = found_again({"c-1": (0, 30), "c-2": (10, 40)})
+    assert missing["c-3/app.log"] == [(ms("02:10:00.000"), ms("02:30:00.000"))]
+    assert "c-3/app.log" not in found_again({"c-1": (0, 30)})
+
+
+def test_logs_that_lack_lines_at_different_times_were_collected_with_losses() -> None:
+    missing = found_again({"c-1": (0, 10), "c-2": (20, 40)})
+    assert missing["c-3/app.log"][-1][1] == ms("02:59:00.000")
+
+
+@pytest.mark.parametrize("lossy", [False, True])
+def test_a_member_that_closed_may_be_back_where_logs_lose_lines(*, lossy: bool) -> None:
+    story = closes(Story().formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
+    for client, minutes in {"c-1": (20, 30), "c-2": (40, 50)}.items():
+        for minute in minutes:
+            story.client(client, f"01:{minute}:00.000", FOUND if lossy else "Revoke previously assigned partitions")
+    assert (surest(case_of(story)) < 0.75) is lossy
 
 
 def test_missing_lines_of_a_log_are_a_gap_once_with_the_groups_that_lack_them() -> None:

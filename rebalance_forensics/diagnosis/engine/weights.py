@@ -33,7 +33,7 @@ class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     """The answer to each; empty in a storm, where few of them are ever shown and these are asked again."""
     odds: int
     lacks_decision: bool = False
-    """True if its lines are an excerpt and none decides: lines that were left out may contradict them.
+    """True if none of its lines decides, and others that may contradict them were left out of an excerpt or lost.
 
     Also true if some of them were logged in another cluster than the others.
     """
@@ -64,7 +64,8 @@ def weighed(
         if adds <= -DECISIVE and against is None:
             against = row, answer
     # A decisive line does not decide where others speak against it.
-    undecided = timeline.coverage.is_excerpt and not (is_decided and odds >= DECISIVE)
+    has_gaps = timeline.coverage.is_excerpt or lacks_lines(timeline, hypothesis, subject)
+    undecided = has_gaps and not (is_decided and odds >= DECISIVE)
     return Weighed(
         cause=name,
         hypothesis=hypothesis,
@@ -75,6 +76,18 @@ def weighed(
         lacks_decision=undecided or spans_clusters(timeline, hypothesis),
         contradiction=against,
     )
+
+
+def lacks_lines(timeline: Timeline, hypothesis: Hypothesis, subject: Subject) -> bool:
+    """True if a log that shows it, or one of its members' own, lacks lines of that time."""
+    missing = timeline.coverage.missing
+    if not missing:
+        return False
+    # A member that did not come back may have done so at any time since.
+    until = subject.end if all(absence.is_over for absence in subject.absences) else timeline.coverage.end
+    files = {event.speaker.file for event in hypothesis.because}
+    files |= {file for participant in hypothesis.participants for file in participant.files}
+    return any(a < until and b > subject.begin for file in files & missing.keys() for a, b in missing[file])
 
 
 def spans_clusters(timeline: Timeline, hypothesis: Hypothesis) -> bool:
