@@ -41,6 +41,12 @@ _GIVEN_UP_FOR = {
     "UNKNOWN_MEMBER_ID": "UnknownMemberId",
     "FENCED_INSTANCE_ID": "FencedInstanceId",
 }
+# What brokers answer a search for the coordinator while its partition of `__consumer_offsets` has no leader, as patterns
+# name it where the client's words hold no error, or in those words. A coordinator that answers a member so, which
+# clients log as an `error response`, is there.
+_NO_COORDINATOR = re.compile(
+    r"not available\Z|(?i:COORDINATOR_NOT_AVAILABLE|co[or]r?dinator(?: is)? not available|CoordinatorNotAvailable)"
+)
 # GroupAuthorizationException, and since 0.9 TopicAuthorizationException.
 _DENIED = re.compile(r"Not authorized to access (?:group: (?P<group>\S+)|topics: \[(?P<topics>[^\]\n]{1,1000})\])")
 _OF_A_LOSS = re.compile("|".join(f"(?P<{name}>{words})" for name, words in _GIVEN_UP_FOR.items()))
@@ -56,6 +62,12 @@ def error_of(event: Event) -> str | None:
         return _THROWN_AT_MEMBERS[thrown[0]] if thrown is not None else None
     error: str | None = getattr(event, "error", None)
     return error
+
+
+def found_no_coordinator(event: ev.CoordinatorLost) -> bool:
+    """True for the answer to a search that the group has no coordinator."""
+    cause = event.cause or ""
+    return event.coordinator is None and not cause.startswith("error response") and bool(_NO_COORDINATOR.search(cause))
 
 
 def failed_request(event: Event) -> tuple[str, str] | None:

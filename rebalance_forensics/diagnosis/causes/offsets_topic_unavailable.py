@@ -1,4 +1,4 @@
-"""`__consumer_offsets` cannot be written."""
+"""`__consumer_offsets` cannot be written, or has no leader for the group."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator import offsets_outages
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_searches import REPEATED, Search, searches_in_vain
 from rebalance_forensics.diagnosis.episodes.coordinator.offsets_outages import OFFSETS
 from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
-from rebalance_forensics.diagnosis.wording.culprits import broker, names_of
-from rebalance_forensics.diagnosis.wording.durations import counted, how_often
+from rebalance_forensics.diagnosis.wording.culprits import broker, culprit_of, names_of
+from rebalance_forensics.diagnosis.wording.durations import counted, how_often, times
 from rebalance_forensics.events.partitions import OffsetCommitFailed
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -25,16 +26,21 @@ ANSWERED = clue(
     WEAK,
     "SyncGroup was answered UNKNOWN_SERVER_ERROR, as for an assignment that is too large to be stored",
 )
+NO_COORDINATOR = clue("no-coordinator", 0, "a broker answered that the group has no coordinator")
+NEVER_A_COORDINATOR = clue("never-a-coordinator", WEAK, "brokers kept answering that the group has no coordinator")
 TOO_FEW = clue("too-few-replicas", WEAK, f"a broker logged too few in-sync replicas of {OFFSETS}")
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Assignments or commits that could not be stored, with the shrunk ISR of the offsets topic behind them."""
-    for outage in offsets_outages.outages(timeline):
+    """Assignments or commits that could not be stored, with the shrunk ISR behind them; searches without an answer."""
+    outages = [*offsets_outages.outages(timeline)]
+    for outage in outages:
         if outage.of_missing_topic:
             yield _not_created(timeline, outage)
         else:
             yield _too_large(timeline, outage) if outage.too_large else _not_writable(timeline, outage)
+    if not outages:
+        yield from (about_search(timeline, search) for search in searches_in_vain(timeline))
 
 
 def _not_writable(timeline: Timeline, outage: offsets_outages.Outage) -> Hypothesis:
@@ -149,6 +155,39 @@ CAUSE = Cause(
         "unstable-leader",
     ),
 )
+
+
+def about_search(timeline: Timeline, search: Search) -> Hypothesis:
+    """The group's partition has no leader, so no broker coordinates the group."""
+    who = culprit_of(search.participant).name if search.participant is not None else f"a client on {search.place}"
+    often = len(search.answers) >= REPEATED
+    return Hypothesis(
+        because=search.answers,
+        culprits=(),
+        clues={NEVER_A_COORDINATOR if often else NO_COORDINATOR: Present(search.answers)},
+        participants=(search.participant,) if search.participant is not None else (),
+        severity="warning",
+        ongoing=timeline.coverage.is_excerpt,
+        narrative=(
+            f"Brokers answered {who} {times(len(search.answers))} that its group has no coordinator "
+            f"(COORDINATOR_NOT_AVAILABLE): the group's partition of {OFFSETS} has no leader. The topic could not be "
+            "created or all replicas of that partition are down, unless its broker was just restarting."
+        ),
+        advice=(
+            Advice(
+                action=f"Look at {OFFSETS} with kafka-topics.sh --describe. If it does not exist, set "
+                "offsets.topic.replication.factor to no more than the number of brokers; if the partition has no "
+                "leader, bring its replicas back.",
+                why="The broker that leads the group's partition of that topic is the group's coordinator; without a "
+                "leader no member can join, send heartbeats or commit.",
+            ),
+            Advice(
+                action=f"Give {OFFSETS} three replicas (kafka-reassign-partitions.sh).",
+                why="Another replica then takes over when a broker is down.",
+                cost="Each commit then waits for its replicas.",
+            ),
+        ),
+    )
 
 
 def _failed_writes(outage: offsets_outages.Outage) -> str:

@@ -1,0 +1,47 @@
+"""Searches for a coordinator that brokers answered with COORDINATOR_NOT_AVAILABLE, and that found none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from rebalance_forensics import events as ev
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import chains_of_moves
+from rebalance_forensics.timeline.answers import found_no_coordinator
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant, place_name
+from rebalance_forensics.timeline.time_index import lists_by_key
+
+# Only a client that has its coordinator logs these.
+_SERVED = (
+    ev.CoordinatorFound, ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded, ev.PartitionsAssigned,
+    ev.AssignmentUpdated, ev.AssignmentComputed, ev.GroupHeartbeatFailed, ev.HeartbeatFailed,
+)  # fmt: skip
+# What a single answer may be: the first client of a cluster asks before __consumer_offsets is created.
+REPEATED = 3
+
+
+class Search(Struct, frozen=True):
+    """The answers that one client got, and who it is, as far as its lines name it."""
+
+    participant: Participant | None
+    place: str
+    answers: tuple[ev.CoordinatorLost, ...]
+
+
+def searches_in_vain(timeline: Timeline) -> Iterator[Search]:
+    """Clients that were answered that there is no coordinator, and that have none when their lines end."""
+    answers = [e for e in timeline.own.of_type(ev.CoordinatorLost) if found_no_coordinator(e) and e.at is not None]
+    # A broker that stops or starts is no answer of its own: the coordinator moves, or comes back.
+    if not answers or any(chains_of_moves(timeline)):
+        return
+    served = timeline.of(*_SERVED)
+    last = max(map(time_of, answers))
+    if any(served.since(last)):
+        return
+    by_client = lists_by_key((timeline.participants.of_speaker(e) or place_name(e), e) for e in answers)
+    for client, lines in by_client.items():
+        participant = client if isinstance(client, Participant) else None
+        yield Search(participant, "" if participant is not None else str(client), tuple(lines))
