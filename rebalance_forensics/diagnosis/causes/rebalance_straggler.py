@@ -65,6 +65,8 @@ _THREAD_DUMPS = "Take thread dumps of {} during a rebalance: what keeps it from 
 # A member without a coordinator cannot join, however often it polls.
 _ENDS = (*clients.ANSWERS_TO_NOTICE, ev.CoordinatorLost)
 _UNREACHABLE = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR")
+# A JoinGroup and its answer, or, where a client does not log that, the assignment that follows it.
+_WAITED = (ev.JoinStarted, ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded)
 MOST_LINES = 6
 # heartbeat.interval.ms should be no more than a third of session.timeout.ms (ConsumerConfig).
 HEARTBEATS_PER_SESSION = 3
@@ -316,7 +318,7 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
     clues: dict[Row, Answer] = {LONG: Present(barrier.lines[:2])}
     if barrier.last:
         clues[LAST] = Present(barrier.lines[-2:])
-    elif all(isinstance(e, ev.JoinStarted | ev.JoinSucceeded) for e in barrier.lines):
+    elif all(isinstance(e, _WAITED) for e in barrier.lines):
         clues[WAITED_ALONE] = clues[LONG]  # a newcomer may have joined an empty group together with others
     return Hypothesis(
         because=barrier.lines,
@@ -579,7 +581,8 @@ def long_barriers(timeline: Timeline) -> Iterator[LongBarrier]:
             continue
         last, removed = awaited(timeline, rebalance), removed_at_timeout(timeline, rebalance)
         lines = _lines(timeline, rebalance, removed, last)
-        if lines and (stable is not None or last):
+        # An assignment that takes that long is none: the leader sends it as soon as all have joined.
+        if lines and (stable is not None or last or end - begin > windows.REQUEST_TIMEOUT_MS):
             # The joins and requests that opened the barrier are its trigger, not a cause of its own.
             asked = timeline.requests.between(begin - windows.ROUND_TRIP_MS + 1, begin + windows.ROUND_TRIP_MS - 1)
             began_by: tuple[Fact, ...] = (*timeline.arrivals.between(begin - windows.ROUND_TRIP_MS, end), *asked)
@@ -618,7 +621,7 @@ def _lines(
         return [*opened, *(e for d in removed for e in d.events), *joins]
     # A newcomer's lines from its JoinGroup to the answer, where no other member has a log.
     waited = (
-        timeline.of(ev.JoinStarted, ev.JoinSucceeded).between(begin, end)
+        timeline.of(*_WAITED).between(begin, end)
         if joins_are_logged(rebalance) and not removed
         else ()
     )
