@@ -41,9 +41,9 @@ _GIVEN_UP_FOR = {
     "UNKNOWN_MEMBER_ID": "UnknownMemberId",
     "FENCED_INSTANCE_ID": "FencedInstanceId",
 }
-# What brokers answer a search for the coordinator while its partition of `__consumer_offsets` has no leader, as patterns
-# name it where the client's words hold no error, or in those words. A coordinator that answers a member so, which
-# clients log as an `error response`, is there.
+# What brokers answer a search for the coordinator while the group's partition of `__consumer_offsets` has no leader: as
+# patterns name it where the client's words hold no error, or in those words. A coordinator that answers a member so,
+# which clients log as an `error response`, is there.
 _NO_COORDINATOR = re.compile(
     r"not available\Z|(?i:COORDINATOR_NOT_AVAILABLE|co[or]r?dinator(?: is)? not available|CoordinatorNotAvailable)"
 )

@@ -620,9 +620,5 @@ def _lines(
     if opened or joins:
         return [*opened, *(e for d in removed for e in d.events), *joins]
     # A newcomer's lines from its JoinGroup to the answer, where no other member has a log.
-    waited = (
-        timeline.of(*_WAITED).between(begin, end)
-        if joins_are_logged(rebalance) and not removed
-        else ()
-    )
+    waited = timeline.of(*_WAITED).between(begin, end) if joins_are_logged(rebalance) and not removed else ()
     return [e for e in waited if e.speaker.role != "broker"][:_MAX_JOINS]
