@@ -339,6 +339,17 @@ def _held(states: list[tuple[str, str]], kind: re.Pattern[str]) -> FieldValue:
     return tuple(sorted((process, tasks(match[1]) if match else ()) for process, match in matches))
 
 
+# StreamsGroupHeartbeatResponse.Status: 1 MISSING_SOURCE_TOPICS, 2 INCORRECTLY_PARTITIONED_TOPICS.
+_MISSING = re.compile(r"\(1\) Source topics? ([^()]+?) (?:are|is) missing")
+_MISFIT = re.compile(r"\(2\) [^(]*?\btopics? ([\w.-]+)")
+
+
+def streams_statuses(text: str) -> dict[str, FieldValue]:
+    """The topics that the statuses of a streams group name, from `(1) Source topics orders, returns are missing.`."""
+    found = {"missing_topics": _MISSING.search(text), "misfit_topics": _MISFIT.search(text)}
+    return {name: tuple(re.findall(r"[^\s,\[\]]+", match[1])) for name, match in found.items() if match}
+
+
 class FieldType(Struct, frozen=True):
     """A type of placeholder: `source` is what it matches, `read` turns the text into a value or a mapping of fields.
 
@@ -422,6 +433,7 @@ TYPES: Mapping[str, FieldType] = {
     "tasks_by_member": FieldType(r"\{[^\n]*?\}", tasks_by_member),
     "participants": FieldType(ANY, participants),
     "client_states": FieldType(ANY, client_states, composite=True),
+    "streams_statuses": FieldType(r"(?s:.*)", streams_statuses, composite=True),
 }
 """The types defined in Python; `error` and those of patterns/fragments come from data."""
 

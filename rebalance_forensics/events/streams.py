@@ -225,8 +225,19 @@ class SourceTopicsMissing(Event, frozen=True, kw_only=True):
     detail: str | None = None
 
 
+TopologyState = Literal["initialized", "stale", "current", "being-configured", "complete"]
+"""What a coordinator logs of a streams group's topology; `complete`: its internal topics exist."""
+
+
 class StreamsStatusReported(Event, frozen=True, kw_only=True):
-    """KIP-1071: status codes of the coordinator, topology and configuration changes."""
+    """KIP-1071: status codes of the coordinator, topology and configuration changes.
+
+    `missing_topics` are source topics that do not exist, `misfit_topics` those with other partitions than the topology
+    expects.
+    """
 
     detail: str | None = None
+    topology: TopologyState | None = None
     topology_epoch: int | None = None
+    missing_topics: tuple[str, ...] = ()
+    misfit_topics: tuple[str, ...] = ()

@@ -22,8 +22,6 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS, TICK_MS
 
 EMPTY = ("Empty", "Dead")
-# What the coordinator of a streams group logs (KIP-1071, patterns/broker/streams_topology_reported.yaml).
-TOPICS_COMPLETE, TOPOLOGY_INITIALIZED = "topics are complete", "topology initialized"
 FROM_EMPTY = clue("joined-an-empty-group", DECISIVE, "the group was empty, and these members joined it together")
 # It weighs little, so that a scale-out stays possible.
 PERHAPS_EMPTY = clue(
@@ -70,7 +68,7 @@ def _with_its_topics(timeline: Timeline, arrivals: Sequence[Arrival]) -> Iterato
     if not timeline.of(ev.SourceTopicsMissing).any_between(first, heard):
         return
     reports = timeline.of(ev.StreamsStatusReported).onwards(first)
-    complete = next((time_of(e) for e in reports if e.detail == TOPICS_COMPLETE), None)
+    complete = next((time_of(e) for e in reports if e.topology == "complete"), None)
     if complete is not None:
         places = timeline.rebalances.places_touching(complete, complete + ROUND_TRIP_MS)
         yield from (r for r in map(timeline.rebalances.__getitem__, places) if r.started_at >= complete - TICK_MS)
@@ -98,7 +96,7 @@ def was_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
 def _brings_its_topology(timeline: Timeline, first: int, last: int) -> bool:
     """True where a member gives a streams group its first topology: an emptied group keeps that which it had."""
     reports = timeline.of(ev.StreamsStatusReported).between(first - ROUND_TRIP_MS, last + NEXT_HEARTBEAT_MS)
-    return any(e.detail == TOPOLOGY_INITIALIZED and e.topology_epoch == 0 for e in reports)
+    return any(e.topology == "initialized" and e.topology_epoch == 0 for e in reports)
 
 
 def _later_generation(events: Sequence[Event]) -> Event | None:

@@ -7,7 +7,6 @@ member retries until a timeout; meanwhile it neither polls nor rejoins.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 
 from msgspec import Struct
@@ -26,8 +25,6 @@ from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms
 
 # Evidence of a deleted topic.
 REFUSING = (ev.OffsetCommitFailed,)
-_MISSING = re.compile(r"\(1\) Source topics? ([^()]+?) (?:are|is) missing")
-_UNFIT = re.compile(r"\(2\) [^(]*?\btopics? ([\w.-]+)")
 # Evidence of members waiting for topics.
 WAITING = (ev.StreamsStatusReported,)
 
@@ -127,25 +124,18 @@ def unready_topics(timeline: Timeline) -> Iterator[UnreadyTopics]:
     """Every long wait for topics that did not end in an application error."""
     # KIP-1071: the coordinator checks the topology, and from 4.1 on reports the problem to each member in its heartbeat
     # response (StreamsGroupHeartbeatResponse.Status). In the classic protocol the leader finds out by itself.
-    reports = [
-        e for e in timeline.of(ev.StreamsStatusReported) if e.speaker.role != "broker" and _topics(e.detail or "")
-    ]
+    reports = [e for e in timeline.of(ev.StreamsStatusReported) if e.speaker.role != "broker" and _topics(e)]
     for run in runs(reports, time_of, windows.ONE_REBALANCE_MS):
-        begin, end, missing = time_of(run[0]), time_of(run[-1]), _missing(run)
+        begin, end, missing = time_of(run[0]), time_of(run[-1]), any(e.missing_topics for e in run)
         # Missing topics that end the application are the cause `streams-shutdown`.
         ends = timeline.of(ev.StreamsStateChanged).between(end - windows.ROUND_TRIP_MS, end + windows.ONE_REBALANCE_MS)
         failed = any(e.after in ("PENDING_ERROR", "ERROR") for e in ends)
         if not missing or (end - begin >= windows.AT_ONCE_MS and not failed):
-            topics = sorted({topic for e in run for topic in _topics(e.detail or "")})
+            topics = sorted({topic for e in run for topic in _topics(e)})
             # A task needs all source topics of its subtopology.
             had_tasks = any(e.active for e in timeline.of(ev.TasksAssigned).between(0, begin - 1))
             yield UnreadyTopics(run, tuple(topics), missing, deleted=missing and had_tasks)
 
 
-def _topics(detail: str) -> list[str]:
-    found = _MISSING.search(detail) or _UNFIT.search(detail)
-    return [name for name in re.split(r"[\s,\[\]]+", found[1]) if name] if found else []
-
-
-def _missing(run: list[ev.StreamsStatusReported]) -> bool:
-    return any(_MISSING.search(e.detail or "") for e in run)
+def _topics(report: ev.StreamsStatusReported) -> tuple[str, ...]:
+    return report.missing_topics or report.misfit_topics
