@@ -223,9 +223,17 @@ class HeartbeatFailed(Event, frozen=True, kw_only=True):
     fatal: bool = False
 
 
-class GenerationReset(Event, frozen=True, kw_only=True):
-    """A member reset its generation (and, if `member_id_too`, its member id) and will rejoin."""
+ResetReason = Literal["error-response", "leaving", "while-joining"]
+"""`while-joining`: the member reports a join without a generation, which was reset before the join was complete."""
 
+
+class GenerationReset(Event, frozen=True, kw_only=True):
+    """A member reset its generation (and, if `member_id_too`, its member id) and will rejoin.
+
+    `why` is the kind, where the line names one of Kafka's own, `reason` the text.
+    """
+
+    why: ResetReason | None = None
     reason: str | None = None
     error: str | None = None
     api: str | None = None

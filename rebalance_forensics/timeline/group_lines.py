@@ -33,7 +33,7 @@ _TO_A_MEMBER = ("REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_I
 # Kafka's Generation.NO_GENERATION: the generation id of a client that is no member.
 _NO_GENERATION = -1
 
-RESET_WHILE_JOINING = "the generation was reset before the join was complete"
+_RESET_WHILE_JOINING = "the generation was reset before the join was complete"
 """A join with generation -1: the heartbeat thread cleared the generation before the answer was taken (KAFKA-8104)."""
 
 
@@ -94,7 +94,7 @@ def _as_meant(event: Event) -> Event:
     if type(event) not in _MEANT_OTHERWISE:
         return event
     if isinstance(event, ev.JoinSucceeded | ev.SyncSucceeded) and event.generation <= _NO_GENERATION:
-        return ev.GenerationReset(**in_common(event), reason=RESET_WHILE_JOINING)
+        return ev.GenerationReset(**in_common(event), why="while-joining", reason=_RESET_WHILE_JOINING)
     if type(event) is ev.CoordinatorLost and (error := error_of(event)) in _TO_A_MEMBER:
         return ev.HeartbeatFailed(**in_common(event), error=error)
     return event

@@ -227,9 +227,7 @@ def _left_unasked(timeline: Timeline, absence: Absence) -> Iterable[Event]:
 
 def _is_of_leaving(event: Event) -> bool:
     # AbstractCoordinator.resetGenerationOnLeaveGroup (2.4) and requestRejoin (3.0).
-    if isinstance(event, ev.JoinRequested):
-        return event.why == "leaving"
-    return isinstance(event, ev.GenerationReset) and event.reason == "consumer pro-actively leaving the group"
+    return isinstance(event, ev.JoinRequested | ev.GenerationReset) and event.why == "leaving"
 
 
 @of_first("it used its old member id again, which only the same process knows", otherwise=UNKNOWN)

@@ -15,7 +15,6 @@ from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_lines import RESET_WHILE_JOINING
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import ended_its_session
@@ -97,7 +96,7 @@ def _waiting(timeline: Timeline, participant: Participant) -> WaitingMember | No
     ]
     picked = not timeline.coverage.of(participant)
     resets = timeline.events_from(participant, ev.GenerationReset)
-    reset = tuple(e for e in resets if e.reason == RESET_WHILE_JOINING)
+    reset = tuple(e for e in resets if e.why == "while-joining")
     if not asked or (picked and not reset and len(asked) < _PICKED_ATTEMPTS):
         return None
     begin = time_of(asked[0])

@@ -429,7 +429,7 @@ def _left_unpolled(event: ev.JoinRequested | ev.GenerationReset) -> bool:
     """True for the reset after a leave that the heartbeat thread sent."""
     # A close and an unsubscribe reset the generation in the same words, in the application's thread. HeartbeatThread
     # leaves in handlePollTimeoutExpiry only (AbstractCoordinator).
-    return _by_heartbeat_thread(event) and "pro-actively leaving" in (event.reason or "")
+    return _by_heartbeat_thread(event) and event.why == "leaving"
 
 
 def _by_heartbeat_thread(event: Event) -> bool:
