@@ -136,7 +136,8 @@ class JoinRequested(Event, frozen=True, kw_only=True):
 
     `why` is the kind (`unknown` if the reason is truncated), `reason` the text. `before`/`after` hold
     `topic=partitions` pairs or topics of a changed subscription or metadata; `followup_at` the epoch ms of a Streams
-    follow-up (0: immediate).
+    follow-up (0: immediate). `found_by` is which of librdkafka's checks found other topics: that of its list, which a
+    subscribe() changes as well, or that of the metadata.
     """
 
     why: JoinReason
@@ -148,6 +149,7 @@ class JoinRequested(Event, frozen=True, kw_only=True):
     after: str | None = None
     partitions: tuple[str, ...] = ()
     followup_at: int | None = None
+    found_by: Literal["topic-list", "metadata"] | None = None
 
 
 class JoinSucceeded(Event, frozen=True, kw_only=True):

@@ -65,15 +65,12 @@ def requests_of(participants: Participants, events: EventIndex) -> tuple[Request
 # librdkafka's list of topics changes with the metadata and with a subscribe() alike (update_subscribed_topics in
 # rdkafka_cgrp.c); only the check of the metadata logs that it rejoins for that, until 1.4 with the very same words
 # when a client starts.
-_LIST_CHANGED, _BY_METADATA = "effective subscription list changed", "subscription updated from metadata change"
-
-
 def _may_be_subscribe(request: ev.JoinRequested, events: EventIndex) -> bool:
     """True for a changed list of topics unless the same client logs right after it that the metadata changed it."""
-    if request.reason != _LIST_CHANGED:
+    if request.found_by != "topic-list":
         return False
     after = events.of_type(ev.JoinRequested).between(time_of(request), time_of(request) + windows.REQUEST_MS)
-    return not any(e.reason == _BY_METADATA and e.speaker == request.speaker for e in after)
+    return not any(e.found_by == "metadata" and e.speaker == request.speaker for e in after)
 
 
 def _answered_by(found: Sequence[Request], participant: Participant | None, at: int) -> int | None:
