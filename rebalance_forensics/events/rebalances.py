@@ -36,6 +36,8 @@ class RebalanceStarted(Event, frozen=True, kw_only=True):
     instance_id: str | None = None
     state: str | None = None
     client_reason: str | None = None
+    new_metadata: bool = False
+    """True where a member rejoined with another subscription or other owned partitions than the coordinator knew."""
     error: str | None = None
 
 
@@ -149,6 +151,8 @@ class JoinRequested(Event, frozen=True, kw_only=True):
     after: str | None = None
     partitions: tuple[str, ...] = ()
     followup_at: int | None = None
+    topic: str | None = None
+    """The one of which the partitions changed."""
     found_by: Literal["topic-list", "metadata"] | None = None
 
 

@@ -147,8 +147,6 @@ def _number(partition: str) -> int:
 
 # Each topic's partitions are logged as a number, or since KIP-881 as a list with their racks.
 _TOPICS = re.compile(r"(?<![^\s{},=()])([^\s{},=()]++)=(\[(?:[^\[\]]|\[[^\[\]]*\])*\]|[^,}]*)")
-# Sarama lists every topic that the member reads (consumer_group.go), so a single topic is the one that changed.
-_SARAMAS = re.compile(r"partitions in topics \[(\S+)\] changed")
 _NONE = ("[]", "0")
 
 
@@ -257,7 +255,7 @@ def _lacks_reason(request: Request) -> bool:
     starts = [e for e in request.events if isinstance(e, ev.RebalanceStarted)]
     if any(e.client_reason not in (None, "", "not provided") for e in starts) or len(starts) < len(request.events):
         return False
-    updated = any((e.reason or "").startswith("Updating metadata for member") for e in starts)
+    updated = any(e.new_metadata for e in starts)
     return request.why == "leader-rejoined" or (request.why == "member-rejoined" and updated)
 
 
@@ -351,8 +349,8 @@ def _given(timeline: Timeline, event: Event) -> list[tuple[Participant | None, t
 
 def changed_topics(event: Event) -> list[str]:
     """The topics whose partitions differ between a leader's two logged snapshots."""
-    if (listed := _SARAMAS.search(_reason(event))) is not None:
-        return [listed[1]]
+    if isinstance(event, ev.JoinRequested) and event.topic is not None:
+        return [event.topic]
     old, new = _snapshots(event)
     return sorted(t for t in old.keys() | new.keys() if old.get(t) != new.get(t))
 
@@ -368,12 +366,6 @@ def knows_no_partition_yet(timeline: Timeline, request: Request) -> bool:
     return lost.any_between(begin, request.at) or came_up.any_between(begin, request.at)
 
 
-def _reason(event: Event) -> str:
-    if isinstance(event, ev.JoinRequested):
-        return event.reason or ""
-    return (event.client_reason or "") if isinstance(event, ev.RebalanceStarted) else ""
-
-
 def _snapshots(event: Event) -> tuple[dict[str, str], dict[str, str]]:
     """Each topic's partitions before and now; empty for any other event."""
     before, after = change_in(event) or ("", "")
@@ -384,6 +376,7 @@ def change_in(event: Event) -> tuple[str, str] | None:
     """What a member saw before and now, by its own line or the reason that its coordinator prints."""
     if isinstance(event, ev.JoinRequested) and event.before is not None and event.after is not None:
         return event.before, event.after
-    change = _reason(event).partition("changed from ")[2].replace(" at the beginning of the rebalance", "")
+    reason = (event.client_reason or "") if isinstance(event, ev.RebalanceStarted) else ""
+    change = reason.partition("changed from ")[2].replace(" at the beginning of the rebalance", "")
     before, to, after = change.partition(" to ")
     return (before, after) if to else None
