@@ -139,6 +139,7 @@ def is_java_member(timeline: Timeline, participant: Participant) -> bool:
     return library_of(timeline, participant) in (None, _JAVA)
 
 
+@answered_once
 def every_client_is_java(timeline: Timeline) -> bool:
     """No line of another client library is known; a member that logs nothing is taken for what the others are."""
     return all(who is None or lines.keys() <= {_JAVA} for who, lines in _first_lines(timeline).items())
@@ -182,7 +183,7 @@ def logs_leave_group(timeline: Timeline, participant: Participant) -> bool:
         return False
     if not _writes(timeline, participant, ev.LeaveSent):
         return False
-    releases = timeline.cached(latest_releases).get(participant)
+    releases = latest_releases(timeline).get(participant)
     if releases is not None:
         return releases.oldest >= logged_since("Java 1.0 to 2.6", "leaves the group")
     if timeline.of(ev.LeaveSent, ev.AssignmentComputed, ev.SyncSucceeded):
@@ -196,7 +197,7 @@ def logs_poll_timeout(timeline: Timeline, participant: Participant) -> bool:
         return False
     # Until 2.8 it stands in the line about its LeaveGroup.
     if participant.instance_ids:
-        releases = timeline.cached(latest_releases).get(participant)
+        releases = latest_releases(timeline).get(participant)
         return releases is not None and releases.oldest >= STATIC_POLL_TIMEOUT_LOGGED_SINCE
     return logs_leave_group(timeline, participant)
 
@@ -269,7 +270,7 @@ _LOGGED_BY_RELEASE: Mapping[type[Event], Callable[[Timeline, Participant], bool]
 
 def may_lose_closing_lines(timeline: Timeline, participant: Participant) -> bool:
     """Its logger may stop before the client has closed: applications choose theirs, Connect ships with one."""
-    releases = timeline.cached(latest_releases).get(participant)
+    releases = latest_releases(timeline).get(participant)
     return participant.kind != "worker" or releases is None or releases.newest >= CONNECT_LOG4J2_SINCE
 
 

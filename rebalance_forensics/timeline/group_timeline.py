@@ -84,14 +84,6 @@ class Timeline:
             found = known[question] = answer()
         return found
 
-    def cached(self, answer: Callable[[Timeline], T]) -> T:
-        """The value of a function of this timeline, computed once."""
-        known = self.answers
-        found: T = known.get(answer, _UNKNOWN)
-        if found is _UNKNOWN:
-            found = known[answer] = answer(self)
-        return found
-
     @cached_property
     def first(self) -> int:
         """The time of the first line that names the group."""
@@ -229,7 +221,9 @@ def answered_once(question: Callable[[Timeline], T]) -> Callable[[Timeline], T]:
     def answer(timeline: Timeline) -> T:
         # Asked seventeen times for each line of a group: a known answer is worth no second call.
         found: T = timeline.answers.get(question, _UNKNOWN)
-        return timeline.cached(question) if found is _UNKNOWN else found
+        if found is _UNKNOWN:
+            found = timeline.answers[question] = question(timeline)
+        return found
 
     return answer
 

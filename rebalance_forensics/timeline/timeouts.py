@@ -136,7 +136,7 @@ def shown_session_ms(timeline: Timeline, participant: Participant | None = None)
 def known_session_ms(timeline: Timeline, participant: Participant | None = None) -> int | None:
     """session.timeout.ms of the group or a member as a log shows it, else its default; None where a client decides."""
     java = participant is None or is_java_member(timeline, participant)
-    return shown_session_ms(timeline, participant) or (timeline.cached(default_session_ms) if java else None)
+    return shown_session_ms(timeline, participant) or (default_session_ms(timeline) if java else None)
 
 
 def _of_member_ms(timeline: Timeline, participant: Participant, name: str, group_ms: int | None) -> int | None:
@@ -166,6 +166,7 @@ def session_timeout_ms(timeline: Timeline) -> int:
     return shown_session_ms(timeline) or DEFAULTS[SESSION]
 
 
+@answered_once
 def default_session_ms(timeline: Timeline) -> int | None:
     """session.timeout.ms where nobody set it: by protocol, kind of client, or the releases that the logs name."""
     if len(timeline.protocols) > 1:
@@ -174,7 +175,7 @@ def default_session_ms(timeline: Timeline) -> int | None:
         return DEFAULTS[SESSION]
     if timeline.kind == "connect":
         return SESSION_BEFORE_3_0
-    releases = timeline.cached(latest_releases).values()
+    releases = latest_releases(timeline).values()
     if any(each.oldest >= LONGER_SESSIONS_SINCE for each in releases):
         return DEFAULTS[SESSION]
     return SESSION_BEFORE_3_0 if releases and all(r.newest < LONGER_SESSIONS_SINCE for r in releases) else None

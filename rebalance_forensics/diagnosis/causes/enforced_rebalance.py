@@ -158,7 +158,7 @@ def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[Hypothes
         return
     gave_up = timeline.events_from(who, ev.PartitionsRevoked).between(time_of(rejoined.before), at)
     hands_over = timeline.mode != "eager" and any(e.partitions for e in gave_up)
-    if hands_over or not timeline.cached(releases_of).affects("client", [_LOGS_OTHER_REASONS], [rejoined.start]):
+    if hands_over or not releases_of(timeline).affects("client", [_LOGS_OTHER_REASONS], [rejoined.start]):
         return
     requests = timeline.requests.of(who).between(at - TICK_MS, at + HEARTBEAT_MS)
     lines = (rejoined.start, *rebalance.events, rejoined.now)

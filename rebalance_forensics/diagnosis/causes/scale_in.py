@@ -19,7 +19,7 @@ from rebalance_forensics.diagnosis.signs import departures, heartbeats, others, 
 from rebalance_forensics.diagnosis.wording.culprits import counted_members, members
 from rebalance_forensics.diagnosis.wording.durations import listed
 from rebalance_forensics.timeline.clients import closes_without_leave_group
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.windows import ONE_SCALING_MS
 
 
@@ -76,7 +76,7 @@ def removals_in_words(timeline: Timeline, absences: Sequence[Absence], *, silent
     removed = {a.participant for a in absences}
     number = len(removed)
     everybody = max(number, timeline.membership.size_at(min(a.at for a in absences) - 1))
-    who = f"{number} of {everybody} {timeline.cached(_members_in_words)}"
+    who = f"{number} of {everybody} {_members_in_words(timeline)}"
     if timeline.coverage.is_excerpt or number == everybody:
         who = counted_members(timeline, removed, single="1 ")  # how many members these lines leave out is unknown
     if silent:
@@ -96,6 +96,7 @@ def removals_in_words(timeline: Timeline, absences: Sequence[Absence], *, silent
     return f"{who} shut down cleanly and {was} not back by the end of the logs."
 
 
+@answered_once
 def _members_in_words(timeline: Timeline) -> str:
     return members(timeline, timeline.membership.members)
 

@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.wording.culprits import culprits_of, member, 
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.membership.table import Count
 
 NEWCOMERS = clue("new-members-joined", DECISIVE, "members never seen before joined a running group")
@@ -109,7 +109,7 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
         return ALONE
     if all(only_listed(a) and a.start is None for a in arrivals):
         return ONLY_LISTED
-    replaced = timeline.cached(_in_place_of_others)
+    replaced = _in_place_of_others(timeline)
     if 2 * sum(a.id in replaced for a in arrivals) > len(arrivals):
         return IN_PLACE_OF_OTHERS
     if timeline.coverage.is_excerpt and _is_counted(timeline, arrivals):
@@ -152,9 +152,10 @@ def _joined_an_old_generation(timeline: Timeline, arrival: Arrival) -> bool:
     first = timeline.events_from(arrival.participant, ev.JoinSucceeded).first(arrival.at)
     if not isinstance(first, ev.JoinSucceeded):
         return False
-    return timeline.cached(_first_joins)[first.generation] <= arrival.at - windows.ROUND_TRIP_MS
+    return _first_joins(timeline)[first.generation] <= arrival.at - windows.ROUND_TRIP_MS
 
 
+@answered_once
 def _first_joins(timeline: Timeline) -> dict[int | None, int]:
     """Generation -> when a member first logged that it had joined it."""
     return {e.generation: time_of(e) for e in reversed(timeline.of(ev.JoinSucceeded))}
@@ -168,6 +169,7 @@ def _is_counted(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     return grown >= len({a.participant for a in arrivals})
 
 
+@answered_once
 def _in_place_of_others(timeline: Timeline) -> frozenset[str]:
     """The arrivals of newcomers that may have taken the places of members that left."""
     # Where the whole group left, none of its places is there to be taken.
@@ -180,10 +182,11 @@ def _logs_just_end(timeline: Timeline, at: int) -> bool:
     """Neither a completed generation nor a session's length of log shows that everybody else is still a member."""
     # A member that died stays in its group until its session ends or it misses a join barrier (ClassicGroup,
     # onExpireHeartbeat and onCompleteJoin): until then a process that was restarted looks like one more member.
-    formed = timeline.is_classic and timeline.cached(_last_formed) >= at
+    formed = timeline.is_classic and _last_formed(timeline) >= at
     return not formed and timeline.coverage.end < at + timeouts.patience_ms(timeline)
 
 
+@answered_once
 def _last_formed(timeline: Timeline) -> int:
     """When the last generation was created or completed."""
     return max((r.ended_at() for r in timeline.rebalances if r.created_at), default=-1)

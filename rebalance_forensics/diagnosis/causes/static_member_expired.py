@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.wording import sessions
 from rebalance_forensics.diagnosis.wording.durations import rounded_up, seconds
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 
@@ -91,7 +91,7 @@ def after_static_expiry(timeline: Timeline, away: Absence) -> tuple[Advice, ...]
 def named_as_static(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     """The last line before its absence that gives the group.instance.id of its member."""
     members = {departure.member for departure in absence.departures}
-    lines_by_instance = timeline.cached(_by_instance)
+    lines_by_instance = _by_instance(timeline)
     before = [
         e for i in absence.participant.instance_ids if (e := lines_by_instance.get(i, TimeIndex()).last(absence.at - 1))
     ]
@@ -99,6 +99,7 @@ def named_as_static(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     return tuple((tied or before)[:1])
 
 
+@answered_once
 def _by_instance(timeline: Timeline) -> Mapping[str, TimeIndex[Event]]:
     lines = (e for e in timeline.own if getattr(e, "instance_id", None) and e.at is not None)
     return TimeIndex(lines, time_of).by(attrgetter("instance_id"))

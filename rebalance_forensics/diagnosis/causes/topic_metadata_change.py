@@ -29,7 +29,7 @@ from rebalance_forensics.records import natural
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request, fact_at
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 
 CHANGE_LOGGED = clue("changed-metadata-logged", DECISIVE + WEAK, "a changed topic was logged as the reason to rejoin")
@@ -273,10 +273,11 @@ def _shown_by(timeline: Timeline, topics: list[Event], grown: list[subscriptions
 
 
 def _grown_by(timeline: Timeline, group: Sequence[Request]) -> list[subscriptions.NewPartitions]:
-    grown = timeline.cached(_growths_by_rebalance)
+    grown = _growths_by_rebalance(timeline)
     return [g for r in touched(timeline, group) for g in grown.get(r.id, ())]
 
 
+@answered_once
 def _growths_by_rebalance(timeline: Timeline) -> dict[str, list[subscriptions.NewPartitions]]:
     return grouped(subscriptions.new_partitions(timeline), lambda growth: growth.rebalance.id)
 

@@ -23,7 +23,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs, is_timed, natural
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.evidence import evidence_of
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
@@ -247,9 +247,7 @@ def _missing_logs(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
     yield from (client_log(participant, begin, end) for participant in blamed)
     yield coordinator_log(begin, end)
     yield from (
-        client_log(participant, begin, end)
-        for participant in timeline.cached(_members_by_name)
-        if participant not in blamed
+        client_log(participant, begin, end) for participant in _members_by_name(timeline) if participant not in blamed
     )
     session, last = session_timeout_ms(timeline), timeline.coverage.end
     if begin - timeline.first < session:
@@ -258,6 +256,7 @@ def _missing_logs(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
         yield later_logs(end, last + QUIET_MS)
 
 
+@answered_once
 def _members_by_name(timeline: Timeline) -> list[Participant]:
     return sorted(timeline.membership.members, key=lambda participant: natural(participant.name))
 
@@ -268,7 +267,7 @@ def _is_at_hand(timeline: Timeline, need: Need) -> bool:
         return False
     if need.of_the_coordinator:
         return bool(covering(timeline.coverage.brokers, need.begin, need.end))
-    participant = timeline.cached(_everybody_by_name).get(need.who) if need.who else None
+    participant = _everybody_by_name(timeline).get(need.who) if need.who else None
     return participant is not None and bool(covering(timeline.coverage.of(participant), need.begin, need.end))
 
 
@@ -302,5 +301,6 @@ def _by_its_name(timeline: Timeline, need: Need, begin: int | None, end: int | N
     )
 
 
+@answered_once
 def _everybody_by_name(timeline: Timeline) -> dict[str, Participant]:
     return {participant.name: participant for participant in reversed(timeline.participants.everybody)}

@@ -21,7 +21,7 @@ from rebalance_forensics.diagnosis.model import Impact, MemberImpact
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.coverage import CoveredLog
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.model import UnreadSpan, WhyUnread
 from rebalance_forensics.timeline.ownership.member_time import MemberSpan, MemberTime, NoneInForce, member_time_of
 from rebalance_forensics.timeline.ownership.owners import Ownership, ownership_of
@@ -125,7 +125,7 @@ def impact_of(
     """
     until = ended + ROUND_TRIP_MS
     pauses = timeline.pauses.touching(started, until)
-    logged = bool(pauses) or bool(timeline.cached(_logs_showing_pauses).places_touching(started, until))
+    logged = bool(pauses) or bool(_logs_showing_pauses(timeline).places_touching(started, until))
     untimed = Impact(
         members=len({p.client_id or p.member_id for p in pauses}) if logged else None,
         partitions=len({x for p in pauses for x in p.partitions}) if logged else None,
@@ -190,6 +190,7 @@ def _stopped(
     return None if stopped is None else min(stopped, max(by_partition.values()))
 
 
+@answered_once
 def _logs_showing_pauses(timeline: Timeline) -> IntervalIndex[CoveredLog]:
     """Logs that would show a pause: only the member itself logs that it revoked partitions."""
     logs = chain.from_iterable(map(timeline.coverage.detailed, timeline.participants.everybody))

@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.sign import (
     Unobservable,
 )
 from rebalance_forensics.timeline.cluster_events import reported_clusters
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 
 
 class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
@@ -92,7 +92,7 @@ def lacks_lines(timeline: Timeline, hypothesis: Hypothesis, subject: Subject) ->
 
 def spans_clusters(timeline: Timeline, hypothesis: Hypothesis) -> bool:
     """True if it blames members by what was logged in another cluster: groups of one name are two groups there."""
-    clusters = timeline.cached(_clusters_of_logs)
+    clusters = _clusters_of_logs(timeline)
     if not clusters:
         return False
     files = {event.speaker.file for event in (*hypothesis.because, *hypothesis.circumstances)}
@@ -100,6 +100,7 @@ def spans_clusters(timeline: Timeline, hypothesis: Hypothesis) -> bool:
     return len({clusters[file] for file in files if file in clusters}) > 1
 
 
+@answered_once
 def _clusters_of_logs(timeline: Timeline) -> Mapping[str, str]:
     # Empty where all logs are of one cluster.
     clusters = reported_clusters(timeline.own, timeline.participants)

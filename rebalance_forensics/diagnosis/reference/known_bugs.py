@@ -24,7 +24,7 @@ from rebalance_forensics.diagnosis.seen import Place, coordinator_place, own_pla
 from rebalance_forensics.diagnosis.sign import Absent
 from rebalance_forensics.events.base import Event, member_ids_in
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.releases import Affected, Release, Side, any_in, parse_release, releases_of
 from rebalance_forensics.timeline.timeouts import number_of
@@ -336,11 +336,11 @@ class Bug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> tuple[KnownBug, ...]:
     """The bugs that this finding shows, in the order of their numbers."""
-    suspects = [b for b in timeline.cached(_suspects) if not b.causes or cause in b.causes]
+    suspects = [b for b in _suspects(timeline) if not b.causes or cause in b.causes]
     times = [e.at for e in because if e.at is not None] if suspects else []
     if not times:
         return ()
-    search, releases = timeline.cached(SignatureSearch), timeline.cached(releases_of)
+    search, releases = _signatures(timeline), releases_of(timeline)
     near = (min(times) - ONE_SCALING_MS, max(times) + ONE_SCALING_MS)
     found = []
     for bug in suspects:
@@ -351,9 +351,15 @@ def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> t
     return tuple(found)
 
 
+@answered_once
+def _signatures(timeline: Timeline) -> SignatureSearch:
+    return SignatureSearch(timeline)
+
+
+@answered_once
 def _suspects(timeline: Timeline) -> list[Bug]:
     """The bugs of releases that run here and that the group's lines may show."""
-    running = timeline.cached(releases_of).known
+    running = releases_of(timeline).known
     return [b for b in _bugs_in(timeline.kind, running) if b.signature is not None and b.signature.fits(timeline)]
 
 

@@ -31,7 +31,7 @@ from rebalance_forensics.timeline import clients, timeouts, windows
 from rebalance_forensics.timeline.clocks.file_clocks import place_of
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.names import has_unique_suffix, is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant, own_member_id
 from rebalance_forensics.timeline.membership.lost_membership import is_late_commit, was_expelled, was_refused
@@ -307,10 +307,10 @@ def awake_while_away(timeline: Timeline, absence: Absence) -> Sequence[Event]:
 def its_file_went_on(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """Readers of one process, or several processes whose output was put together: which of them no line shows."""
     this = absence.participant
-    shared = timeline.cached(_logs_of_several)
+    shared = _logs_of_several(timeline)
     files = _logs_of(timeline, this) if this.is_several else _logs_of(timeline, this) & shared
     # Where brokers write as well, the logs of several hosts were put together.
-    files -= timeline.cached(_logs_of_brokers)
+    files -= _logs_of_brokers(timeline)
     if not files:
         return ()
     # No broker allows a session shorter than that by default (group.min.session.timeout.ms). A process that wakes up is
@@ -322,12 +322,14 @@ def its_file_went_on(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     return tuple(islice(written, heartbeat_loss.OWN_LINES))
 
 
+@answered_once
 def _logs_of_several(timeline: Timeline) -> frozenset[tuple[str, str | None]]:
     """The logs to which several members write."""
     writers = Counter(log for member in timeline.membership.members for log in _logs_of(timeline, member))
     return frozenset(log for log, number in writers.items() if number > 1)
 
 
+@answered_once
 def _logs_of_brokers(timeline: Timeline) -> frozenset[tuple[str, str | None]]:
     return frozenset(place_of(event) for event in timeline.own if event.speaker.role == "broker")
 

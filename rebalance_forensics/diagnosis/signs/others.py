@@ -13,7 +13,7 @@ from rebalance_forensics.events.coordinator import GroupLoaded
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 
 
@@ -42,10 +42,11 @@ def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
 def _not_gone_by(timeline: Timeline, last: int) -> Iterator[Participant]:
     """Members that had not left for good by then."""
     over = last + one_shutdown_ms(timeline)
-    ends = timeline.cached(_members_by_final_departure)
+    ends = _members_by_final_departure(timeline)
     return (member for gone_at, member in takewhile(lambda end: end[0] is None or end[0] > over, ends))
 
 
+@answered_once
 def _members_by_final_departure(timeline: Timeline) -> list[tuple[int | None, Participant]]:
     """When each member left for good, None first for those that never did, then the last of them."""
     ends = [(timeline.membership.final_departure(member), member) for member in timeline.membership.members]

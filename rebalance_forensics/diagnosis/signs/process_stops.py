@@ -225,7 +225,7 @@ def _is_polling(timeline: Timeline, participant: Participant, stack: ev.ThreadSt
         return _shows_its_consumer(timeline, participant, stack)
     alone = [*timeline.participants.at_place(stack)] == [participant]
     alone = alone and may_be_its_log(participant, stack.speaker.file)
-    return alone and logged <= {None} and (stack.drives_consumer or thread in timeline.cached(_threads_in_poll))
+    return alone and logged <= {None} and (stack.drives_consumer or thread in _threads_in_poll(timeline))
 
 
 def _shows_its_consumer(timeline: Timeline, participant: Participant, stack: ev.ThreadStack) -> bool:
@@ -246,6 +246,7 @@ def _is_cut_to(logged: str, thread: str) -> bool:
     return len(logged) == _SPRING_PRINTS and thread.endswith(logged)
 
 
+@answered_once
 def _threads_in_poll(timeline: Timeline) -> frozenset[str | None]:
     return frozenset(e.speaker.thread for e in timeline.of(ev.ThreadStack) if e.in_poll)
 

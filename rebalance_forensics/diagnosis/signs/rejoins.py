@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.sign import Answer, Need, Subject, Unobservab
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Request
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, METADATA_AGE_MS, ROUND_TRIP_MS
 
@@ -81,10 +81,11 @@ def _leaders_at(timeline: Timeline, request: Request) -> tuple[Participant | Non
     rebalance = timeline.rebalances.first(request.at - ROUND_TRIP_MS)
     if rebalance is None or rebalance.generation is None:
         return None, None
-    leaders = timeline.cached(_leaders)
+    leaders = _leaders(timeline)
     return leaders.get(rebalance.generation - 1), leaders.get(rebalance.generation)
 
 
+@answered_once
 def _leaders(timeline: Timeline) -> dict[int, Participant | None]:
     leaders = ((g.generation, g.leader) for g in timeline.generations)
     return {number: timeline.participants.of_member(leader) if leader else None for number, leader in leaders}

@@ -15,7 +15,7 @@ from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import ended_its_session
 from rebalance_forensics.timeline.time_index import TimeIndex
@@ -126,10 +126,11 @@ def _was_assigned(timeline: Timeline, participant: Participant) -> bool:
         failed = timeline.events_from(participant, ev.SyncFailed)
         again = TimeIndex((time_of(e) for e in (*joined, *timeline.events_from(participant, ev.JoinStarted))), int)
         return not all(failed.any_between(at, again.first(at + 1) or timeline.last) for at in map(time_of, joined))
-    client_ids, member_ids = timeline.cached(_listed)
+    client_ids, member_ids = _listed(timeline)
     return bool(participant.client_ids & client_ids or participant.member_ids & member_ids)
 
 
+@answered_once
 def _listed(timeline: Timeline) -> tuple[frozenset[str], frozenset[str]]:
     """The client ids and member ids of all members of generations."""
     members = [m for g in timeline.generations for m in g.members]

@@ -19,7 +19,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.clients import every_client_is_java
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.profile import assignors_in
 from rebalance_forensics.timeline.releases import Release, Side, releases_of
 
@@ -112,7 +112,7 @@ def protocol_of(timeline: Timeline) -> Protocol | None:
     if timeline.kind != "consumer" or timeline.protocol != "classic" or timeline.mode not in ("eager", "cooperative"):
         return None
     members = timeline.membership.members
-    if not members or not timeline.cached(every_client_is_java):
+    if not members or not every_client_is_java(timeline):
         return None
     static = [bool(who.instance_ids) for who in members]
     if any(static) != all(static):
@@ -142,7 +142,7 @@ def alternatives_to(timeline: Timeline, protocol: Protocol) -> Iterator[Alternat
 
 def _missing(timeline: Timeline, needs: dict[Side, Release]) -> str | None:
     """What the logs leave open, empty for nothing; None where a release is too old."""
-    runs = timeline.cached(releases_of).reported
+    runs = releases_of(timeline).reported
     unknown = []
     for side, least in needs.items():
         running = [release[-1] for release in runs.get(side, {}).values()]
@@ -222,7 +222,7 @@ class _Case(Struct, frozen=True):
 
 
 def _commits_before_it_returns(timeline: Timeline) -> bool:
-    latest = [release[-1] for release in timeline.cached(releases_of).reported.get("client", {}).values()]
+    latest = [release[-1] for release in releases_of(timeline).reported.get("client", {}).values()]
     return bool(latest) and all(release.high[:2] < COMMITS_ASYNC for release in latest)
 
 
@@ -326,7 +326,7 @@ def poll_gap(timeline: Timeline, until: int, *, commits_first: bool) -> PollGap 
     """The gap by the rebalances up to a time; None if too few members log both the notice and the rejoin."""
     # The heartbeat thread logs that the group rebalances; the member rejoins at its next poll. The notice comes at any
     # time of a batch, so half of the members wait for less than half of one: a batch takes about twice the median wait.
-    waits = [wait for at, wait in timeline.cached(_waits) if at <= until]
+    waits = [wait for at, wait in _waits(timeline) if at <= until]
     busy = [wait for wait in waits if wait > windows.REQUEST_MS]
     known = busy if len(busy) >= FEWEST else waits
     if len(known) < FEWEST:
@@ -338,6 +338,7 @@ def poll_gap(timeline: Timeline, until: int, *, commits_first: bool) -> PollGap 
     return PollGap(low=likely * (1 - apart), likely=likely, high=likely * (1 + apart), waits=len(known))
 
 
+@answered_once
 def _waits(timeline: Timeline) -> list[tuple[int, int]]:
     """(when it rejoined, after how long) of every member that logs both."""
     found: list[tuple[int, int]] = []

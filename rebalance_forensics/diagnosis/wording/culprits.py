@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.model import Advice, Culprit, CulpritKind
 from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.events.base import Event, member_ids_in
 from rebalance_forensics.records import natural
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.names import LOOPBACK, broker_name, streams_client
 from rebalance_forensics.timeline.identity.participants import Participant
 
@@ -84,7 +84,7 @@ def _others(participant: Participant, name: str) -> tuple[str, ...]:
 def ids_in_evidence(timeline: Timeline, lines: Iterable[Event]) -> dict[str, list[str]]:
     """The member ids in these lines of those that had too many to list them all, by the name they are blamed under."""
     found: dict[str, list[str]] = defaultdict(list)
-    many = timeline.cached(_of_many_ids)
+    many = _of_many_ids(timeline)
     for member in dict.fromkeys(m for line in lines for m in member_ids_in(line)) if many else ():
         participant = timeline.participants.of_member(member)
         if participant is not None and participant in many:
@@ -94,6 +94,7 @@ def ids_in_evidence(timeline: Timeline, lines: Iterable[Event]) -> dict[str, lis
     return found
 
 
+@answered_once
 def _of_many_ids(timeline: Timeline) -> frozenset[Participant]:
     return frozenset(
         participant for participant in timeline.participants.everybody if len(participant.member_ids) > MOST_IDS

@@ -7,7 +7,7 @@ from rebalance_forensics.diagnosis.wording.durations import lasting, seconds
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.timeline import timeouts
 from rebalance_forensics.timeline.clients import SINK_CLIENTS
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import EXPELLED
 
@@ -37,9 +37,10 @@ def consumer_setting(timeline: Timeline, name: str) -> str:
 
     KIP-458: `consumer.override.` in the connector's configuration; `consumer.` in the worker's is for all connectors.
     """
-    return f"consumer.override.{name}" if timeline.cached(_runs_in_connect) else name
+    return f"consumer.override.{name}" if _runs_in_connect(timeline) else name
 
 
+@answered_once
 def _runs_in_connect(timeline: Timeline) -> bool:
     clients = [client for participant in timeline.participants.everybody for client in participant.client_ids]
     return bool(clients) and all(client.startswith(SINK_CLIENTS) for client in clients)

@@ -218,7 +218,7 @@ def _kept_logging(timeline: Timeline, broker: int, at: int) -> bool:
 
 def _missed_by_clients(timeline: Timeline) -> Iterator[_Sighting]:
     """A broker that most members could not connect to, while they reached the others."""
-    failed = timeline.cached(_failed_connections)
+    failed = _failed_connections(timeline)
     heard = sum(member.has_log for member in timeline.membership.members)
     for broker, events in failed.items():
         for run in runs(events, time_of, windows.REQUEST_TIMEOUT_MS):
@@ -237,7 +237,7 @@ def unreached_brokers(timeline: Timeline) -> tuple[Unreached, ...]:
     One member of a group proves no outage; members of several groups do.
     """
     found = []
-    for broker, events in sorted(timeline.cached(_failed_connections).items()):
+    for broker, events in sorted(_failed_connections(timeline).items()):
         for run in runs(events, time_of, windows.REQUEST_TIMEOUT_MS):
             for member in _reaching_the_others(timeline, broker, run):
                 own = [event for event in run if timeline.participants.of_speaker(event) is member]
@@ -254,6 +254,7 @@ def unreached_brokers(timeline: Timeline) -> tuple[Unreached, ...]:
     return tuple(sorted(found, key=lambda each: (each.started_at, each.broker, each.member)))
 
 
+@answered_once
 def _failed_connections(timeline: Timeline) -> dict[int, TimeIndex[ev.NodeDisconnected]]:
     """Broker -> the connections to it that clients could not make."""
     timed = (event for event in timeline.disconnected(*NOT_CONNECTED) if event.at is not None)
@@ -263,7 +264,7 @@ def _failed_connections(timeline: Timeline) -> dict[int, TimeIndex[ev.NodeDiscon
 
 def _reaching_the_others(timeline: Timeline, broker: int, run: Sequence[ev.NodeDisconnected]) -> list[Participant]:
     """The members behind these failed connections; one that reaches no broker at all is cut off itself."""
-    failed = timeline.cached(_failed_connections)
+    failed = _failed_connections(timeline)
     begin, end = time_of(run[0]) - windows.HEARTBEAT_MS, time_of(run[-1]) + windows.HEARTBEAT_MS
     others = (e for other, events in failed.items() if other != broker for e in events.between(begin, end))
     cut_off = {timeline.participants.of_speaker(event) for event in others}

@@ -34,7 +34,7 @@ from rebalance_forensics.timeline.brokers import affected_broker, broker_of, sto
 from rebalance_forensics.timeline.coordinators import handovers
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Fact
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.membership.lost_membership import OF_MEMBERS, ended_its_session, shows_member
 
@@ -158,15 +158,17 @@ def _timed_out_while_joining(timeline: Timeline, lost: Event) -> bool:
     if asked is None or isinstance(asked, ev.SyncSucceeded):
         return False
     waited = time_of(lost) - time_of(asked)
-    limits = timeline.cached(_join_limits) if isinstance(asked, ev.JoinStarted) else timeline.cached(_requests)
+    limits = _join_limits(timeline) if isinstance(asked, ev.JoinStarted) else _requests(timeline)
     return any(limit <= waited <= limit + windows.HEARTBEAT_MS for limit in limits)
 
 
+@answered_once
 def _join_limits(timeline: Timeline) -> frozenset[int]:
     polls = timeouts.configured_ms(timeline, timeouts.POLL)
     return frozenset(max(request, poll + timeouts.JOIN_LAPSE) for request in _requests(timeline) for poll in polls)
 
 
+@answered_once
 def _requests(timeline: Timeline) -> frozenset[int]:
     return timeouts.configured_ms(timeline, timeouts.REQUEST)
 
@@ -585,12 +587,13 @@ def _expired_by_former_coordinator(timeline: Timeline, departure: Departure, mov
 def _expired_after_it_rejoined(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
     # A member that its former coordinator expired joins the new one under another id. There, its old id is loaded
     # with the group and expires one session later.
-    former = timeline.cached(_expired_elsewhere).get((departure.participant, departure.member))
+    former = _expired_elsewhere(timeline).get((departure.participant, departure.member))
     if former is None or former.at >= departure.at or not _expired_by_former_coordinator(timeline, former, move):
         return False
     return timeline.arrivals.of(departure.participant).any_between(former.at, departure.at)
 
 
+@answered_once
 def _expired_elsewhere(timeline: Timeline) -> Mapping[tuple[Participant, str | None], Departure]:
     return {(d.participant, d.member): d for d in reversed(timeline.departures) if d.stayed}
 

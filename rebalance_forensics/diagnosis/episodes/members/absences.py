@@ -115,10 +115,10 @@ def absences(timeline: Timeline, whys: Collection[str]) -> list[Absence]:
 
 
 def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Absence]:
-    if timeline.cached(_whys).isdisjoint(wanted):
+    if _whys(timeline).isdisjoint(wanted):
         return []
     found = []
-    ends = timeline.cached(_departures_by_life)
+    ends = _departures_by_life(timeline)
     for participant, groups in ends.items():
         for index, group in enumerate(groups):
             departures = tuple([d for d in group if d.why in wanted])
@@ -130,11 +130,13 @@ def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Absence]:
     return sorted(found, key=lambda a: (a.at, a.participant.name))
 
 
+@answered_once
 def _whys(timeline: Timeline) -> frozenset[str]:
     """The kinds of departures that occur."""
     return frozenset(departure.why for departure in timeline.departures)
 
 
+@answered_once
 def _departures_by_life(timeline: Timeline) -> dict[Participant, list[list[Departure]]]:
     """Each participant's departures, grouped by the life they ended."""
     found = {}

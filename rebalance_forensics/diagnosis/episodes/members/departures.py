@@ -35,7 +35,7 @@ def initial_arrivals(timeline: Timeline) -> frozenset[str]:
 
 def settled_after(timeline: Timeline, at: int) -> int:
     """When the first generation after `at` was created; members that start later are additions."""
-    return next(timeline.cached(_settled).onwards(at), at)
+    return next(_settled(timeline).onwards(at), at)
 
 
 def waits_for_newcomers(rebalance: Rebalance) -> bool:
@@ -47,7 +47,7 @@ def waits_for_newcomers(rebalance: Rebalance) -> bool:
 
 def after_all_left(timeline: Timeline, first: Arrival) -> bool:
     """True if all members were seen to leave before; needs no coordinator's line that the group is empty."""
-    ends = timeline.cached(_ends_of_shutdowns)
+    ends = _ends_of_shutdowns(timeline)
     place = bisect_left(ends, first.at)
     return place > 0 and not timeline.arrivals.any_between(ends[place - 1] + 1, first.at - 1)
 
@@ -95,7 +95,7 @@ def _reached_at(timeline: Timeline, generation: Generation) -> int:
 
 def _first_generation(timeline: Timeline, at: int) -> Generation | None:
     """The first generation reached at that time or later, or joined where nothing else is logged."""
-    latest = timeline.cached(_latest_reached)
+    latest = _latest_reached(timeline)
     place = bisect_left(latest, at)
     if place < len(latest):
         return timeline.generations[place]
@@ -105,7 +105,7 @@ def _first_generation(timeline: Timeline, at: int) -> Generation | None:
 
 def _last_generation(timeline: Timeline, at: int) -> Generation | None:
     """The last generation reached by then."""
-    return _last_reached(timeline.cached(_by_their_times), at)
+    return _last_reached(_by_their_times(timeline), at)
 
 
 def _last_reached(reached: Reached, at: int) -> Generation | None:
@@ -114,6 +114,7 @@ def _last_reached(reached: Reached, at: int) -> Generation | None:
     return latest[place - 1] if place else None
 
 
+@answered_once
 def _latest_reached(timeline: Timeline) -> list[int]:
     """For each generation, the latest time that one up to it was reached."""
     return [*accumulate((_reached_at(timeline, g) for g in timeline.generations), max)]
@@ -123,6 +124,7 @@ Reached = tuple[list[int], list[Generation]]
 """Times in order, and for each the last generation reached by then."""
 
 
+@answered_once
 def _by_their_times(timeline: Timeline) -> Reached:
     return _in_order(timeline, timeline.generations)
 
@@ -194,6 +196,7 @@ def _leads_alone(timeline: Timeline, run: list[Arrival]) -> bool:
     return timeline.membership.sizes.get(first.generation) == 1
 
 
+@answered_once
 def _ends_of_shutdowns(timeline: Timeline) -> list[int]:
     return sorted([max(d.at for a in group for d in a.departures) for group in shutdowns(timeline)])
 
@@ -232,6 +235,7 @@ def _assigned_without(timeline: Timeline, at: int) -> bool:
     return departure is not None and timeline.of(ev.TargetAssignmentComputed).any_between(departure.at + 1, at - 1)
 
 
+@answered_once
 def _settled(timeline: Timeline) -> TimeIndex[int]:
     """When generations were created."""
     # kafka-python before 2.0 logs only that all members have their assignment.
@@ -314,9 +318,10 @@ def _later(timeline: Timeline, absence: Absence) -> bool:
     back = absence.back_at or 0
     if back - absence.at <= one_shutdown_ms(timeline):
         return False
-    return any(d.participant is not absence.participant and d.at < back for d in timeline.cached(_first_departures))
+    return any(d.participant is not absence.participant and d.at < back for d in _first_departures(timeline))
 
 
+@answered_once
 def _first_departures(timeline: Timeline) -> list[Departure]:
     """The first departure of two participants: enough to know the first one of any other participant."""
     found: dict[Participant, Departure] = {}

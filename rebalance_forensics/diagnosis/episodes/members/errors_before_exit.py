@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.episodes.members.orders_to_stop import ordere
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clients import SINK_CLIENTS, SINK_GROUPS
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.names import is_counted_client_id, streams_thread
 from rebalance_forensics.timeline.identity.own_process import BACKGROUND
 from rebalance_forensics.timeline.identity.participants import Participant, may_have_written
@@ -159,7 +159,7 @@ def _goes_on(text: str, *, asked: bool) -> bool:
 def _was_outlived(timeline: Timeline, who: Participant, error: ev.ExceptionLogged) -> bool:
     """True if the process logged the same error before and did not stop after it."""
     ends = (timeline.stops.of(who), timeline.departures.of(who))
-    for same in timeline.cached(_exceptions_by_kind)[_kind_of(error)].between(0, time_of(error) - 1):
+    for same in _exceptions_by_kind(timeline)[_kind_of(error)].between(0, time_of(error) - 1):
         at = time_of(same)
         ended_at = min((end.at for each in ends if (end := each.first(at)) is not None), default=time_of(error))
         if ended_at - at > PROCESS_START_MS or _joined_after(timeline, who, same, ended_at):
@@ -179,6 +179,7 @@ def _kind_of(error: ev.ExceptionLogged) -> tuple[str, str | None, str | None, st
     return speaker.file, speaker.component, error.exception, re.sub(r"\d+", "0", error.text.partition("\n")[0])
 
 
+@answered_once
 def _exceptions_by_kind(
     timeline: Timeline,
 ) -> dict[tuple[str, str | None, str | None, str], TimeIndex[ev.ExceptionLogged]]:
@@ -264,7 +265,7 @@ def _throwers_of(timeline: Timeline, event: Event) -> Sequence[Participant]:
         return neighbors  # every thread of a process belongs to its instance or worker
     if event.speaker.client_id is not None:
         return [a for a in neighbors if event.speaker.client_id in a.client_ids]
-    owners = timeline.cached(_owners_of_threads).get((event.speaker.file, event.speaker.thread))
+    owners = _owners_of_threads(timeline).get((event.speaker.file, event.speaker.thread))
     if owners is not None:
         return [a for a in neighbors if a in owners]
     return neighbors if len(neighbors) == 1 else []
@@ -278,6 +279,7 @@ def authors_of(timeline: Timeline, event: Event) -> Sequence[Participant]:
     return in_its_log or [each for each in neighbors if may_have_written(each, speaker.file, speaker.pid)]
 
 
+@answered_once
 def _owners_of_threads(timeline: Timeline) -> dict[tuple[str, str | None], frozenset[Participant]]:
     """The participants that log on each thread; none of this group on another consumer's thread."""
     found: dict[tuple[str, str | None], set[Participant]] = defaultdict(set)

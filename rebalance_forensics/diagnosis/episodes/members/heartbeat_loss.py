@@ -127,9 +127,10 @@ _NOTICED_LATE = (ev.OffsetCommitFailed, ev.OwnershipGivenUp)
 # administrator's request removes all members at once, and each learns of it at its next heartbeat (KIP-345).
 def expelled_with(timeline: Timeline, absence: Absence) -> list[Absence]:
     """The group expelled at once that this absence belongs to; empty where there is none."""
-    return timeline.cached(_by_their_departures).get(absence.departures[0].id, [])
+    return _by_their_departures(timeline).get(absence.departures[0].id, [])
 
 
+@answered_once
 def _by_their_departures(timeline: Timeline) -> dict[str, list[Absence]]:
     return {absence.departures[0].id: group for group in expelled_at_once(timeline) for absence in group}
 

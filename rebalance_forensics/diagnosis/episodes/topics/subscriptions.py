@@ -218,7 +218,7 @@ def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
 
 def subscribed_topics(timeline: Timeline) -> frozenset[str]:
     """The topics that members subscribed to in their logs; empty where a member subscribed to a pattern."""
-    return frozenset() if asks_by_pattern(timeline) else timeline.cached(_asked)
+    return frozenset() if asks_by_pattern(timeline) else _asked(timeline)
 
 
 @answered_once
@@ -227,6 +227,7 @@ def asks_by_pattern(timeline: Timeline) -> bool:
     return any(e.topic_pattern is not None for e in timeline.of(ev.Subscribed))
 
 
+@answered_once
 def _asked(timeline: Timeline) -> frozenset[str]:
     return frozenset(topic for event in timeline.of(ev.Subscribed) for topic in event.topics)
 
@@ -240,7 +241,7 @@ def read_by_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
 @answered_once
 def read_topics(timeline: Timeline) -> frozenset[str]:
     """The topics that some member subscribed to or was ever assigned."""
-    return timeline.cached(_asked) | set(assigned_topics(timeline).partitions)
+    return _asked(timeline) | set(assigned_topics(timeline).partitions)
 
 
 @answered_once
