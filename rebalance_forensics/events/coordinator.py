@@ -44,9 +44,13 @@ class NodeDisconnected(Event, frozen=True, kw_only=True):
 
 
 class ConnectionThrottled(Event, frozen=True, kw_only=True):
-    """A broker throttled a client that exceeded its quota: it must not send requests for `throttle_ms` (KIP-219)."""
+    """A broker throttled a client that exceeded its quota: it must not send requests for `throttle_ms` (KIP-219).
+
+    `api` is the request whose response says so, where the client names it.
+    """
 
     node: int | None = None
+    api: str | None = None
     throttle_ms: int | None = None
 
 

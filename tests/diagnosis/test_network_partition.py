@@ -85,6 +85,13 @@ def test_a_connection_to_the_coordinator_that_is_throttled_until_the_session_is_
     assert other.causes() == ["process-pause"]
 
 
+def test_a_member_that_learns_of_its_expulsion_long_after_it_was_throttled_was_throttled_all_the_same() -> None:
+    story = looked_for_in_vain("clients", found="01:10:19.000")
+    story.client("c-3", "01:09:34.000", CONNECTION_THROTTLED.format(ms=45_000))
+    assert story.causes() == ["unexplained"]
+    assert "a quota held its requests back for up to 45 s" in story.the_incident().summary
+
+
 def test_a_request_that_no_quota_held_back_clears_nobody() -> None:
     assert held_back(by_ms=0, found="01:09:31.400").causes() != ["unexplained"]
 

@@ -214,7 +214,10 @@ def throttled(timeline: Timeline, absence: Absence) -> Sequence[Event]:
 
 def throttled_requests(timeline: Timeline, absence: Absence) -> list[ev.ConnectionThrottled | ev.NodeDisconnected]:
     """The requests under way as its session ran out that it gave up with a throttle time; its throttled connections."""
-    begin, until = absence.at - timeouts.session_timeout_ms(timeline), absence.back_at or timeline.last
+    # A coordinator dates the end of the session. A client learns of it once it has found its coordinator again, which
+    # takes up to a request timeout where that request is throttled as well.
+    late = 0 if "session-expired" in absence.whys else timeouts.setting_ms(timeline, timeouts.REQUEST)
+    begin, until = absence.at - timeouts.session_timeout_ms(timeline) - late, absence.back_at or timeline.last
     lines = timeline.events_from(absence.participant, ev.ConnectionThrottled, ev.NodeDisconnected)
     logged = lines.between(begin - ROUND_TRIP_MS, until + ROUND_TRIP_MS)
     if not logged:
@@ -226,11 +229,13 @@ def throttled_requests(timeline: Timeline, absence: Absence) -> list[ev.Connecti
     for event in logged:
         if not isinstance(event, ev.ConnectionThrottled | ev.NodeDisconnected):
             continue
-        to_coordinator = event.node is not None and event.node >= ev.FIRST_COORDINATOR_NODE
+        # Clients that do not count connections to coordinators name the request.
+        to_coordinator = (event.node or 0) >= ev.FIRST_COORDINATOR_NODE or event.api == "Heartbeat"
         if not to_coordinator or (event.throttle_ms or 0) < least:
             continue
         if isinstance(event, ev.ConnectionThrottled):
-            in_time = time_of(event) <= absence.at <= time_of(event) + (event.throttle_ms or 0) + ROUND_TRIP_MS
+            over = time_of(event) + (event.throttle_ms or 0) + ROUND_TRIP_MS
+            in_time = time_of(event) <= absence.at <= over + late
         else:
             in_time = _was_throttled(event) and time_of(event) - (event.elapsed_ms or 0) <= absence.at
         if in_time:
