@@ -72,7 +72,7 @@ def investigate(
     weighed, broken = put_forward(timeline)
     outcome = contest(weighed, consequences())
     merge_repeats(outcome, quiet_ms(timeline))
-    explain_silences(timeline, silences(outcome))
+    explain_silences(timeline, silences(all_causes(), outcome))
     drafts = merged(outcome.standing, quiet_ms(timeline))
     assigned = assign_rebalances(timeline, drafts, outcome.explains)
     for draft in merged(list(left_over(timeline, all_causes(), assigned, drafts)), QUIET_MS):

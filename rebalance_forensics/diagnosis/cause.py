@@ -17,6 +17,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.facts import Fact, fact_at, fact_ended_at
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.model import WhyUnread
 
 _ID = attrgetter("id")
 NO_CLUES: Mapping[Row, Answer] = MappingProxyType({})
@@ -135,6 +136,8 @@ class Cause(Struct, frozen=True, kw_only=True):
     prior: int = 0
     implies: tuple[str, ...] = ()
     lookalikes: tuple[str, ...] = ()
+    silence: WhyUnread | None = None
+    """Why the members that it explains sent no more heartbeats, where it is a reason for that."""
 
     def __post_init__(self) -> None:
         """Pick out the signs that decide against it."""

@@ -107,6 +107,7 @@ CAUSE = Cause(
         "scale-out",
         "topic-metadata-change",
     ),
+    silence="stuck",
 )
 
 

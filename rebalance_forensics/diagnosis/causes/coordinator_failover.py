@@ -90,6 +90,8 @@ CAUSE = Cause(
         *("scale-out", "startup", "unstable-leader", "enforced-rebalance", "member-left"),
     ),
     lookalikes=("network-partition",),
+    # Members that a coordinator's move cost their session were running.
+    silence="fenced",
 )
 
 

@@ -106,6 +106,7 @@ CAUSE = Cause(
     ),
     implies=("scale-in",),
     lookalikes=("scale-in", "slow-processing", "process-crash", "rolling-restart"),
+    silence="stopped",
 )
 
 

@@ -64,4 +64,5 @@ CAUSE = Cause(
     ),
     implies=("shutdown", "scale-in", "startup", "scale-out", "static-member-restart"),
     lookalikes=("shutdown", "static-member-fenced", "process-pause"),
+    silence="fenced",
 )

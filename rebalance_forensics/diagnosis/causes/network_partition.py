@@ -59,6 +59,7 @@ CAUSE = Cause(
     prior=-WEAK,
     implies=("rebalance-straggler", "startup"),
     lookalikes=("process-crash", "process-pause", "coordinator-failover"),
+    silence="cut-off",
 )
 
 

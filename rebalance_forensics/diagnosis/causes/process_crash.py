@@ -94,6 +94,7 @@ CAUSE = Cause(
     ),
     implies=("rebalance-straggler", "scale-out", "startup"),
     lookalikes=("process-pause", "network-partition", "slow-processing", "scale-in"),
+    silence="dead",
 )
 
 

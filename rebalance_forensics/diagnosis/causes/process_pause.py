@@ -87,6 +87,7 @@ CAUSE = Cause(
     ),
     implies=("rebalance-straggler", "startup"),
     lookalikes=("process-crash", "network-partition", "slow-processing"),
+    silence="frozen",
 )
 
 

@@ -217,6 +217,7 @@ CAUSE = Cause(
     ),
     implies=("scale-out", "subscription-change", "unstable-leader"),
     lookalikes=("coordinator-failover",),
+    silence="stuck",
 )
 
 

@@ -67,6 +67,7 @@ CAUSE = Cause(
         "unsubscribe",
     ),
     lookalikes=("scaling-flap", "slow-processing", "member-left", "process-crash"),
+    silence="stopped",
 )
 
 

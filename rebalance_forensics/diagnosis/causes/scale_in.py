@@ -61,6 +61,7 @@ CAUSE = Cause(
         speaks_against(others.as_many_as_before, STRONG),
     ),
     lookalikes=("member-left", "process-crash", "rolling-restart", "shutdown"),
+    silence="stopped",
 )
 
 

@@ -57,6 +57,7 @@ CAUSE = Cause(
     ),
     implies=("scale-in", "member-left", "static-member-expired", "rolling-restart", "unsubscribe"),
     lookalikes=("process-crash", "streams-shutdown"),
+    silence="stopped",
 )
 
 

@@ -200,6 +200,7 @@ CAUSE = Cause(
         *("unstable-leader", "scale-out", "scale-in"),
     ),
     lookalikes=("process-pause", "process-crash", "network-partition", "member-left"),
+    silence="stuck",
 )
 
 

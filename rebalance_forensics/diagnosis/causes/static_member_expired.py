@@ -51,6 +51,7 @@ CAUSE = Cause(
     ),
     implies=("process-crash", "rebalance-straggler"),
     lookalikes=("process-pause", "network-partition", "static-member-restart"),
+    silence="dead",
 )
 
 

@@ -106,6 +106,7 @@ CAUSE = Cause(
         "static-member-expired",
     ),
     lookalikes=("static-member-restart",),
+    silence="fenced",
 )
 
 

@@ -60,6 +60,7 @@ CAUSE = Cause(
         "thread-replacement",
     ),
     lookalikes=("shutdown", "thread-replacement"),
+    silence="stopped",
 )
 
 

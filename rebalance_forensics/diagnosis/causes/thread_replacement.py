@@ -73,6 +73,7 @@ CAUSE = Cause(
         "unstable-leader",
     ),
     lookalikes=("process-crash", "slow-processing", "streams-shutdown"),
+    silence="dead",
 )
 
 

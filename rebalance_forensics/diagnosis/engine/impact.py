@@ -12,6 +12,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.confidence import GUESS
 from rebalance_forensics.diagnosis.engine.contest import Outcome
 from rebalance_forensics.diagnosis.engine.differential import rivals_of
@@ -29,15 +30,6 @@ from rebalance_forensics.timeline.time_index import IntervalIndex, united
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS, SHORTEST_UNREAD_MS
 
 Stretch = tuple[int, int]
-# Why a member fell silent, by its cause. Members that a coordinator's move cost their session were running.
-_SILENCES: Mapping[str, WhyUnread] = {
-    **dict.fromkeys(("process-crash", "static-member-expired", "thread-replacement"), "dead"),
-    **dict.fromkeys(("scale-in", "shutdown", "member-left", "rolling-restart", "streams-shutdown"), "stopped"),
-    **dict.fromkeys(("slow-processing", "rebalance-straggler", "assignment-failure"), "stuck"),
-    **dict.fromkeys(("static-member-fenced", "member-removed", "coordinator-failover"), "fenced"),
-    "network-partition": "cut-off",
-    "process-pause": "frozen",
-}
 _MEMBER_GONE = frozenset({"dead", "frozen", "stuck", "cut-off", "fenced", "unknown"})
 S = TypeVar("S", UnreadSpan, MemberSpan)
 
@@ -229,12 +221,12 @@ def stopped_by_rebalancing_ms(timeline: Timeline, unread: Sequence[UnreadSpan]) 
     return min(owners.stopped_ms(begin, end) or 0, longest)
 
 
-def silences(outcome: Outcome) -> Mapping[str, WhyUnread]:
+def silences(causes: Mapping[str, Cause], outcome: Outcome) -> Mapping[str, WhyUnread]:
     """Why members fell silent, by the fact that the verdict explains."""
     reasons: dict[Weighed, WhyUnread | None] = {}
     for verdict in outcome.explains.values():
         if verdict not in reasons:
-            why = _SILENCES.get(verdict.cause)
+            why = causes[verdict.cause].silence
             # Members that are only guessed to have been shut down may as well have been cut off.
             guessed = why == "stopped" and rivals_of([verdict], outcome)[0] <= GUESS
             reasons[verdict] = None if guessed else why
