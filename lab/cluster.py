@@ -7,8 +7,9 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from zipfile import ZipFile
 
-from lab.jars import broker_jars
+from lab.jars import broker_jars, tools_jars
 from lab.processes import JavaProcess, Processes, properties
 
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
@@ -58,8 +59,12 @@ class Cluster:
 
     def alter(self, *what: str) -> None:
         """Change what `kafka-configs.sh --alter` changes while brokers run: quotas, settings of topics and brokers."""
-        tool = ["kafka.admin.ConfigCommand", "--bootstrap-server", self.bootstrap, "--alter", *what]
-        command = ["java", "-Xmx64m", "-cp", f"{self._jars}/*", *tool]
+        jars = tools_jars(self.release)
+        with ZipFile(next(jars.glob("kafka-tools-*.jar"))) as tools:
+            moved = "org/apache/kafka/tools/ConfigCommand.class" in tools.namelist()
+        main = "org.apache.kafka.tools.ConfigCommand" if moved else "kafka.admin.ConfigCommand"
+        tool = [main, "--bootstrap-server", self.bootstrap, "--alter", *what]
+        command = ["java", "-Xmx64m", "-cp", f"{jars}/*", *tool]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
     def _format(self, settings: Path, scratch: Path) -> None:

@@ -34,6 +34,11 @@ def broker_jars(release: str) -> Path:
     return _resolved(f"broker-{release}", ["kafka_2.13"], release)
 
 
+def tools_jars(release: str) -> Path:
+    """The folder with that release's tools for administrators, some of which are the broker's in older ones."""
+    return _resolved(f"tools-{release}", ["kafka_2.13", "kafka-tools"], release)
+
+
 def connect_jars(release: str) -> Path:
     """The folder with a Connect worker and the connectors that read and write files."""
     return _resolved(f"connect-{release}", ["connect-runtime", "connect-file"], release)
