@@ -60,7 +60,7 @@ class Cluster:
     def alter(self, *what: str) -> None:
         """Change what `kafka-configs.sh --alter` changes while brokers run: quotas, settings of topics and brokers."""
         jars = tools_jars(self.release)
-        with ZipFile(next(jars.glob("kafka-tools-*.jar"))) as tools:
+        with ZipFile(jars / f"kafka-tools-{self.release}.jar") as tools:
             moved = "org/apache/kafka/tools/ConfigCommand.class" in tools.namelist()
         main = "org.apache.kafka.tools.ConfigCommand" if moved else "kafka.admin.ConfigCommand"
         tool = [main, "--bootstrap-server", self.bootstrap, "--alter", *what]
