@@ -62,3 +62,33 @@ def test_a_broker_that_knows_no_partitions_yet_after_its_start_changed_no_topic(
     story.rebalanced("01:10:13.500", "the leader rejoined", ["c-1", "c-2"])
     expected = "coordinator-failover" if lost else "topic-metadata-change"
     assert story.goes_on("01:20:00.000").causes() == [expected]
+
+
+def given_up(cause: str) -> str:
+    return f"unavailable or invalid due to cause: {cause}. Rediscovery will be attempted."
+
+
+@pytest.mark.parametrize("loading", [True, False])
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_broker_that_has_not_loaded_the_group_yet_is_not_the_coordinator_that_was_lost(
+    number: int, *, loading: bool
+) -> None:
+    """Brokers name the coordinator that died until they learn of its successor, which still has to load the group.
+
+    The client finds a coordinator and gives it up within one millisecond.
+    """
+    story = Story(seen="clients", release=(3, 3)).formed("c-1", "c-2")
+    died = "broker-3:9092 (id: 2147483644 rack: null)"
+    story.client("c-1", "01:10:00.000", f"Group coordinator {died} is {given_up('null. isDisconnected: true')}")
+    for at in ("01:10:00.200", "01:10:05.700"):
+        story.client("c-1", at, f"Discovered group coordinator {died}")
+        lost = given_up("coordinator unavailable. isDisconnected: false")
+        story.client("c-1", at, f"Group coordinator {died} is {lost}")
+    successor = f"broker-{number}:9092 (id: {2147483647 - number} rack: null)"
+    if loading:
+        story.client("c-1", "01:10:06.000", f"Discovered group coordinator {successor}")
+        refused = given_up("error response NOT_COORDINATOR. isDisconnected: false")
+        story.client("c-1", "01:10:06.010", f"Group coordinator {successor} is {refused}")
+    story.client("c-1", "01:10:06.030", f"Discovered group coordinator {successor}")
+    assert story.goes_on("01:20:00.000").causes() == ["coordinator-failover"]
+    assert story.blamed() == ["broker-3"]

@@ -98,17 +98,28 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
         moves = _with_members(timeline, settled, (*taken_over, *_LOSSES.moves(timeline, settled)))
         unfollowed = _with_members(timeline, settled, [m for m in by_brokers if not _is_taken_over(m)])
         others += [_FINDS.moves(timeline, settled), unfollowed]
-        # First what happened first: brokers that have not loaded the group yet answer NOT_COORDINATOR afterwards.
         others.insert(0, _REFUSED_CONNECTIONS.moves(timeline, settled))
-    for moves_of_kind in (*others, *(find(timeline, settled or 0) for find in (_refused_again, _lost_as_it_stopped))):
-        moves += [
-            m for m in moves_of_kind if not any(abs(m.at - known.at) <= windows.ONE_REBALANCE_MS for known in moves)
-        ]
+    moves = _first_of_each(moves, others)
+    for find in (_refused_again, _lost_as_it_stopped):
+        moves = _first_of_each(moves, [find(timeline, settled or 0)])
     steps = [*moves, *_bounces(timeline)] if moves else []
     for walk in walks(steps, lambda m: m.at, lambda m: m.broker):
         chain = [m for m in walk if m.events]
         if chain:
             yield chain
+
+
+def _first_of_each(
+    known: Sequence[CoordinatorMove], kinds: Iterable[Iterable[CoordinatorMove]]
+) -> list[CoordinatorMove]:
+    """The known moves, and of those that several kinds of lines show at one time the ones that began first."""
+    # What began first is the move: brokers that have not loaded the group yet answer NOT_COORDINATOR after it.
+    begun = sorted(((move, kind) for kind, moves in enumerate(kinds) for move in moves), key=lambda each: each[0].at)
+    kept: list[tuple[CoordinatorMove, int | None]] = [(move, None) for move in known]
+    for move, kind in begun:
+        if all(of == kind or abs(move.at - other.at) > windows.ONE_REBALANCE_MS for other, of in kept):
+            kept.append((move, kind))
+    return [move for move, _ in kept]
 
 
 def whole_cluster_stopped(timeline: Timeline, chain: list[CoordinatorMove]) -> bool:
@@ -335,13 +346,17 @@ def _lost_as_it_stopped(timeline: Timeline, settled: int) -> Iterator[Coordinato
 
 def _next_found(timeline: Timeline, lost: ev.CoordinatorLost) -> int | None:
     """The coordinator that the member found next, within the time of a move; otherwise the one it lost."""
+    # A coordinator may be found and given up within one millisecond: the order of the lines decides.
     at, who = time_of(lost), timeline.participants.of_speaker(lost)
+    lines = timeline.events_from(who, ev.CoordinatorFound, ev.CoordinatorLost)
+    near = lines.between(at - windows.ROUND_TRIP_MS, at + windows.ONE_REBALANCE_MS)
+    place = next((number for number, event in enumerate(near) if event is lost), len(near))
+    before = [e.coordinator for e in near[:place] if isinstance(e, ev.CoordinatorFound)]
     # librdkafka gives up the former coordinator once it has been told of the next one (rd_kafka_cgrp_coord_update).
-    before = timeline.coordinator_found(who, at - windows.ROUND_TRIP_MS, at - 1)
-    if before is not None and before.coordinator != lost.coordinator:
-        return before.coordinator
-    found = timeline.coordinator_found(who, at, at + windows.ONE_REBALANCE_MS)
-    return lost.coordinator if found is None else found.coordinator
+    if before and before[-1] != lost.coordinator:
+        return before[-1]
+    after = (e.coordinator for e in near[place:] if isinstance(e, ev.CoordinatorFound))
+    return next(after, lost.coordinator)
 
 
 def _is_between(event: Event) -> bool:
