@@ -4,7 +4,7 @@ import pytest
 
 from tests.diagnosis.closings import APP_INFO
 from tests.diagnosis.statics import replaced, said_by_static, static_group
-from tests.epochs import HEARTBEAT, EpochStory, three_members
+from tests.epochs import HEARTBEAT, MEMBERSHIP, EpochStory, three_members
 from tests.kafka_words import CONSUMER, member_id
 from tests.story import Side, Story
 
@@ -119,6 +119,22 @@ def turned_away(seen: Side) -> EpochStory:
         logger=HEARTBEAT,
     )
     return story
+
+
+def test_a_process_that_was_turned_away_was_no_member_that_could_stop() -> None:
+    """An application that opens another consumer after each refusal asks to join under a new member id each time."""
+    story = turned_away("both")
+    story.started("c-9", "01:09:59.000")
+    ids = ("1zF6bZNATMKhbPZyLtDMxQ", "QCLvDTYGTqiNEjyKPyxTGg")
+    for second, member in enumerate(ids):
+        joining = f"Member {member} with epoch 0 transitioned from UNSUBSCRIBED to JOINING."
+        fatal = f"Member {member} with epoch 0 transitioned from JOINING to FATAL."
+        story.client("c-9", f"01:10:{5 * second:02}.500", joining, logger=MEMBERSHIP)
+        story.client("c-9", f"01:10:{5 * second + 1:02}.001", fatal, logger=MEMBERSHIP)
+        story.started("c-9", f"01:10:{5 * second + 4:02}.000")
+    story.goes_on("01:20:00.000")
+    assert story.causes() == ["static-member-fenced"]
+    assert [blamed.cause for blamed in story.the_incident().root_causes] == ["static-member-fenced"]
 
 
 def test_a_member_that_died_holds_its_id_until_its_session_expires_and_its_successor_is_refused_till_then() -> None:

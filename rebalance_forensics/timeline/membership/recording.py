@@ -209,6 +209,8 @@ class MembershipRecorder:
         arrival = self._unconfirmed.pop(member, None)
         if arrival is not None and self.live.drop(member) is not None:
             del self.transitions[arrival]
+            if arrival.ends is not None:
+                amend(arrival.ends, returned=None)
 
     def depart(
         self, member: str, event: Event, why: DepartureWhy, *, late: bool = False, silent: Silent | None = None

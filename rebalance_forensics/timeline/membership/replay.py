@@ -391,6 +391,8 @@ class MembershipReplay(MembershipRecorder):
         member = event.member or self.member_of(participant) or placeholder_id(participant, event.speaker.client_id)
         if event.after == "JOINING" and member not in self.live:
             self.arrive(member, event)
+        elif event.before == "JOINING" and event.after == "FATAL":
+            self.withdraw(member)  # its first heartbeat was refused, so the coordinator never had it
         elif event.after in ("LEAVING", "PREPARE_LEAVING") and event.before != "PREPARE_LEAVING":
             why = self._hinted(participant, event, PROCESS_START_MS) or "closed"
             self._participant_departed(participant, event.member, event, why)
