@@ -655,3 +655,30 @@ def test_what_nothing_explains_minutes_apart_stays_apart_although_one_incident_b
 
 def test_two_groups_that_nothing_explains_prove_nothing() -> None:
     assert incidents_of(unanswered("audit", 2), unanswered("billing", 3))[0] == []
+
+
+def refused_after_a_restart(group: str) -> GroupCase:
+    """Two brokers are restarted in turn with other passwords; both members are refused by the first one then."""
+    members = (f"{group}-1", f"{group}-2")
+    story = Story(group=group).formed(*members)
+    refused = "failed authentication due to: Authentication failed: Invalid username or password"
+    for number, second in ((2, "00"), (3, "28")):
+        story.broker(
+            f"01:10:{second}.000", f"[KafkaServer id={number}] shutting down", number, "kafka.server.KafkaServer"
+        )
+    for client in members:
+        story.client(client, "01:10:00.200", LOST).client(client, "01:10:02.000", FOUND)
+        story.client(
+            client, "01:10:28.200", LOST.replace("broker-2:9092 (id: 2147483645", "broker-3:9092 (id: 2147483644")
+        )
+        node = f"Connection to node 2147483645 (broker-2/10.0.0.2:9092) {refused}"
+        story.client(client, "01:10:30.000", node, level="ERROR", logger=NETWORK)
+    return story.case()
+
+
+def test_logins_that_brokers_refuse_after_they_were_restarted_are_no_effect_of_the_restart() -> None:
+    """A broker that answers is up; which credentials it accepts has another reason."""
+    shared, own = incidents_of(*map(refused_after_a_restart, ("audit", "payments")))
+    found = {incident.root_causes[0].cause: incident for incident in (*shared, *own)}
+    assert found.keys() == {"coordinator-failover", "authorization-failure"}
+    assert not any(row.cause == "authorization-failure" for incident in found.values() for row in incident.ruled_out)

@@ -139,7 +139,7 @@ def _of_brokers(
     outages = _outages([*logged, *(stall.outage for stall in stalls)])
     stalls_of = lists_by_key((group, stall) for stall in stalls for group in stall.groups)
     faults = [part for part in parts if part.cause in BROKERS_FAULT or _stalled(part, stalls_of) is not None]
-    doubtful = TimeIndex((p for p in parts if p.cause in FOLLOWS_A_BROKER and not _is_planned(p)), attrgetter("begin"))
+    doubtful = TimeIndex(filter(_may_follow_a_broker, parts), attrgetter("begin"))
     found: list[SharedFault] = []
     taken: set[int] = set()
     for run in runs(faults, lambda part: part.begin, QUIET_MS, until=lambda part: part.end):
@@ -221,6 +221,12 @@ def _lost_with_their_hosts(stall: Stall, silent: TimeIndex[Part], terms: Terms, 
 
 def _is_planned(part: Part) -> bool:
     return part.headline.severity == "info" and part.cause != "unexplained"
+
+
+def _may_follow_a_broker(part: Part) -> bool:
+    # A refusal that lines show is the answer of a broker that is up; a restart changes neither passwords nor ACLs.
+    answered = part.cause == "authorization-failure" and part.headline.root_causes[0].confidence >= PROBABLE
+    return part.cause in FOLLOWS_A_BROKER and not _is_planned(part) and not answered
 
 
 def _outages(logged: Iterable[BrokerOutage]) -> dict[str, list[BrokerOutage]]:
