@@ -44,3 +44,19 @@ def test_a_group_that_is_shut_down_whole_every_night_is_no_flap_though_one_membe
         for second, stay in enumerate((["c-2", "c-3"], ["c-3"], [])):
             closes(story, f"c-{second + 1}", f"0{hour}:20:0{second}.000", stay)
     assert "scaling-flap" not in story.causes()
+
+
+@pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
+@pytest.mark.parametrize("seconds", [3, 40])
+def test_a_consumer_that_is_opened_again_within_seconds_is_not_the_work_of_an_autoscaler(
+    seconds: int, seen: Side
+) -> None:
+    story = Story(seen=seen).formed("c-1", "c-2")
+    comes(story, "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
+    for minute in (12, 13, 14):
+        closes(story, "c-3", f"01:{minute}:00.000", ["c-1", "c-2"])
+        comes(story, "c-3", f"01:{minute}:{seconds:02}.000", ["c-1", "c-2", "c-3"])
+    cause = story.goes_on("01:40:00.000").the_incident().root_causes[0]
+    assert (cause.cause, [culprit.name for culprit in cause.culprits]) == ("scaling-flap", ["c-3"])
+    assert ("too soon for an autoscaler" in cause.narrative) is (seconds == 3)
+    assert ("closes its consumer" in cause.advice[0].action) is (seconds == 3)

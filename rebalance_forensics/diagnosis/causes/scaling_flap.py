@@ -20,13 +20,13 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences
 from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Need, Present, clue, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import departures
-from rebalance_forensics.diagnosis.wording.durations import counted, span, times
+from rebalance_forensics.diagnosis.wording.durations import counted, seconds, span, times
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, is_counted_client_id
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import grouped
-from rebalance_forensics.timeline.windows import ANOTHER_LIFE_MS, PROCESS_START_MS
+from rebalance_forensics.timeline.windows import ANOTHER_LIFE_MS, AT_ONCE_MS, PROCESS_START_MS
 
 CYCLED = clue("left-and-came-back-repeatedly", WEAK, "the same members left and came back while the others stayed")
 TAKEN_OVER = clue("places-taken-in-turn", WEAK, "unnamed members left and others took their place")
@@ -82,15 +82,28 @@ def about_flapping(
     nameless: bool,
 ) -> Hypothesis:
     """Members left and came back while the others stayed, or, `nameless`, took each other's places."""
-    number, how = len(absences), "the other members stayed: the autoscaler seems to be flapping."
-    back = sum(away.back_at is not None for away in absences)
+    number, back = len(absences), sum(away.back_at is not None for away in absences)
+    longest = _longest_away_if_brief(absences)
+    flapping = "the autoscaler seems to be flapping"
+    brief = "" if longest is None else f"each return followed within {seconds(longest)}, too soon for an autoscaler"
+    how = f"the other members stayed: {brief or flapping}."
     left = "left and came back" if back in (0, number) else f"left {times(number)} and came back"
     in_all = " in all" if len(participants) > 1 else ""
-    calm = Advice(
-        action="Widen the autoscaler's thresholds or its stabilization window.",
-        why=f"{counted(number, 'removal')}{span(e for away in absences for e in away.events)}: each leave and each "
-        "return is a rebalance.",
-        cost="Scaling then reacts more slowly.",
+    removals = counted(number, "removal" if longest is None else "departure")
+    why = f"{removals}{span(e for away in absences for e in away.events)}: each leave and each return is a rebalance."
+    advice = (
+        Advice(
+            action="Widen the autoscaler's thresholds or its stabilization window.",
+            why=why,
+            cost="Scaling then reacts more slowly.",
+        )
+        if longest is None
+        else Advice(
+            action="Find out why {who} closes its consumer so often: an error after which the application opens "
+            "another one, a consumer for each batch or request, or a process that ends and is started again. Keep one "
+            "consumer open.",
+            why=why,
+        )
     )
     return about_absences(
         timeline,
@@ -102,9 +115,16 @@ def about_flapping(
         narrative=f"Members that no lasting name tells apart came and left again {times(number)} while {how}"
         if nameless
         else f"{{who}} {left} {times(back or number)}{in_all} while {how}",
-        advice=(calm,),
-        unseen=(_decisions_of_its_autoscaler(absences),),
+        advice=(advice,),
+        unseen=(_decisions_of_its_autoscaler(absences),) if longest is None else (),
     )
+
+
+def _longest_away_if_brief(absences: Sequence[Absence]) -> int | None:
+    """How long the members were away at most, where no autoscaler removes and adds one as soon as that."""
+    # It looks at its metrics every 15 s (--horizontal-pod-autoscaler-sync-period), and a new process takes a while.
+    away = [back - a.at for a in absences if (back := a.back_at) is not None]
+    return max(away) if away and max(away) < AT_ONCE_MS else None
 
 
 def _decisions_of_its_autoscaler(absences: Sequence[Absence]) -> Need:
