@@ -45,6 +45,21 @@ def test_an_error_of_its_loops_thread_in_a_log_of_another_name_may_be_why_a_memb
     assert (cause.cause, cause.confidence < 0.75) == (likely, likely == "member-left")
 
 
+def test_a_listener_that_threw_is_named_not_the_exception_in_which_poll_wraps_it() -> None:
+    story = Story(release=(4, 1)).formed("c-1", "c-2", "c-3")
+    failed = (
+        "User provided listener com.acme.Stores failed on invocation of onPartitionsAssigned for partitions [orders-4]"
+    )
+    story.client("c-3", "01:09:59.890", failed, level="ERROR")
+    thrown = "Worker failed\norg.apache.kafka.common.KafkaException: User rebalance callback throws an error"
+    story.line("c-3/app.log", "01:09:59.900", thrown, level="ERROR", logger="org.example.Main")
+    closes(story, "c-3", "01:10:00.000", ["c-1", "c-2"])
+    assert story.causes() == ["member-left"]
+    closed = "c-3 closed its consumer after its rebalance listener threw an exception in onPartitionsAssigned."
+    assert story.the_incident().summary == closed
+    assert "onPartitionsAssigned of com.acme.Stores" in story.the_incident().root_causes[0].advice[0].action
+
+
 def test_a_close_without_an_exception_is_no_fault() -> None:
     story = closes(Story().formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
     assert "member-left" not in story.causes()

@@ -26,6 +26,7 @@ from rebalance_forensics.diagnosis.signs import departures, others
 from rebalance_forensics.diagnosis.wording.durations import lasting, listed
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkChanged
+from rebalance_forensics.events.partitions import ListenerFailed
 from rebalance_forensics.events.streams import StreamsStateChanged
 from rebalance_forensics.records import elapsed
 from rebalance_forensics.timeline.coverage import covering
@@ -112,7 +113,9 @@ CAUSE = Cause(
 
 def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) -> Hypothesis:
     """A close after an exception: of a consumer, or of some threads of an instance that runs on."""
-    exception, threads = exception_name(errors[0]), listed(away.ended_threads)
+    # poll() wraps what the listener threw into a KafkaException (ConsumerCoordinator.invokeOnAssignment).
+    first = next((e for e in errors if isinstance(e, ListenerFailed)), errors[0])
+    exception, threads = exception_name(first), listed(away.ended_threads)
     stopped = away.stop.events if away.stop is not None else ()
     in_error = any(isinstance(e, StreamsStateChanged) and e.after == "ERROR" for e in stopped)
     closed = "{who} is in state ERROR and processes nothing until it is started again: its threads ended"
@@ -126,11 +129,17 @@ def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) ->
         severity="critical" if was_last_member(timeline, away) else "warning",
         hit_at=away.stop.at if away.stop is not None else None,
         narrative=f"{ended} after {exception}.",
-        advice=(after_failure(away, errors[0], exception),),
+        advice=(after_failure(away, first, exception),),
         behind=()
-        if isinstance(errors[0], StreamsStateChanged)
-        else (Link("exception", f"the application logged {exception} before it closed the consumer", 0.9, errors[:4]),),
+        if isinstance(first, StreamsStateChanged)
+        else (Link("exception", _behind_close(first, exception), 0.9, errors[:4]),),
     )
+
+
+def _behind_close(error: Event, exception: str) -> str:
+    if isinstance(error, ListenerFailed):
+        return f"{exception}, which ended poll()"
+    return f"the application logged {exception} before it closed the consumer"
 
 
 def after_failure(away: Absence, error: Event, exception: str) -> Advice:
@@ -149,6 +158,13 @@ def after_failure(away: Absence, error: Event, exception: str) -> Advice:
             action="Find out why the broker was unreachable; raise retry.retries of the KafkaJS client to outlast it.",
             why=f"It closed after {exception}: its connection failed, not a record.",
             cost="With more retries the consumer is silent for longer before its application hears of the failure.",
+        )
+    if isinstance(error, ListenerFailed):
+        return Advice(
+            action=f"Fix {error.during or 'the callback'} of {error.listener or 'the rebalance listener'}, or catch "
+            "there what it throws.",
+            why=f"It closed after {exception}: poll() passes that on to the application, and each rebalance calls the "
+            "listener again.",
         )
     after = "" if away.back_at is None else lasting(elapsed(away.at, max(away.back_at, away.at)), " after {}")
     back = f"and was back{after or ' later'}" if away.back_at is not None else "and was not back by the end of the logs"

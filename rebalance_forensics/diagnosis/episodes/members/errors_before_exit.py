@@ -202,6 +202,8 @@ def exception_name(event: Event) -> str:
     """The exception that a line names, or its text."""
     if isinstance(event, ev.WorkChanged):
         return f"its task {event.what} failed"
+    if isinstance(event, ev.ListenerFailed):
+        return f"its rebalance listener threw an exception{f' in {event.during}' if event.during else ''}"
     return str(getattr(event, "exception", None) or getattr(event, "detail", None) or "an exception")
 
 
