@@ -55,6 +55,8 @@ SESSION_BEFORE_3_0 = 10_000
 LONGER_SESSIONS_SINCE = (3, 0)
 JOIN_LAPSE = 5_000
 """A JoinGroup is given this much longer than the rebalance timeout (AbstractCoordinator.JOIN_GROUP_TIMEOUT_LAPSE)."""
+HEARTBEATS_PER_SESSION = 3
+"""heartbeat.interval.ms should be no more than a third of session.timeout.ms (ConsumerConfig)."""
 # A number of more digits fits into no Java long.
 _LONGEST = 19
 

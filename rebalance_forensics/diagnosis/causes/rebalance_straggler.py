@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import chain
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -13,6 +13,7 @@ from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import coordinator_silences
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, distinct_events
 from rebalance_forensics.diagnosis.episodes.members.departures import startup_arrivals, waits_for_newcomers
+from rebalance_forensics.diagnosis.episodes.members.rebalance_notices import RebalanceNotice, rebalance_notices
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.episodes.topics.missing_topics import vanished_topics
 from rebalance_forensics.diagnosis.model import Advice, Culprit
@@ -37,7 +38,7 @@ from rebalance_forensics.diagnosis.wording.culprits import each_culprit, names_o
 from rebalance_forensics.diagnosis.wording.durations import counted, lasting, rounded_up, span, times
 from rebalance_forensics.diagnosis.wording.sessions import consumer_setting
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline import clients, timeouts, windows
+from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance
@@ -62,14 +63,10 @@ HEARD = clue(
 )
 WAITED_ALONE = clue("only-newcomer-heard", -WEAK, "only a newcomer's log shows how long it waited to be let in")
 _THREAD_DUMPS = "Take thread dumps of {} during a rebalance: what keeps it from calling poll()?"
-# A member without a coordinator cannot join, however often it polls.
-_ENDS = (*clients.ANSWERS_TO_NOTICE, ev.CoordinatorLost)
 _UNREACHABLE = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR")
 # A JoinGroup and its answer, or, where a client does not log that, the assignment that follows it.
 _WAITED = (ev.JoinStarted, ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded)
 MOST_LINES = 6
-# heartbeat.interval.ms should be no more than a third of session.timeout.ms (ConsumerConfig).
-HEARTBEATS_PER_SESSION = 3
 _MAX_JOINS = 6
 _DUMPS = 2
 
@@ -123,7 +120,9 @@ def heartbeats_may_explain(timeline: Timeline, subject: Subject) -> Answer:
     if timeouts.HEARTBEAT in timeline.settings or None in late:
         return Unobservable()
     open_ms = [r.barrier_end() - r.started_at for r in _barriers(subject)]
-    rare = (timeouts.known_session_ms(timeline) or timeouts.DEFAULTS[timeouts.SESSION]) // HEARTBEATS_PER_SESSION
+    rare = (
+        timeouts.known_session_ms(timeline) or timeouts.DEFAULTS[timeouts.SESSION]
+    ) // timeouts.HEARTBEATS_PER_SESSION
     explained = open_ms and max(open_ms) <= rare + windows.HEARTBEAT_MS
     return Present(tuple(e for e in late if e is not None)) if explained else Unobservable()
 
@@ -489,74 +488,6 @@ def _take_dumps(culprits: Sequence[Culprit]) -> str:
     """Where to look: the first few, where many held up the group."""
     names = [culprit.name for culprit in culprits[:_DUMPS]] or ["the member that joined last"]
     return _THREAD_DUMPS.format(" and ".join(names))
-
-
-class RebalanceNotice(Struct, frozen=True):
-    """A run of heartbeats that reported a rebalance, and the member's next action; None where it took none."""
-
-    participant: Participant
-    notices: tuple[Event, ...]
-    ended_by: Event | None
-    joins_logged: bool = True
-
-    @property
-    def began_at(self) -> int:
-        """The first notice."""
-        return time_of(self.notices[0])
-
-    @property
-    def ended_at(self) -> int:
-        """The member's action, else the last notice."""
-        return time_of(self.ended_by or self.notices[-1])
-
-    @property
-    def lasted_ms(self) -> int:
-        """How long the member is known to have kept the others waiting."""
-        return self.ended_at - self.began_at
-
-    def is_one_rebalance(self, timeline: Timeline) -> bool:
-        """True if it cannot have joined in between; an excerpt may leave out a JoinGroup, a log of warnings does."""
-        if not self.joins_logged:
-            return False
-        times = [*map(time_of, self.notices), self.ended_at]
-        longest = max((later - earlier for earlier, later in pairwise(times)), default=0)
-        return not timeline.coverage.is_excerpt or longest <= timeouts.all_have_heard_ms(timeline)
-
-
-def rebalance_notices(timeline: Timeline, participant: Participant) -> Iterator[RebalanceNotice]:
-    """Each run of notices until the member acted, oldest first."""
-    # A member that has joined waits itself: notices after its JoinGroup do not count.
-    if not timeline.events_from(participant, ev.HeartbeatFailed, ev.JoinRequested):
-        return
-    if not clients.logs_joins(timeline, participant):
-        yield from _repeated_warnings(timeline, participant)
-        return
-    notices: list[Event] = []
-    waits = False
-    for event in timeline.events_from(participant, *_ENDS, ev.HeartbeatFailed, ev.JoinRequested):
-        if isinstance(event, _ENDS):
-            if notices:
-                yield RebalanceNotice(participant, tuple(notices), event)
-            notices, waits = [], isinstance(event, ev.JoinStarted)
-        elif not waits and is_rebalance_notice(event):
-            notices.append(event)
-    if notices:
-        yield RebalanceNotice(participant, tuple(notices), None)
-
-
-def _repeated_warnings(timeline: Timeline, participant: Participant) -> Iterator[RebalanceNotice]:
-    """The last notices of a log of warnings, where every heartbeat of the member was one."""
-    # kafka-python and aiokafka warn at each heartbeat until the application's poll() rejoins, and log the join at INFO.
-    # Members that rejoin fall silent for the length of a join, so heartbeats without a gap are hardly several
-    # rebalances; fewer may be just that.
-    notices = [e for e in timeline.events_from(participant, ev.HeartbeatFailed) if is_rebalance_notice(e)]
-    last = list(runs(notices, time_of, timeouts.heartbeat_interval_ms(timeline) + windows.ROUND_TRIP_MS))[-1:]
-    goes_on = last and any(
-        log.end > time_of(last[0][-1]) + timeouts.all_have_heard_ms(timeline)
-        for log in timeline.coverage.of(participant)
-    )
-    if last and len(last[0]) > HEARTBEATS_PER_SESSION and not goes_on:
-        yield RebalanceNotice(participant, tuple(last[0]), None, joins_logged=False)
 
 
 class LongBarrier(NamedTuple):

@@ -10,12 +10,11 @@ from statistics import median
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rebalance_forensics import events as ev
+from rebalance_forensics.diagnosis.episodes.members.rebalance_notices import rebalance_notices
 from rebalance_forensics.diagnosis.model import Impact, Saving, WhatIf
 from rebalance_forensics.diagnosis.what_if.faults import Came, FaultSequence, Pace, StoodStill, Went, fault_sequence
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol, Simulated, simulate, spread_of
 from rebalance_forensics.diagnosis.wording.durations import counted, seconds
-from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.clients import every_client_is_java
 from rebalance_forensics.timeline.facts import Rebalance
@@ -23,8 +22,6 @@ from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.profile import assignors_in
 from rebalance_forensics.timeline.releases import Release, Side, releases_of
 
-# Kafka's own advice: heartbeat.interval.ms no higher than a third of session.timeout.ms.
-HEARTBEATS_A_SESSION = 3
 # Members whose batches take longer than a third of max.poll.interval.ms would soon exceed it in good health.
 BATCHES_A_POLL_INTERVAL = 3
 # Half of what it is now, or less: the next usual value below is too close to matter.
@@ -58,7 +55,7 @@ def other_timeouts(sequence: FaultSequence, pace: Pace, gap: PollGap, known: Kno
     died = any(isinstance(fault, Went) and fault.how == "died" for fault in sequence.faults)
     still = [fault for fault in sequence.faults if isinstance(fault, StoodStill)]
     if died and all(_delayed_rebalance(fault, pace) for fault in still):
-        session = _usual_below(pace.session, max(known.least_session, HEARTBEATS_A_SESSION * pace.heartbeat))
+        session = _usual_below(pace.session, max(known.least_session, timeouts.HEARTBEATS_PER_SESSION * pace.heartbeat))
         if session is not None:
             yield OtherTimeout(
                 name=f"session.timeout.ms of {seconds(session)} instead of {seconds(pace.session)}",
@@ -341,24 +338,6 @@ def poll_gap(timeline: Timeline, until: int, *, commits_first: bool) -> PollGap 
 @answered_once
 def _waits(timeline: Timeline) -> list[tuple[int, int]]:
     """(when it rejoined, after how long) of every member that logs both."""
-    found: list[tuple[int, int]] = []
-    for participant in timeline.participants.everybody:
-        events = timeline.events_from(
-            participant, ev.JoinRequested, ev.HeartbeatFailed, ev.PartitionsRevoked, ev.JoinStarted
-        )
-        found += _waits_of(events)
-    return sorted(found)
-
-
-def _waits_of(events: list[Event]) -> Iterator[tuple[int, int]]:
-    noticed: int | None = None
-    for event in events:
-        if event.at is None:
-            continue
-        match event:
-            case ev.JoinRequested(why="already-rebalancing") | ev.HeartbeatFailed(error="REBALANCE_IN_PROGRESS" | None):
-                noticed = event.at if noticed is None else noticed
-            case ev.PartitionsRevoked() | ev.JoinStarted():
-                if noticed is not None:
-                    yield event.at, event.at - noticed
-                noticed = None
+    notices = (n for participant in timeline.participants.everybody for n in rebalance_notices(timeline, participant))
+    known = ((n.began_at, n.polled_after_ms) for n in notices)
+    return sorted((began + waited, waited) for began, waited in known if waited is not None)

@@ -1,0 +1,100 @@
+"""Members that know of a rebalance and have yet to rejoin: from the heartbeat that reports it to their next action."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from msgspec import Struct
+
+from rebalance_forensics import events as ev
+from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline import clients, timeouts, windows
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.membership.lost_membership import is_rebalance_notice
+
+# A member without a coordinator cannot join, however often it polls.
+_ENDS = (*clients.ANSWERS_TO_NOTICE, ev.CoordinatorLost)
+
+
+class RebalanceNotice(Struct, frozen=True):
+    """A run of heartbeats that reported a rebalance, and the member's next action; None where it took none."""
+
+    participant: Participant
+    notices: tuple[Event, ...]
+    ended_by: Event | None
+    revoked: Event | None = None
+    """The first revocation before that: an eager member revokes its partitions in poll(), just before it joins."""
+    joins_logged: bool = True
+
+    @property
+    def began_at(self) -> int:
+        """The first notice."""
+        return time_of(self.notices[0])
+
+    @property
+    def ended_at(self) -> int:
+        """The member's action, else the last notice."""
+        return time_of(self.ended_by or self.notices[-1])
+
+    @property
+    def lasted_ms(self) -> int:
+        """How long the member is known to have kept the others waiting."""
+        return self.ended_at - self.began_at
+
+    @property
+    def polled_after_ms(self) -> int | None:
+        """How long it took until the poll() in which it rejoined; None where no line shows that."""
+        rejoined = self.ended_by if isinstance(self.ended_by, ev.JoinStarted) else None
+        polled = self.revoked or rejoined
+        return None if polled is None else time_of(polled) - self.began_at
+
+    def is_one_rebalance(self, timeline: Timeline) -> bool:
+        """True if it cannot have joined in between; an excerpt may leave out a JoinGroup, a log of warnings does."""
+        if not self.joins_logged:
+            return False
+        times = [*map(time_of, self.notices), self.ended_at]
+        longest = max((later - earlier for earlier, later in pairwise(times)), default=0)
+        return not timeline.coverage.is_excerpt or longest <= timeouts.all_have_heard_ms(timeline)
+
+
+def rebalance_notices(timeline: Timeline, participant: Participant) -> Iterator[RebalanceNotice]:
+    """Each run of notices until the member acted, oldest first."""
+    # A member that has joined waits itself: notices after its JoinGroup do not count.
+    if not timeline.events_from(participant, ev.HeartbeatFailed, ev.JoinRequested):
+        return
+    if not clients.logs_joins(timeline, participant):
+        yield from _repeated_warnings(timeline, participant)
+        return
+    notices: list[Event] = []
+    revoked: Event | None = None
+    waits = False
+    for event in timeline.events_from(participant, *_ENDS, ev.HeartbeatFailed, ev.JoinRequested, ev.PartitionsRevoked):
+        if isinstance(event, _ENDS):
+            if notices:
+                yield RebalanceNotice(participant, tuple(notices), event, revoked)
+            notices, revoked, waits = [], None, isinstance(event, ev.JoinStarted)
+        elif isinstance(event, ev.PartitionsRevoked):
+            revoked = revoked or (event if notices else None)
+        elif not waits and is_rebalance_notice(event):
+            notices.append(event)
+    if notices:
+        yield RebalanceNotice(participant, tuple(notices), None, revoked)
+
+
+def _repeated_warnings(timeline: Timeline, participant: Participant) -> Iterator[RebalanceNotice]:
+    """The last notices of a log of warnings, where every heartbeat of the member was one."""
+    # kafka-python and aiokafka warn at each heartbeat until the application's poll() rejoins, and log the join at INFO.
+    # Members that rejoin fall silent for the length of a join, so heartbeats without a gap are hardly several
+    # rebalances; fewer may be just that.
+    notices = [e for e in timeline.events_from(participant, ev.HeartbeatFailed) if is_rebalance_notice(e)]
+    last = list(runs(notices, time_of, timeouts.heartbeat_interval_ms(timeline) + windows.ROUND_TRIP_MS))[-1:]
+    goes_on = last and any(
+        log.end > time_of(last[0][-1]) + timeouts.all_have_heard_ms(timeline)
+        for log in timeline.coverage.of(participant)
+    )
+    if last and len(last[0]) > timeouts.HEARTBEATS_PER_SESSION and not goes_on:
+        yield RebalanceNotice(participant, tuple(last[0]), None, joins_logged=False)
