@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.clocks.broker_clocks import broker_skews
 from rebalance_forensics.timeline.clocks.file_clocks import FileClock, Place, on_one_clock, place_of, with_times
 from rebalance_forensics.timeline.coverage import LogsRead
 from rebalance_forensics.timeline.event_index import EventIndex, distinct
-from rebalance_forensics.timeline.group_attribution import is_of_a_process, names_in, streams_client_of
+from rebalance_forensics.timeline.group_attribution import is_of_a_process, places_and_clients, streams_client_of
 from rebalance_forensics.timeline.identity.copied_logs import without_copies
 from rebalance_forensics.timeline.identity.log_writers import (
     instance_of,
@@ -26,7 +26,7 @@ from rebalance_forensics.timeline.identity.log_writers import (
     with_homes,
     with_roles,
 )
-from rebalance_forensics.timeline.identity.names import application_of, has_unique_suffix, streams_client
+from rebalance_forensics.timeline.identity.names import application_of, has_unique_suffix
 from rebalance_forensics.timeline.identity.participants import Participants, home_of, place_name
 from rebalance_forensics.timeline.orchestration import Orchestration
 from rebalance_forensics.timeline.process_logs import ProcessLog, ProcessLogs
@@ -183,10 +183,8 @@ class UngroupedEvents:
         naming = self._naming_members_of(own)
         if not self._by_place:
             return naming, ()
-        clients = {c for event in own for name in names_in(event) if (c := streams_client(name))}
+        places, clients = places_and_clients(own)
         clients |= self._clients_named_after.get(group, set())
-        by_clients = [event for event in own if event.speaker.role != "broker"]
-        places = {name for event in by_clients for name in (place_name(event), event.speaker.host or "")}
         places.update(*(self._places_of_client.get(c, ()) for c in clients))
         # Of what was written where only a coordinator logs the group, few lines can be of its members: a broker's own
         # clients write to its log by the thousand, and each group would go through all of them.

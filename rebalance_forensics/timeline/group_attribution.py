@@ -56,8 +56,7 @@ def concerning(
     """The events of `shared` that concern this group, and the logs of its members' processes."""
     if not shared and not logs:
         return [], ()
-    places = {name for e in own if e.speaker.role != "broker" for name in (place_name(e), e.speaker.host or "")}
-    clients = {c for e in own for name in names_in(e) if (c := streams_client(name))}
+    places, clients = places_and_clients(own)
     clients |= {c for e in shared if (c := streams_client_of(e)) is not None and application_of(c) == group}
     by_clients = (e for e in shared if e.speaker.role != "broker")
     places |= {place_name(e) for e in by_clients if streams_client_of(e) in clients or place_name(e) in clients}
@@ -70,6 +69,13 @@ def concerning(
         and (_concerns(e, group, places, clients) or (_is_banner(e, group) and e.speaker.file in gathered))
     ]
     return found, tuple([log for log in logs if log.place_name in places and log.place[0] not in foreign])
+
+
+def places_and_clients(own: Sequence[Event]) -> tuple[set[str], set[str]]:
+    """Where the clients of a group ran by its own lines, and the Streams clients that these name."""
+    by_clients = (e for e in own if e.speaker.role != "broker")
+    places = {name for e in by_clients for name in (place_name(e), e.speaker.host or "")}
+    return places, {c for e in own for name in names_in(e) if (c := streams_client(name))}
 
 
 def without_other_clients(own: Sequence[Event], lines: Sequence[Event]) -> list[Event]:

@@ -9,7 +9,7 @@ from itertools import islice
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_moves import load_that_restarted
 from rebalance_forensics.diagnosis.episodes.members import heartbeat_loss
-from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, distinct_events, lasts_a_session
 from rebalance_forensics.diagnosis.seen import Place, coordinator_log, looked, own_log, own_place, seen
 from rebalance_forensics.diagnosis.sign import (
     NOT_SHOWN,
@@ -126,7 +126,7 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
     if "poll-timeout" in absence.whys:
         # It was running when it left, and a loop that never ends logs nothing more.
         return Unobservable()
-    soon = absence.back_at is not None or timeline.coverage.end - absence.at < timeouts.session_timeout_ms(timeline)
+    soon = absence.back_at is not None or not lasts_a_session(timeline, absence.at)
     if soon or heartbeat_loss.may_be_cut_short(timeline, absence):
         return Unobservable((own_log(timeline, absence),))
     return Absent(
@@ -235,10 +235,8 @@ def old_id_used_again(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """The member used its former id again, which a new process does not know."""
     if absence.start is not None:
         return ()
-    former_ids = {d.member for d in absence.departures if d.member}
-    # A client makes its KIP-848 member id when it starts and keeps it for as long as the process lives.
-    back = [a for a in absence.arrivals if a.member in former_ids and is_bare_member_id(a.member)]
-    return (*events_with_former_id(timeline, absence), *(e for a in back for e in a.events[:1]))
+    with_its_id = (e for a in absence.returned_with_its_id for e in a.events[:1])
+    return (*events_with_former_id(timeline, absence), *with_its_id)
 
 
 def events_with_former_id(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
@@ -266,10 +264,9 @@ def anew(timeline: Timeline, absence: Absence) -> Answer:
     if refused := _heartbeats_refused(timeline, absence):
         return Absent(lines=refused)
     back = [a for a in absence.arrivals if is_bare_member_id(a.member or "")]
-    former_ids = {d.member for d in absence.departures if is_bare_member_id(d.member or "")} if back else None
-    if former_ids:
+    if back and any(is_bare_member_id(d.member or "") for d in absence.departures):
         lines = tuple(e for a in back for e in a.events[:1])
-        return Absent(lines=lines) if any(a.member in former_ids for a in back) else Present(lines)
+        return Absent(lines=lines) if absence.returned_with_its_id else Present(lines)
     return Unobservable((own_log(timeline, absence),))
 
 

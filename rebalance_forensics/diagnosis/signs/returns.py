@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.diagnosis.episodes.members.absences import Absence, lacks_reason
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, lacks_reason, lasts_a_session
 from rebalance_forensics.diagnosis.episodes.members.restarts import static_returns
 from rebalance_forensics.diagnosis.seen import later_logs, looked, own_log
 from rebalance_forensics.diagnosis.sign import (
@@ -119,8 +119,8 @@ def back_in_time(timeline: Timeline, absence: Absence) -> Sequence[Event]:
 @sign("the logs continue long enough after it to show a return", "the logs end too soon after it to show a return")
 def logs_continue_long_enough(timeline: Timeline, subject: Subject) -> Answer:
     """The logs could show a return."""
-    since = timeline.coverage.end - timeouts.session_timeout_ms(timeline)
-    return Absent() if any(not a.is_over and a.at > since for a in subject.absences) else Present()
+    away = (a for a in subject.absences if not a.is_over)
+    return Present() if all(lasts_a_session(timeline, a.at) for a in away) else Absent()
 
 
 @of_any("the logs end with its eviction")

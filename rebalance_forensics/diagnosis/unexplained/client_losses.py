@@ -15,13 +15,14 @@ from rebalance_forensics.diagnosis.unexplained.speakers import Losses, by_speake
 from rebalance_forensics.diagnosis.wording.durations import lasting, listed, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.answers import error_of, failed_request
+from rebalance_forensics.timeline.brokers import broker_of
 from rebalance_forensics.timeline.coverage import DETAILED, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import EXPELLED, ended_its_session, is_late_commit
-from rebalance_forensics.timeline.time_index import lists_by_key
+from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
@@ -73,9 +74,8 @@ def _is_trouble(event: Event) -> bool:
 def _brokers_out_of_reach(lost: Sequence[Event], failed: Sequence[Event]) -> dict[int, list[ev.NodeDisconnected]]:
     """Failed connections to coordinators that the same client gave up, by broker."""
     given_up = {e.coordinator for e in lost if isinstance(e, ev.CoordinatorLost) and e.coordinator is not None}
-    nodes = ((e.node, e) for e in failed if isinstance(e, ev.NodeDisconnected))
-    by_broker = lists_by_key((ev.LAST_COORDINATOR_NODE - node, e) for node, e in nodes if node is not None)
-    return {broker: events for broker, events in by_broker.items() if broker in given_up}
+    by_broker = grouped((e for e in failed if isinstance(e, ev.NodeDisconnected)), broker_of)
+    return {broker: events for broker, events in by_broker.items() if broker is not None and broker in given_up}
 
 
 def _is_fatal(event: Event) -> bool:

@@ -292,13 +292,17 @@ def _kept_working(timeline: Timeline, participant: Participant, stop: Stop, unti
     return lines.any_between(after + ROUND_TRIP_MS + 1, until - 1)
 
 
+def lasts_a_session(timeline: Timeline, at: int) -> bool:
+    """True if the logs last for a session beyond a time: a member that died by then would be missed, or back."""
+    return timeline.coverage.end - at >= session_timeout_ms(timeline)
+
+
 def is_missing(timeline: Timeline, absences: Iterable[Absence]) -> bool:
     """True if a member did not come back although the logs last long enough to show a return."""
     # An excerpt may leave out the return.
     if timeline.coverage.is_excerpt:
         return False
-    latest = timeline.coverage.end - session_timeout_ms(timeline)
-    return any(not absence.is_over and absence.at <= latest for absence in absences)
+    return any(not absence.is_over and lasts_a_session(timeline, absence.at) for absence in absences)
 
 
 @answered_once

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, absences
+from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, absences, lasts_a_session
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clients import (
@@ -94,7 +94,7 @@ def log_ends_without_shutdown(timeline: Timeline, absence: Absence) -> bool:
     if not absence.vanished or absence.is_over or absence.stop is not None:
         return False
     end = timeline.coverage.ends(absence.participant)
-    if end is None or timeline.coverage.end - absence.at < session_timeout_ms(timeline):
+    if end is None or not lasts_a_session(timeline, absence.at):
         return False
     return end <= absence.at + HEARTBEAT_MS and logs_leave_group(timeline, absence.participant)
 

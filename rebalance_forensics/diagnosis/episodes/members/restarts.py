@@ -17,7 +17,7 @@ from typing import Literal, TypeVar
 from msgspec import Struct
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.diagnosis.episodes.members.absences import Absence, only_listed
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence, lasts_a_session, only_listed
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings, ended_with_its_process
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
@@ -103,8 +103,8 @@ def joins_of(timeline: Timeline, group: Sequence[Return]) -> list[Event]:
 def former_may_still_run(timeline: Timeline, group: Sequence[Return]) -> bool:
     """True if no log shows that the processes had stopped whose places these members took (KIP-345)."""
     # A coordinator log that continues for a session timeout would show them fenced, or rejoining.
-    heard_on = timeline.coverage.end - group[-1].at >= session_timeout_ms(timeline)
-    return not (timeline.has_coordinator_log and heard_on) and not any(_has_former_process(timeline, r) for r in group)
+    heard_on = timeline.has_coordinator_log and lasts_a_session(timeline, group[-1].at)
+    return not heard_on and not any(_has_former_process(timeline, r) for r in group)
 
 
 def loads_before(timeline: Timeline, group: Sequence[Return]) -> tuple[Event, ...]:
