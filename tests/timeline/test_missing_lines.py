@@ -18,7 +18,7 @@ from rebalance_forensics.timeline.event_index import EventIndex
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.missing_lines import Span, missing_lines
 from rebalance_forensics.timeline.time_index import lists_by_key
-from tests.diagnosis.closings import closes
+from tests.diagnosis.closings import closes, comes
 from tests.diagnosis.expiries import evicted
 from tests.diagnosis.test_network_partition import LOST, cut_off
 from tests.diagnosis.test_process_pause import UNKNOWN
@@ -185,6 +185,17 @@ def test_a_stretch_that_two_logs_lack_is_missing_from_all_that_are_silent_then()
 def test_logs_that_lack_lines_at_different_times_were_collected_with_losses() -> None:
     missing = found_again({"c-1": (0, 10), "c-2": (20, 40)})
     assert missing["c-3/app.log"][-1][1] == ms("02:59:00.000")
+
+
+def test_members_that_stopped_and_came_back_were_restarted_though_logs_lose_lines() -> None:
+    story = Story().formed("c-1", "c-2", "c-3")
+    for client, minute in (("c-2", 10), ("c-3", 11)):
+        closes(story, client, f"01:{minute}:00.000", [c for c in ("c-1", "c-2", "c-3") if c != client])
+        comes(story, client, f"01:{minute}:08.000", ["c-1", "c-2", "c-3"])
+    whole = surest(case_of(story))
+    for minute in (20, 30):
+        story.client("c-1", f"01:{minute}:00.000", FOUND)
+    assert surest(case_of(story)) == whole >= 0.75
 
 
 @pytest.mark.parametrize("lossy", [False, True])

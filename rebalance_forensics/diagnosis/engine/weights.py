@@ -81,7 +81,9 @@ def weighed(
 def lacks_lines(timeline: Timeline, hypothesis: Hypothesis, subject: Subject) -> bool:
     """True if a log that shows it, or one of its members' own, lacks lines of that time."""
     missing = timeline.coverage.missing
-    if not missing:
+    # Members that logged that they stop and came back were restarted, whatever else was logged.
+    restarted = subject.absences and all(away.is_over and away.stop is not None for away in subject.absences)
+    if not missing or restarted:
         return False
     # A member that did not come back may have done so at any time since.
     until = subject.end if all(absence.is_over for absence in subject.absences) else timeline.coverage.end
