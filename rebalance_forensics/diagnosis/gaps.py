@@ -33,6 +33,8 @@ from rebalance_forensics.timeline.windows import QUIET_MS
 
 MOST_NAMES = 5
 _ENDED = "how it ended"
+# Stands for the group in what a gap says, so that the same gap of several groups is one template.
+_GROUP = "{group}"
 
 
 def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...]:
@@ -49,7 +51,11 @@ def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...
         _untied_reports(timeline, incidents),
         _untied_lines_of_hosts(timeline, incidents),
     )
-    return tuple(replace(gap, group=timeline.group) for gap in chain.from_iterable(found))
+    group, words = timeline.group, in_words(timeline.group)
+    return tuple(
+        replace(gap, group=group, what=gap.what.replace(_GROUP, words), template=gap.what)
+        for gap in chain.from_iterable(found)
+    )
 
 
 def _throughout(timeline: Timeline, what: str, consequence: str, kind: GapKind = "missing") -> Gap:
@@ -95,7 +101,7 @@ def _too_little(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[G
     missing = "The logs of its clients" if timeline.has_coordinator_log else f"The {_coordinator(timeline)}"
     yield _throughout(
         timeline,
-        f"Too little to judge {in_words(timeline.group)}: {tell}{heard}, and none of them shows a rebalance or a "
+        f"Too little to judge {_GROUP}: {tell}{heard}, and none of them shows a rebalance or a "
         "member joining or leaving.",
         f"Whether the group is healthy is unknown. {missing} at INFO, from before that time "
         "until after it, would show its members and generations.",
@@ -105,7 +111,7 @@ def _too_little(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[G
 
 def _missing_lines(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:
     """Excerpts, lines that name no group, and lines of several groups with one name."""
-    group = in_words(timeline.group)
+    group = _GROUP
     if incidents and timeline.coverage.is_excerpt:
         yield _throughout(
             timeline,
@@ -153,13 +159,13 @@ def _why_missing(notices: Sequence[ev.LinesDropped] | None) -> str:
 
 def once_for_each_log(gaps: Iterable[Gap]) -> Iterator[Gap]:
     """The gaps, those of one log of which several groups miss lines as one that names all of these groups."""
-    by_log: dict[tuple[str | None, str], list[Gap]] = defaultdict(list)
+    by_log: dict[tuple[str, str], list[Gap]] = defaultdict(list)
     for gap in gaps:
-        if gap.log is None or gap.group is None:
+        if gap.log is None or gap.template is None:
             yield gap
         else:
-            by_log[gap.log, gap.what.replace(in_words(gap.group), "")].append(gap)
-    for alike in by_log.values():
+            by_log[gap.log, gap.template].append(gap)
+    for (_, template), alike in by_log.items():
         first, *others = sorted(alike, key=lambda gap: natural(gap.group or ""))
         if not others:
             yield first
@@ -173,7 +179,8 @@ def once_for_each_log(gaps: Iterable[Gap]) -> Iterator[Gap]:
         yield replace(
             first,
             group=None,
-            what=first.what.replace(in_words(first.group or ""), groups),
+            what=template.replace(_GROUP, groups),
+            template=None,
             started_at=min((gap.started_at for gap in alike if gap.started_at is not None), default=None),
             ended_at=max((gap.ended_at for gap in alike if gap.ended_at is not None), default=None),
         )
@@ -181,7 +188,7 @@ def once_for_each_log(gaps: Iterable[Gap]) -> Iterator[Gap]:
 
 def _missing_logs(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:
     """Logs of the coordinator and of clients that are not at hand, or hold warnings only."""
-    group, everybody = in_words(timeline.group), timeline.participants.everybody
+    group, everybody = _GROUP, timeline.participants.everybody
     if not timeline.has_coordinator_log and is_named(timeline.group):
         yield _throughout(
             timeline,
@@ -219,7 +226,7 @@ def _begins_late(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[
     soon = [i for i in incidents if i.started_at - timeline.first <= session_timeout_ms(timeline)]
     where = "in the middle of an incident" if soon else "in the middle of the group's life"
     yield Gap(
-        what=f"The logs of {in_words(timeline.group)} begin {where}{amid}.",
+        what=f"The logs of {_GROUP} begin {where}{amid}.",
         started_at=None,
         ended_at=_at(timeline.first),
         consequence=f"What happened before is unknown: the earlier {_coordinator(timeline)}"
@@ -245,7 +252,7 @@ def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[G
     if lately or going_on or still_joining:
         why, unknown, whose = _open_end(timeline, end, lately, going_on=going_on)
         yield Gap(
-            what=f"The logs of {in_words(timeline.group)} end {why}.",
+            what=f"The logs of {_GROUP} end {why}.",
             started_at=_at(end),
             ended_at=None,
             consequence=f"To see {unknown}, add the later {_coordinator(timeline)}{_and_clients(whose, incidents)}.",
@@ -363,8 +370,7 @@ def _doubtful_times(timeline: Timeline) -> Iterator[Gap]:
         )
     if not is_timed(timeline.first):
         yield _timeless(
-            f"No line about {in_words(timeline.group)} has a time: the order of the lines is taken for their order in "
-            "time.",
+            f"No line about {_GROUP} has a time: the order of the lines is taken for their order in time.",
             "How long anything took, and whether two things happened at the same time, is unknown. The same lines "
             "with their times would show it.",
         )
@@ -391,7 +397,7 @@ def _cut_lines(timeline: Timeline) -> Iterator[Gap]:
         which = f"{number} lines about {{}} are cut." if len(lines) > 1 else "The line about {} is cut."
         yield _throughout(
             timeline,
-            which.format(in_words(timeline.group)),
+            which.format(_GROUP),
             "What was left out, such as member ids, generations and reasons, is unknown. The same lines in full would "
             "show it.",
         )
@@ -473,14 +479,13 @@ def _untied_reports(timeline: Timeline, incidents: Sequence[Incident]) -> Iterat
     if unknown := {name for names, pods in members for name in reported.unknown_containers(pods, names)}:
         yield _throughout(
             timeline,
-            f"Containers in pods of {in_words(timeline.group)} may not be the application: "
-            f"{some(sorted(unknown), MOST_NAMES)}.",
+            f"Containers in pods of {_GROUP} may not be the application: {some(sorted(unknown), MOST_NAMES)}.",
             "Nothing was concluded from their ends and stops. The application is known where its container has the "
             "name of its workload, client or group, or where the status of its pod lists it alone (kubectl get pods -A "
             "-o json > pods.json).",
         )
     if reported.timed and not any(pods for _, pods in members):
-        many, group = capitalized(counted(len(reported.timed), "event")), in_words(timeline.group)
+        many, group = capitalized(counted(len(reported.timed), "event")), _GROUP
         concern = "concerns" if len(reported.timed) == 1 else "concern"
         yield _throughout(
             timeline,

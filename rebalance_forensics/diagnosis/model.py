@@ -384,6 +384,8 @@ class Gap(Struct, frozen=True, kw_only=True, gc=False):
     """The log of which lines are missing."""
 
     what: str
+    template: str | None = None
+    """`what` with `{group}` for its group: alike for the same gap of several groups."""
     started_at: Time | None = None
     ended_at: Time | None = None
     consequence: str

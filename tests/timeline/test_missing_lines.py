@@ -209,8 +209,11 @@ def test_a_member_that_closed_may_be_back_where_logs_lose_lines(*, lossy: bool) 
 
 def test_missing_lines_of_a_log_are_a_gap_once_with_the_groups_that_lack_them() -> None:
     def gap(group: str, begin: int) -> Gap:
-        what = f"Lines of app.log are missing (group {group}): Fluentd logged that lines were dropped."
-        return Gap(what=what, group=group, log="a/app.log", started_at=EpochMs(begin), consequence="")
+        template = "Lines of app.log are missing ({group}): Fluentd logged that lines were dropped."
+        what = template.replace("{group}", f"group {group}")
+        return Gap(
+            what=what, template=template, group=group, log="a/app.log", started_at=EpochMs(begin), consequence=""
+        )
 
     alone = gap("orders", 3)
     assert [*once_for_each_log([alone])] == [alone]

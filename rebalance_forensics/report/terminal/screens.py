@@ -38,7 +38,6 @@ from rebalance_forensics.report.urgency_order import (
     unexplained,
     urgency,
 )
-from rebalance_forensics.timeline.unnamed_groups import in_words
 
 GAPS_SHOWN = 4
 ALIKE_GAPS_SHOWN = 3
@@ -301,7 +300,7 @@ def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
     # A gap of one group is often a gap of others as well, each with its own logs to add.
     of_kind: dict[tuple[str, ...], list[list[Gap]]] = defaultdict(list)
     for alike in of_consequence.values():
-        of_kind[tuple(map(_of_any_group, alike))].append(alike)
+        of_kind[tuple(gap.template or gap.what for gap in alike)].append(alike)
     every = [[alike] for alike in of_consequence.values()]
     shown = every if verbosity > 0 else list(of_kind.values())[:GAPS_SHOWN]
     for first, *others in shown:
@@ -312,7 +311,3 @@ def _gaps(gaps: Sequence[Gap], verbosity: int) -> Iterator[RenderableType]:
         yield indented(listed([*whats, " ".join(filter(None, (last, more, first[0].sentences[1])))]))
     if left_out := len(gaps) - sum(map(len, chain.from_iterable(shown))):
         yield indented(wording.left_out(left_out))
-
-
-def _of_any_group(gap: Gap) -> str:
-    return gap.what if gap.group is None else gap.what.replace(in_words(gap.group), "a group")
