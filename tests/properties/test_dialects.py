@@ -252,11 +252,6 @@ UNREAD: dict[tuple[str, str, View], str] = {
         for view in _BOTH
     },
     **{("network-partition", client, "everything"): _NO_BROKER for client in ("Sarama", "brod")},
-    (
-        "quota-throttled-consumer",
-        "Sarama",
-        "everything",
-    ): "it prints no client id (broker.go), so no line names a member",
 }
 """Where a client prints less of a fact than Java's own line, which the law cannot cut down."""
 
