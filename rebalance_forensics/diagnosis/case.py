@@ -69,20 +69,10 @@ def investigate(
     Swim lanes are drawn where some output shows them: they hold nearly every line once more.
     """
     timeline = build(cluster, group, events, shared)
-    weighed, broken = put_forward(timeline)
-    outcome = contest(weighed, consequences())
-    merge_repeats(outcome, quiet_ms(timeline))
-    explain_silences(timeline, silences(all_causes(), outcome))
-    drafts = merged(outcome.standing, quiet_ms(timeline))
-    assigned = assign_rebalances(timeline, drafts, outcome.explains)
-    for draft in merged(list(left_over(timeline, all_causes(), assigned, drafts)), QUIET_MS):
-        drafts.append(draft)
-        facts = chain.from_iterable(weighed.hypothesis.explains for weighed in draft.findings)
-        assigned |= {fact.id: (draft, fact.followup or draft.cause) for fact in facts if isinstance(fact, Rebalance)}
-    found = [*with_unique_ids(_incidents(timeline, outcome, drafts, assigned))]
+    found, triggers, broken = _diagnosed(timeline)
     incidents = sorted((incident for incident, _ in found), key=lambda i: (i.started_at, i.id))
     history = history_of(timeline, lanes=lanes)
-    generations = _triggered(timeline, assigned)
+    generations = _triggered(timeline, triggers)
     return GroupCase(
         history=replace(
             history,
@@ -100,6 +90,23 @@ def investigate(
         clocks=timeline.clocks,
         speakers=_speakers(timeline),
     )
+
+
+def _diagnosed(timeline: Timeline) -> tuple[list[IncidentAndUnread], dict[str, str], dict[str, str]]:
+    """The incidents; the trigger of each rebalance that belongs to one, by its id; by cause why it broke off."""
+    # Nothing else of the contest outlives it: the hypotheses of a hot group take more memory than its lines.
+    weighed, broken = put_forward(timeline)
+    outcome = contest(weighed, consequences())
+    merge_repeats(outcome, quiet_ms(timeline))
+    explain_silences(timeline, silences(all_causes(), outcome))
+    drafts = merged(outcome.standing, quiet_ms(timeline))
+    assigned = assign_rebalances(timeline, drafts, outcome.explains)
+    for draft in merged(list(left_over(timeline, all_causes(), assigned, drafts)), QUIET_MS):
+        drafts.append(draft)
+        facts = chain.from_iterable(finding.hypothesis.explains for finding in draft.findings)
+        assigned |= {fact.id: (draft, fact.followup or draft.cause) for fact in facts if isinstance(fact, Rebalance)}
+    found = [*with_unique_ids(_incidents(timeline, outcome, drafts, assigned))]
+    return found, {rebalance: trigger for rebalance, (_, trigger) in assigned.items()}, broken
 
 
 def investigate_unnamed(
@@ -155,8 +162,8 @@ def _with_incidents(spans: Iterable[UnreadSpan], found: Iterable[IncidentAndUnre
     return (replace(span, incident=counted.get((span.partition, span.started_at))) for span in spans)
 
 
-def _triggered(timeline: Timeline, assigned: Mapping[str, tuple[Draft, str]]) -> list[Generation]:
-    triggers = {r.generation: assigned[r.id][1] for r in timeline.rebalances if r.id in assigned}
+def _triggered(timeline: Timeline, by_rebalance: Mapping[str, str]) -> list[Generation]:
+    triggers = {r.generation: by_rebalance[r.id] for r in timeline.rebalances if r.id in by_rebalance}
     followups = {r.generation: r.followup for r in reversed(timeline.rebalances)}
     found = []
     for generation in timeline.generations:

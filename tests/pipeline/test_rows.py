@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.diagnosis.model import Headline
 from rebalance_forensics.events import EVENT_TYPES
+from rebalance_forensics.pipeline import stages
 from rebalance_forensics.pipeline.results import CasesInFile
 from rebalance_forensics.pipeline.schemas import ROWS, Row, batch_of, event_of, object_of, payload_of, row_of, rows_of
 from rebalance_forensics.pipeline.stages import in_order
@@ -114,8 +115,11 @@ ANY_ROW = st.tuples(st.integers(0, 2), st.integers(1, 4), st.sampled_from("ab"),
 
 
 @SLOW_DATA
-@given(st.lists(st.lists(ANY_ROW)))
-def test_rows_of_many_batches_come_in_one_order_and_none_is_lost(batches: list[list[Row]]) -> None:
-    rows = [row for batch in in_order(map(batch_of, batches)) for row in rows_of(batch)]
+@given(st.lists(st.lists(ANY_ROW)), st.sampled_from([0, 1, 8]))
+def test_rows_of_many_batches_come_in_one_order_and_none_is_lost(batches: list[list[Row]], most_opened: int) -> None:
+    with pytest.MonkeyPatch.context() as sizes:
+        sizes.setattr(stages, "BATCH_ROWS", 2)
+        sizes.setattr(stages, "MOST_OPENED", most_opened)
+        rows = [row for batch in in_order(map(batch_of, batches)) for row in rows_of(batch)]
     assert sorted(rows, key=str) == sorted(chain.from_iterable(batches), key=str)
     assert rows == sorted(rows, key=attrgetter("shard", "kind", "group", "ts"))
