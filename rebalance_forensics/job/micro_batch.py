@@ -1,4 +1,4 @@
-"""What a stream has read before its run begins: parts of logs, with their events and counts."""
+"""The rows that a stream has read before its run begins: parts of logs with their events and counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadAhead:
-    """One batch of a stream; its rows are read once and held, for they are few."""
+    """One batch of a stream; its rows are few, so they are read once and persisted."""
 
     batch: DataFrame
 
@@ -37,14 +37,14 @@ class ReadAhead:
             self.batch.unpersist()
 
     def parts(self) -> dict[str, Part]:
-        """What was read, by path."""
+        """Path -> the part that was read."""
         rows = (
             self.batch.where(f"kind = {int(Kind.COUNTS)} AND event = '{PART}'").select("payload").distinct().collect()
         )
         return {part.path: part for part in (Part(**json.loads(row.payload)) for row in rows)}
 
     def scanned(self, paths: Collection[str], store: Store, work: str) -> TaskMessages:
-        """The events of some files into waiting files, their counts to the driver."""
+        """Write the events of some files to unpublished files; returns their counts."""
         wanted = frozenset(paths)
 
         def keep(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -62,7 +62,7 @@ def _of_paths(batch: pa.RecordBatch, wanted: Collection[str]) -> pa.RecordBatch:
 
 
 def end_where_stream_stopped(listing: Listing, parts: Mapping[str, Part]) -> None:
-    """Let a log that has grown since end where the stream stopped: the rest is for the next batch."""
+    """Limit logs that have grown to where the stream stopped: the rest is for the next batch."""
     listing.files = [
         replace(file, size=part.end) if (part := parts.get(file.path)) and part.end < file.size else file
         for file in listing.files
@@ -70,7 +70,7 @@ def end_where_stream_stopped(listing: Listing, parts: Mapping[str, Part]) -> Non
 
 
 def fully_read(parts: Mapping[str, Part], plan: ScanPlan) -> set[str]:
-    """The files whose part is just what this run would read of them, in the way in which it would."""
+    """The files whose part is exactly what this run would read, in the same way."""
     begins = plan.forgotten_from
     return {
         sight.file.path

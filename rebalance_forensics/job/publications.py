@@ -1,4 +1,4 @@
-"""HTML reports beside the tables: one page an incident, one index of them all."""
+"""Writes HTML reports next to the tables: one page for each incident, and an index."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ td, th { text-align: left; padding: .2rem 1rem .2rem 0; vertical-align: top }</s
 
 
 def write_reports(store: Store, found: Incidents, severities: Sequence[str]) -> list[str]:
-    """One page an incident of these severities; a sentence for each that a defect of ours spoiled."""
+    """Write one page for each incident of these severities; returns a sentence for each defect of ours."""
     spoiled: list[str] = []
     days = sorted({day for day, _ in found.headlines})
     there = {file.path for day in days for file in store.files(f"{REPORTS}/date={date_text(day)}")}
@@ -56,7 +56,7 @@ def write_reports(store: Store, found: Incidents, severities: Sequence[str]) -> 
 
 
 def addresses_of_pages(base: str, severities: Sequence[str]) -> Callable[[DatedIncident], str | None]:
-    """Where the page of an incident is opened, if it has one: below the address under which the reports are served."""
+    """A function for the address of an incident's page, None if it has none, below the address of the reports."""
 
     def address(dated: DatedIncident) -> str | None:
         if dated.incident.severity not in severities:
@@ -71,7 +71,7 @@ def _path(day: int, incident: Headline) -> str:
 
 
 def write_index(store: Store) -> None:
-    """The index of all pages, the newest first; pages of incidents that the tables no longer have go."""
+    """Write the index of all pages, newest first; pages of incidents that are no longer in the tables are deleted."""
     pages = {file.path: partition_of(file.path) for file in store.files(REPORTS) if file.path.count("/") > 1}
     days = {known[1] for known in pages.values() if known}
     rows = {
@@ -90,7 +90,7 @@ def _listed(path: str, row: dict[str, Any]) -> dict[str, str]:
     started = row["started_at"].strftime("%Y-%m-%d %H:%M:%S")
     cluster = unquote(path.split("/")[2].removeprefix("cluster="))
     labels = {name: str(row[name] or "several") for name in ("severity", "group", "cause", "summary")}
-    # The escapes in a directory's name have to be escaped themselves to be asked for.
+    # Escapes in a directory name have to be escaped in URLs.
     return {
         **labels,
         "href": path.removeprefix(f"{REPORTS}/").replace("%", "%25"),

@@ -1,4 +1,4 @@
-"""What one run of the job has at hand, what it has scanned, what it came to, and its figures as Prometheus text."""
+"""The state of one run of the job, its scan, its outcome, and its metrics as Prometheus text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OK, FOUND, REFUSED, PARTIAL, DEFECT, TAKEN = 0, 1, 2, 3, 70, 75
 
 @dataclass(slots=True, kw_only=True)
 class Run:
-    """One run: what it is asked for, and where its unfinished files are."""
+    """One run: its options, and the place of its unpublished files."""
 
     options: JobOptions
     engine: JobEngine
@@ -39,28 +39,28 @@ class Run:
     started_ms: int
     tenure: Tenure
     edition: Edition
-    """What earlier runs left."""
+    """The tables before the run."""
     draft: Draft
-    """What this one makes of it."""
+    """The changes of this run."""
     lost: Lost
 
 
 @dataclass(slots=True, kw_only=True)
 class Scanned:
-    """What the scan of new files found."""
+    """The result of scanning new files."""
 
     stats: list[SplitStats]
-    """With those of the parts that were read by earlier runs."""
+    """Counts, including those of parts that earlier runs read."""
     spans: Spans
     files: Mapping[str, int]
-    """Waiting files of events, and how many each has."""
+    """Unpublished files of events -> the number of events."""
     dates: Mapping[int, int]
-    """How many events each date has in them."""
+    """Date -> the number of events in these files."""
     ledger: Ledger
     replaced: Mapping[str, int]
-    """By file id, the place from which on what is known of a file no longer counts."""
+    """File id -> the offset from which on earlier events no longer count."""
     file_ids: Mapping[str, str]
-    """By path, of the files that were scanned."""
+    """Path -> id of each scanned file."""
     listed: int
     bytes: int
     errors: list[str]
@@ -68,29 +68,29 @@ class Scanned:
 
     @property
     def events(self) -> int:
-        """How many events were found."""
+        """The number of events found."""
         return sum(self.files.values())
 
 
 @dataclass(slots=True, kw_only=True)
 class Outcome:
-    """What a run came to: the summary row, and what alerts and reports are made of."""
+    """The outcome of a run: the summary row, and the incidents for alerts and reports."""
 
     summary: dict[str, int | str | None]
     interval: Interval
     found: Incidents
     largest: GroupSize | None = None
-    """The group with the most events of one date among those that were explained."""
+    """The largest investigated group, by events on one date."""
     failures: list[Failure] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     defects: list[str] = field(default_factory=list)
-    """What defects of ours spoiled, beside whole files and groups."""
+    """Effects of our own defects, except for whole files and groups."""
     notes: list[str] = field(default_factory=list)
-    """Notes for the user about a run that left nothing of the input out."""
+    """Notes for the user that do not mean that input was left out."""
 
     @property
     def incidents(self) -> list[Headline]:
-        """All incidents of the dates that were written."""
+        """All incidents on the dates that were written."""
         return [headline for _, headline in self.found.headlines]
 
 
@@ -103,12 +103,12 @@ def exit_code(outcome: Outcome, fail_on: str | None) -> int:
 
 
 def now_ms() -> int:
-    """The time, as events have it."""
+    """The current time in epoch ms."""
     return int(time.time() * 1000)
 
 
 def prometheus(outcome: Outcome) -> str:
-    """The metrics of one run."""
+    """The metrics of one run as Prometheus text."""
     run = outcome.summary
     started_s, finished_s = (float(run[name] or 0) / 1e6 for name in ("started_at", "finished_at"))
     gauges: tuple[tuple[str, str, object], ...] = (

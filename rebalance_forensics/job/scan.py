@@ -1,4 +1,4 @@
-"""The first half of a run: what is new among files or in tables of logs, scanned and entered in the ledger."""
+"""The first half of a run: scans new files, or new rows of log tables, and updates the ledger."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ from rebalance_forensics.report.wording import count
 
 @dataclass(slots=True)
 class Harvest:
-    """What the scanning tasks reported, added up."""
+    """The combined results of the scanning tasks."""
 
     stats: list[SplitStats] = field(default_factory=list)
     spans: Spans = field(default_factory=dict)
     files: dict[str, int] = field(default_factory=dict)
     dates: Counter[int] = field(default_factory=Counter)
     undated: int = 0
-    """Events that no line dates: of logs that print no times."""
+    """The number of events without a date, from logs that print no times."""
 
     def add(self, messages: TaskMessages) -> list[SplitStats]:
-        """Take in what some tasks reported; the counts among it."""
+        """Add the results of some tasks; returns their counts."""
         stats = [object_of(SplitStats, text) for what, text in messages if what == "counts"]
         self.stats += stats
         for share in (json.loads(text) for what, text in messages if what == "scan"):
@@ -62,7 +62,7 @@ class Harvest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilesToRead:
-    """What a run reads of its files, decided before it reads a line of them."""
+    """What a run reads from its files, decided before it reads any line."""
 
     entries: list[Entry]
     listing: Listing
@@ -73,14 +73,14 @@ class FilesToRead:
 
     @property
     def errors(self) -> list[str]:
-        """What cannot be listed or opened."""
+        """Sentences about files that cannot be listed or opened."""
         return [sentence for _, sentence, _ in (*self.listing.errors, *self.looked.errors)]
 
 
 def files_to_read(
     options: JobOptions, engine: JobEngine, edition: Edition, lost: Lost, parts: Mapping[str, Part]
 ) -> FilesToRead:
-    """List, and open what is new."""
+    """List the files and open new ones."""
     entries = read_ledger(edition, options.scope)
     listing = list_inputs(options.inputs, besides=options.output)
     end_where_stream_stopped(listing, parts)
@@ -96,7 +96,7 @@ def files_to_read(
 
 
 def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
-    """Read what is new, unless a stream has read it already."""
+    """Read new content, unless a stream has already read it."""
     parts = ahead.parts() if ahead else {}
     files = files_to_read(run.options, run.engine, run.edition, run.lost, parts)
     plan, found, listing, losses, harvest = files.plan, files.found, files.listing, files.losses, Harvest()
@@ -140,14 +140,14 @@ def _read(run: Run, plan: ScanPlan, ahead: ReadAhead | None, done: Collection[st
 
 
 def _replaced(plan: ScanPlan, found: Changes) -> dict[str, int]:
-    # Former states of files are forgotten; of those that are read on, what comes behind the settled part.
+    # Previous states of files are forgotten; for files that are continued, only what follows the settled part.
     replaced = {entry.file_id: 0 for entry in (*found.replaced.values(), *found.dropped)}
     anew = {found.fresh[path].file_id: place for path, place in plan.forgotten_from.items()}
     return replaced | anew
 
 
 def refuse_foreign(run: Run, files: int, errors: Sequence[str], ledger: Ledger) -> None:
-    """A run that has never seen a Kafka line says what it looked at, and touches nothing; a stream may have to wait."""
+    """Refuse a run without any Kafka line, which changes nothing; a stream may have to wait for one."""
     if ledger.knows_kafka or run.options.stream:
         return
     refuse_with_defect(ledger.defects)
@@ -163,7 +163,7 @@ UNDATED = -1
 
 
 def scan_tables(run: Run) -> Scanned:
-    """Ask each table for its hours, read those that are new or have changed."""
+    """Read the hours of each table that are new or have changed."""
     entries = read_ledger(run.edition, run.options.scope)
     harvest = Harvest()
     scanned = Scanned(
@@ -180,7 +180,7 @@ def scan_tables(run: Run) -> Scanned:
 
 
 def hours_of(table: LogTable, options: JobOptions, interval: Interval, engine: JobEngine) -> list[Hour]:
-    """The hours of a table that a run over an interval asks for."""
+    """The hours of a table that a run over an interval covers."""
     since, until = interval.since - options.lookback_ms, interval.until + options.lookahead_ms
     return engine.hours(table, since // DAY_MS * DAY_MS, -(-until // DAY_MS) * DAY_MS)
 
@@ -218,7 +218,7 @@ def _scan(run: Run, table: LogTable, entries: Sequence[Entry], scanned: Scanned,
 
 
 def is_known(entry: Entry | None, hour: Hour, missing: Lost) -> bool:
-    """True if an hour of a table was read as it is, and its events are there."""
+    """True if an hour of a table was read in its current state and its events still exist."""
     lost = {day for day, _ in missing.of(EVENTS, PENDING)}
     return entry is not None and entry.was_read_at(hour.etag) and entry.day not in lost
 

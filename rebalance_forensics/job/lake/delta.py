@@ -1,7 +1,7 @@
-"""The Delta logs of the tables, by delta-rs. No row passes through it: tasks write and read the files themselves."""
+"""Reads and writes the Delta logs of the tables with delta-rs; tasks write and read the data files themselves."""
 
-# Its data path took twice the CPU and ten times the memory of pyarrow's writer, and its threads do not survive a fork,
-# which is how Python workers come to be. So only the driver asks it, and only about logs.
+# delta-rs's data path took twice the CPU and ten times the memory of pyarrow's writer, and its threads do not survive
+# the fork that creates Python workers. So only the driver uses it, and only for logs.
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ if TYPE_CHECKING:
 
 PARTITIONS = ["date", "cluster"]
 CHECKPOINT_EVERY = 10
-# What Delta's own writers and VACUUM respect too; the owner of the tables may set others.
+# Table properties that Delta's own writers and VACUUM also respect; the owner of the tables may change them.
 _PROPERTIES = {
     "delta.checkpointInterval": str(CHECKPOINT_EVERY),
-    # For so long a reader may go on with a version after a run has replaced its files.
+    # How long a reader may continue to use a version after a run has replaced its files.
     "delta.deletedFileRetentionDuration": "interval 1 days",
     "delta.logRetentionDuration": "interval 7 days",
 }
 _APP = "rebalance-forensics"
-# delta-rs has no class for a log with a file that was cut, overwritten or deleted.
+# delta-rs has no exception class for a log with a truncated, overwritten or deleted file.
 _DAMAGED = re.compile(r"\b(?:[Jj]son|[Pp]arquet) error|No table metadata or protocol found|No files in log segment")
 
 
 class Overtaken(Exception):  # noqa: N818 - two runs side by side are no error
-    """Another writer has committed to the table since its log was read."""
+    """Another writer committed to the table after its log was read."""
 
 
 @dataclass(kw_only=True)
 class TableLog:
-    """The log of one table, as far as one version."""
+    """The log of one table up to one version."""
 
     store: Store
     table: Table
@@ -57,7 +57,7 @@ class TableLog:
 
     @classmethod
     def open(cls, store: Store, table: Table, version: int | None = None) -> TableLog | None:
-        """The newest version, or an earlier one; None where it is not there."""
+        """The newest version, or an earlier one; None if it does not exist."""
         with _one_sentence(store, table, "read"):
             listing = tuple(store.files(f"{table.name}/_delta_log"))
             newest = f"{table.name}/_delta_log/{version or 0:020}.json" == max(
@@ -67,7 +67,7 @@ class TableLog:
 
     @classmethod
     def to_write(cls, store: Store, table: Table, note: str) -> TableLog:
-        """The newest version, of a table with all columns of this release; `note` goes into the log."""
+        """The newest version of a table, with all columns of this release; `note` is written to the log."""
         schema, rs = with_partitions(table), _deltalake()
         properties = rs.CommitProperties({"userMetadata": note}, 0)
         log = cls.open(store, table)
@@ -84,7 +84,7 @@ class TableLog:
                 log.own(f"{0:020}.json")
             protocol = log.delta.protocol()
             if protocol.min_reader_version > 1:
-                # Deletion vectors hide rows of files that the job takes whole, mapped columns have other names in them.
+                # Deletion vectors hide rows of files that the job reads whole; mapped columns are renamed in files.
                 raise InputError(
                     f"--output {store.uri}: the table {table.name} was given features by which its files are read "
                     f"otherwise ({', '.join(protocol.reader_features or ()) or 'column mapping'}); restore an earlier "
@@ -119,8 +119,8 @@ class TableLog:
         return {file.path: file for file in sorted(found, key=lambda file: file.path)}
 
     def commits(self, after: int = -1) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """What each commit up to this version says of itself, the newest first, as far back as the log goes."""
-        # delta-rs numbers its history from this version on, whatever has been committed since.
+        """The metadata of each commit up to this version, newest first, as far back as the log goes."""
+        # delta-rs numbers its history from this version on, regardless of later commits.
         for version in range(self.version, after, -1):
             path = f"{self.table.name}/_delta_log/{version:020}.json"
             try:
@@ -132,9 +132,9 @@ class TableLog:
                 yield version, next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
 
     def replace(self, wanted: Mapping[str, DataFile], *, turn: int, note: str, always: bool = False) -> int:
-        """Make the table consist of these files; its version then, which is this one where nothing differs.
+        """Make the table consist of these files; returns its new version, or this one if nothing differs.
 
-        `turn` counts the runs that write: one that comes late finds a later turn in the log, and raises Overtaken.
+        `turn` counts the runs that write: a run that is late finds a later turn in the log and raises Overtaken.
         """
         arriving = [file for path, file in sorted(wanted.items()) if path not in self.files]
         leaving = [file for path, file in self.files.items() if path not in wanted]
@@ -148,7 +148,7 @@ class TableLog:
             *(add(f.path[below:], f.size, _values(f.path), now, True, f.stats) for f in arriving),  # noqa: FBT003
             *(remove(f.path[below:], True, now, f.size, _values(f.path)) for f in leaving),
         ]
-        # Without retries: delta-rs would put the same actions on top of what another writer has committed since.
+        # Without retries, because delta-rs would apply the same actions on top of another writer's commit.
         properties = rs.CommitProperties({"userMetadata": note}, 0, [rs.Transaction(_APP, turn)])
         hooks = rs.PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
         with _one_sentence(self.store, self.table, "written"):
@@ -163,19 +163,19 @@ class TableLog:
         return self.version + 1
 
     def tidy(self, unfinished: Iterable[str]) -> None:
-        """Sum the log up, let go of what is too old of it, and of files that neither readers nor these runs need."""
+        """Write a checkpoint, and delete old log entries and files that neither readers nor these runs need."""
         with _one_sentence(self.store, self.table, "written"):
             self.delta.create_checkpoint()
             self.own(f"{self.version:020}.checkpoint.parquet", "_last_checkpoint")
             self.delta.cleanup_metadata()
-            # It only names them: its own way to delete would be two more commits in each log.
+            # delta-rs only lists the files: its own deletion would add two commits to each log.
             unneeded = self.delta.vacuum(dry_run=True, full=True)
         for path in unneeded:
             if not any(f"/part-{run}" in path for run in unfinished):
                 self.store.delete(f"{self.table.name}/{path}")
 
     def own(self, *names: str) -> None:
-        """Give files of the log the permissions of all others, where they lie in a file system."""
+        """Give files of the log the same permissions as all others, if they are in a file system."""
         for name in names:
             if path := self.store.local_path(f"{self.table.name}/_delta_log/{name}"):
                 with suppress(FileNotFoundError):
@@ -184,15 +184,15 @@ class TableLog:
 
 @lru_cache(maxsize=32)
 def _opened(store: Store, table: Table, _listing: tuple[StoredFile, ...], version: int | None) -> TableLog | None:
-    # To open a log takes 3 ms of CPU and some requests, so what was read of it serves for as long as its files are the
-    # same: a run asks five times for that of `runs`, and a stream begins each run with the logs that the last one left.
+    # Opening a log takes 3 ms of CPU and some requests, so it is cached as long as its files are the same: a run needs
+    # that of `runs` five times, and a stream begins each run with the logs of the previous one.
     rs, (address, options) = _deltalake(), _opening(store, table)
     try:
         delta = rs.DeltaTable(address, version=version, storage_options=options)
     except rs.exceptions.TableNotFoundError:
         return None
     except rs.exceptions.DeltaError:
-        # What is wrong with a version that is not there has no class of its own.
+        # A missing version has no exception class of its own.
         if version is None or TableLog.open(store, table) is None:
             raise
         return None
@@ -200,12 +200,12 @@ def _opened(store: Store, table: Table, _listing: tuple[StoredFile, ...], versio
 
 
 def is_newest(store: Store, table: Table, version: int) -> bool:
-    """True if nothing was committed to a table since a version: one question instead of opening its log."""
+    """True if nothing was committed to a table since a version; a single request instead of opening its log."""
     return store.kind(f"{table.name}/_delta_log/{version + 1:020}.json") == "nothing"
 
 
 def _deltalake() -> ModuleType:
-    # Executors import this module too, with the steps of a run, and have no use for a library of 129 MB.
+    # Executors also import this module, with the steps of a run, and do not need a library of 129 MB.
     try:
         import deltalake.exceptions  # noqa: PLC0415
         import deltalake.transaction  # noqa: PLC0415
@@ -221,14 +221,14 @@ def _values(path: str) -> dict[str, str | None]:
 
 
 def _opening(store: Store, table: Table) -> tuple[str, dict[str, str]]:
-    # Where delta-rs finds a table, and how to open it.
+    # The address of a table for delta-rs, and its options.
     local = store.local_path(table.name)
     return (str(local), {}) if local else (address_of(store, table.name), dict(options_of(store)))
 
 
 @contextmanager
 def _one_sentence(store: Store, table: Table, done: str) -> Iterator[None]:
-    # What delta-rs raises says in many lines what its layers tried.
+    # Errors of delta-rs list the attempts of all its layers on many lines.
     try:
         yield
     except (_deltalake().exceptions.DeltaError, OSError, ValueError) as error:

@@ -1,8 +1,8 @@
-"""Editions: one version of every table, as one whole run left them. The commit of `runs` comes last and names them."""
+"""Editions: consistent versions of all tables after a run. The commit of `runs` comes last and names them."""
 
-# Delta knows transactions of single tables. Readers that take the versions which a commit of `runs` names see a run
-# whole or not at all; what a killed run has committed before is named by nobody, and the next run undoes it: each of
-# its commits makes a table what the edition before had, with the run's own partitions replaced.
+# Delta's transactions cover single tables. Readers that use the versions named by a commit of `runs` see a run
+# completely or not at all. Commits of a killed run are named by no edition, and the next run undoes them: each of its
+# commits sets a table to its state in the previous edition, with the run's own partitions replaced.
 
 from __future__ import annotations
 
@@ -35,38 +35,38 @@ from rebalance_forensics.pipeline.tables.schemas import BY_NAME, RUNS, SCHEMA_VE
 
 MARK = "_schema.json"
 _PLAIN_VERSION = 1
-# Readers of plain Parquet had these instead of a log.
+# Plain Parquet tables of earlier releases had these instead of a log.
 _COVERAGE, _STOCK, _COPIES = "_coverage", "_stock", "_lake"
 Confirm = Callable[[], None]
-"""Raises where another run may own the tables by now."""
+"""Raises if another run may own the tables by now."""
 
 
 class Named(Struct, frozen=True, kw_only=True):
-    """What the commit of a run says in its `userMetadata`; commits of other tables than `runs` say whose they are."""
+    """The `userMetadata` of a run's commit; commits of tables other than `runs` only name the run."""
 
     run: str
     versions: Mapping[str, int] = {}
-    """By table. Its own is known by the commit."""
+    """Table -> version, except for `runs`, whose version is that of the commit."""
     covered: Mapping[str, Sequence[tuple[int, int]]] = {}
-    """By scope: the intervals of all its runs."""
+    """Scope -> the intervals of all its runs."""
     listed_ms: Mapping[str, int] = {}
-    """By scope: when its last run listed its input."""
+    """Scope -> when its last run listed its input."""
     unexplained: Mapping[str, Sequence[int]] = {}
-    """By scope: dates on which a group had more events than a task could hold; each run tries them again."""
+    """Scope -> dates on which a group had more events than a task could hold; each run retries them."""
     incomplete: Mapping[str, Sequence[int]] = {}
-    """By scope: dates of which some events stay lost, see `Losses`."""
+    """Scope -> dates with events that remain lost, see `Losses`."""
     unsent: Sequence[str] = ()
-    """Runs whose messages may wait still."""
+    """Runs whose messages may still be waiting."""
 
 
 @dataclass(kw_only=True)
 class Edition:
-    """The tables as one run left them; the lists of their files are read when they are asked for."""
+    """The tables after one run; the lists of their files are read on demand."""
 
     store: Store
     named: Named
     version: int | None = None
-    """Of `runs`; None before the first run."""
+    """The version of `runs`; None before the first run."""
     known: dict[str, Mapping[str, DataFile]] = field(default_factory=dict)
 
     def version_of(self, table: Table) -> int | None:
@@ -80,7 +80,7 @@ class Edition:
         return self.known[table.name]
 
     def files_at(self, table: Table, version: int | None) -> Mapping[str, DataFile]:
-        """The files of some version of a table."""
+        """The files of a table in a version."""
         if version is None:
             return {}
         log = TableLog.open(self.store, table, version)
@@ -92,7 +92,7 @@ class Edition:
         return log.files
 
     def partitions(self, table: Table, days: Iterable[int] | None, scope: str) -> dict[Partition, list[str]]:
-        """The files of each partition of the dates (None: of all) that a run of this scope may touch."""
+        """The files of each partition that a run of this scope may change, for these dates (None: all)."""
         wanted = None if days is None else set(days)
         found: dict[Partition, list[str]] = {}
         for path, file in self.files(table).items():
@@ -102,11 +102,11 @@ class Edition:
         return found
 
     def dates(self, table: Table, scope: str) -> set[int]:
-        """The dates that a table has rows of."""
+        """The dates for which a table has rows."""
         return {day for day, _ in self.partitions(table, None, scope)}
 
     def rows(self, table: Table, days: Iterable[int] | None, scope: str) -> Iterator[tuple[Partition, Cells]]:
-        """The rows of some partitions; those of an earlier release lack the columns that came since."""
+        """The rows of some partitions; those of an earlier release lack newer columns."""
         empty = dict.fromkeys(table.schema.names)
         for partition, paths in self.partitions(table, days, scope).items():
             for path in paths:
@@ -118,20 +118,20 @@ class Edition:
         return Coverage.of(Interval(since, until) for since, until in self.named.covered.get(scope, ()))
 
     def overlaps(self, later: Edition, scope: str) -> bool:
-        """True if a run since then may have touched the same partitions."""
+        """True if a later run may have changed the same partitions."""
         before, after = self.named.listed_ms, later.named.listed_ms
         ran = {each for each in after if after[each] != before.get(each)}
         return bool(ran) if scope == EVERY_CLUSTER else not ran.isdisjoint((scope, EVERY_CLUSTER))
 
 
 def edition_of(store: Store, version: int | None = None) -> Edition:
-    """The newest edition, or the one of a version of `runs`; an empty one where there was no run yet."""
+    """The newest edition, or that of a version of `runs`; an empty one before the first run."""
     log = TableLog.open(store, RUNS, version)
     if log is None and version is not None:
         raise InputError(
             f"--output {store.uri}: version {version} of the table runs is not in its log, which is kept for a week."
         )
-    # What somebody else has committed on top of it names nothing; a log that was cleaned may begin with that.
+    # Commits of other writers name no edition; a log that was cleaned up may begin with one.
     for committed, commit in log.commits() if log else ():
         named = _named(commit)
         if named and named.versions:
@@ -145,7 +145,7 @@ def edition_of(store: Store, version: int | None = None) -> Edition:
 
 
 def written_edition(uri: str, version: int | None = None) -> Edition:
-    """The tables at an address, for readers of them: what the last whole run left, or what an earlier one did."""
+    """The edition at an address, for readers: that of the last complete run, or of an earlier one."""
     store = checked_store(uri, role="TABLES")
     if store.kind(MARK) != "file":
         raise InputError(f"{uri} holds no tables of the job; name the --output of rebalance-forensics job.")
@@ -164,7 +164,7 @@ def _named(commit: Mapping[str, object]) -> Named | None:
 
 
 def refuse_other_version(store: Store) -> None:
-    """Tables of another version are not touched; those of the one without logs are taken over."""
+    """Refuse tables of another format version, except those without logs, which are taken over."""
     version = _marked_version(store)
     if version not in (None, _PLAIN_VERSION, SCHEMA_VERSION):
         raise InputError(
@@ -184,7 +184,7 @@ def _marked_version(store: Store) -> int | None:
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """What a run makes of the tables: partitions that it empties, files that it adds, files that are lost."""
+    """The changes of a run: partitions that it empties, files that it adds, files that are lost."""
 
     base: Edition
     run: str
@@ -197,15 +197,15 @@ class Draft:
     notes: list[str] = field(default_factory=list)
 
     def replace(self, table: Table, partitions: Iterable[Partition]) -> None:
-        """These partitions will hold only what this run puts there."""
+        """Replace these partitions: they will contain only files of this run."""
         self.replaced.update((table.name, partition) for partition in partitions)
 
     def put(self, files: Iterable[str]) -> None:
-        """Files as PartWriter finished them; their partitions need not have been there."""
+        """Add files finished by PartWriter; their partitions may be new."""
         self.added += (msgspec.json.decode(text, type=DataFile) for text in files)
 
     def touches(self, table: Table) -> bool:
-        """True if the table will not be what it is."""
+        """True if the table will change."""
         paths = (*self.lost, *(file.path for file in self.added))
         return any(name == table.name for name, _ in self.replaced) or any(
             path.startswith(f"{table.name}/") for path in paths
@@ -222,7 +222,7 @@ class Draft:
 
 
 def publish(draft: Draft, coverage: Coverage, listed_ms: int, unsent: Sequence[str], confirm: Confirm) -> Edition:
-    """Make of the newest edition the next one; raise Overtaken where another run was faster."""
+    """Publish the next edition; Overtaken if another run was faster."""
     scope, named = draft.scope, draft.base.named
     covered = [(interval.since, interval.until) for interval in coverage.intervals]
     return _committed(
@@ -270,7 +270,7 @@ def _committed(draft: Draft, named: Named, confirm: Confirm) -> Edition:
 
 
 def _refuse_foreign(base: Edition, log: TableLog) -> None:
-    # A table of this name that the job never wrote is not its to empty.
+    # A table of this name that the job did not write must not be emptied.
     if base.version_of(log.table) is None and log.files and None in (_named(commit) for _, commit in log.commits()):
         raise InputError(
             f"--output {base.store.uri} has a table {log.table.name} that is not the job's; name another directory."
@@ -278,7 +278,7 @@ def _refuse_foreign(base: Edition, log: TableLog) -> None:
 
 
 def _note_others(draft: Draft, log: TableLog, version: int) -> None:
-    # Say what somebody else wrote into a table; killed runs of ours have left their name.
+    # Report commits of other writers; killed runs of our own are recognized by their name.
     before = draft.base.version_of(log.table)
     if before is None or log.version <= before or version == log.version:
         return
@@ -291,7 +291,7 @@ def _note_others(draft: Draft, log: TableLog, version: int) -> None:
 
 
 def take_over(store: Store, confirm: Confirm) -> Edition:
-    """The newest edition; tables of plain Parquet get logs first, which name the files that are there."""
+    """The newest edition; plain Parquet tables first get logs that name the existing files."""
     edition = edition_of(store)
     if edition.version is None and edition.known:
         if any(file.path.endswith("/journal.json") for file in store.files(WORK)):
@@ -308,13 +308,13 @@ def take_over(store: Store, confirm: Confirm) -> Edition:
 
 
 def mark_version(store: Store) -> None:
-    """Say which version the tables are of, which keeps earlier releases away."""
+    """Mark the format version of the tables, so that earlier releases do not touch them."""
     if _marked_version(store) != SCHEMA_VERSION:
         store.write(MARK, json.dumps({"version": SCHEMA_VERSION}).encode())
 
 
 def _plain_edition(store: Store) -> Edition:
-    # The tables of an earlier release: all files in their directories.
+    # Tables of an earlier release consist of all files in their directories.
     known: dict[str, Mapping[str, DataFile]] = {
         name: {
             file.path: DataFile(path=file.path, size=file.size)
@@ -332,7 +332,7 @@ def _plain_edition(store: Store) -> Edition:
 
 
 def forget_unfinished(edition: Edition, scope: str) -> None:
-    """Delete what runs of this scope have left that were stopped before their commit."""
+    """Delete the files of runs of this scope that were stopped before their commit."""
     store, runs = edition.store, unfinished_runs(edition.store, scope)
     if not runs:
         return
@@ -357,8 +357,8 @@ def forget(store: Store, scope: str, run: str) -> None:
 
 
 def tidy(before: Edition, edition: Edition) -> list[str]:
-    """Sum up the logs, now and then, and delete what no reader needs; a sentence for what could not be done."""
-    # A run that lasts longer than files are kept for readers has written files that no version names yet.
+    """Write checkpoints from time to time, and delete files that no reader needs; sentences for failures."""
+    # A run that takes longer than files are kept for readers has written files that no version names yet.
     unfinished = {file.path.split("/")[2] for file in edition.store.files(WORK) if file.path.count("/") > 2}
     for table in BY_NAME.values():
         now = edition.version_of(table) or 0

@@ -1,4 +1,4 @@
-"""Stretches of time, the dates they touch, and what a set of them covers. Times are epoch ms, dates days since 1970."""
+"""Intervals of time, the dates they touch, and their coverage. Times are epoch ms, dates are days since 1970."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ _EPOCH = date(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True, order=True)
 class Interval:
-    """From `since` up to, and without, `until`."""
+    """From `since` (inclusive) to `until` (exclusive)."""
 
     since: int
     until: int
 
     def __contains__(self, at: int) -> bool:
-        """True if a moment lies in it."""
+        """True if a time is within the interval."""
         return self.since <= at < self.until
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Intervals that neither overlap nor touch, in order."""
+    """Disjoint, non-adjacent intervals in order."""
 
     intervals: tuple[Interval, ...] = ()
 
     @classmethod
     def of(cls, intervals: Iterable[Interval]) -> Coverage:
-        """The coverage of these intervals, joined where they meet."""
+        """The coverage of these intervals, with adjacent ones merged."""
         joined = united((interval.since, interval.until) for interval in intervals)
         return cls(tuple(Interval(*span) for span in joined))
 
     def __contains__(self, at: int) -> bool:
-        """True if a moment is covered."""
+        """True if a time is covered."""
         return any(at in interval for interval in self.intervals)
 
     def touches(self, day: int) -> bool:
-        """True if any of a date is covered."""
+        """True if any part of a date is covered."""
         return bool(self.within(whole(day)))
 
     @property
@@ -79,5 +79,5 @@ def day_of(text: str) -> int:
 
 
 def time_text(at: int) -> str:
-    """A moment as a person writes it."""
+    """A time for people."""
     return datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Where the rows of a table lie: `incidents/date=2026-11-20/cluster=payments/part-….parquet`."""
+"""The directory layout of the tables: `incidents/date=2026-11-20/cluster=payments/part-….parquet`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rebalance_forensics.pipeline.refusals import InputError
 
 
 def output_store(store: Store) -> Store:
-    """The store of the tables, known to be writable."""
+    """The store of the tables, checked to be writable."""
     uri = store.uri
     checked_store(uri, role="--output")
     if store.kind() == "file":
@@ -26,15 +26,15 @@ def output_store(store: Store) -> Store:
     except (OSError, pa.ArrowException) as error:
         sentence = f"--output {uri} cannot be written: {first_line(error)}; check its permissions."
         raise StoreError.of(uri, error, "the tables are as they were") or InputError(sentence) from error
-    # A user that may write and not delete can keep tables all the same.
+    # Permission to delete is not required.
     with suppress(OSError):
         store.delete(f"{WORK}/probe")
     return store
 
 
-# What a run has written and not yet put in its place.
+# Files that a run has written but not yet published.
 WORK = "_work"
-# Messages that wait to be sent.
+# Messages waiting to be sent.
 OUTBOX = "_alerts"
 EVERY_CLUSTER = "*"
 
@@ -48,7 +48,7 @@ def directory_of(table: str, day: int, cluster: str) -> str:
 
 
 def partition_of(path: str) -> tuple[str, int, str] | None:
-    """Table, date and cluster of a file or directory of one; None for what is none."""
+    """Table, date and cluster of a file or directory of a partition; None for any other path."""
     parts = path.split("/")
     if len(parts) < 3 or not parts[1].startswith("date=") or not parts[2].startswith("cluster="):
         return None
@@ -61,16 +61,16 @@ class DataFile(Struct, frozen=True, kw_only=True):
     path: str
     size: int
     rows: int | None = None
-    """None where an earlier release wrote it."""
+    """None if an earlier release wrote it."""
 
     @property
     def stats(self) -> str:
-        """What Delta's readers get to know of it."""
+        """The statistics for Delta's readers."""
         return json.dumps({} if self.rows is None else {"numRecords": self.rows})
 
     @property
     def partition(self) -> Partition:
-        """Whose rows it holds."""
+        """The date and cluster of its rows."""
         known = partition_of(self.path)
         assert known
         return known[1:]
@@ -82,16 +82,16 @@ def work_of(scope: str, run: str) -> str:
 
 
 def unfinished_runs(store: Store, scope: str) -> Sequence[str]:
-    """Runs of this scope that were stopped before they were done."""
+    """Runs of this scope that were stopped before they finished."""
     return store.directories(f"{WORK}/{quote(scope, safe='')}")
 
 
 @contextmanager
 def undamaged(uri: str, path: str) -> Iterator[None]:
-    """Turn an error that shows a damaged file of ours into an InputError."""
-    # Arrow reports a broken footer, page or text by exceptions that are a ValueError, KeyError or TypeError too, or
-    # by an OSError without a number; an OSError with one is about the place, not the file. Object stores have no
-    # numbers either, so the sentence does not claim that it was damage.
+    """Convert an error about a damaged file of ours to an InputError."""
+    # Arrow reports an invalid footer, page or text by exceptions that are also a ValueError, KeyError or TypeError, or
+    # by an OSError without errno; an OSError with errno is about the location, not the file. Errors of object stores
+    # have no errno either, so the sentence does not claim that the file is damaged.
     try:
         yield
     except (OSError, ValueError, LookupError, TypeError, AttributeError, NotImplementedError) as error:
@@ -106,9 +106,9 @@ def undamaged(uri: str, path: str) -> Iterator[None]:
 def batches_of(
     store: Store, path: str, columns: Sequence[str] | None = None, *, part: int = 0, parts: int = 1
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of one Parquet file of our own, or of each `parts`-th group of them from `part` on, some at a time.
+    """The rows of one of our Parquet files in batches, or of each `parts`-th row group from `part` on.
 
-    InputError where it was damaged since.
+    InputError if the file is damaged.
     """
     import pyarrow.parquet as pq  # noqa: PLC0415 - only where tables are read
 
@@ -118,10 +118,10 @@ def batches_of(
         of_groups = missing = sum(file.metadata.row_group(number).num_rows for number in groups)
         present = columns and [name for name in columns if name in file.schema_arrow.names]
         for batch in file.iter_batches(batch_size=4096, row_groups=list(groups), columns=present):
-            # Parquet does not check that text is text.
+            # Parquet does not validate text.
             batch.validate(full=True)
             missing -= batch.num_rows
             yield batch
         if missing:
-            # The header of a page has no checksum, and one that was changed may hide the page.
+            # The header of a page has no checksum, and a damaged one may hide the page.
             raise ValueError(f"{missing} of its {of_groups} rows are missing")

@@ -1,7 +1,7 @@
-"""A lease: the right to write for some time, held by one process at a time, whichever machine it runs on.
+"""Leases: the right to write for a limited time, held by one process at a time across machines.
 
-The lease is one small text that is only ever swapped: a job that saw it in one state may put the next one in its place,
-and of several only the first succeeds. So two can neither take the same lease nor take over the same dead one.
+A lease is a small text that is changed only by compare-and-swap: of several jobs that saw the same state, only one can
+replace it. So two jobs can neither take the same lease nor take over the same expired one.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _SUFFIX = ".lease"
 
 
 class NoConditions(OSError):  # noqa: N818 - a store may well be like that
-    """The store cannot put an object on a condition."""
+    """The store does not support conditional puts."""
 
 
 def names_of_leases(store: Store, below: str) -> list[str]:
-    """All leases that were ever held below a directory."""
+    """The names of all leases ever held below a directory."""
     start = f"{LEASES}/{below}/"
     found = {file.path.removeprefix(start).partition("/")[0] for file in store.files(start.rstrip("/"))}
     return sorted(name.removesuffix(_SUFFIX) for name in found)
 
 
 def slot_of(store: Store, name: str) -> Slot | None:
-    """Where the lease of this name lies in a store; None where the store has nothing to swap it by."""
+    """The slot of a lease in a store; None if the store has no atomic swap."""
     directory = store.local_path(f"{LEASES}/{name}{_SUFFIX}")
     if directory is not None:
         return NumberedFiles(directory, store.mode)
@@ -49,9 +49,9 @@ def slot_of(store: Store, name: str) -> Slot | None:
 
 
 class NumberedFiles:
-    """A text in a file system: each state is a file of the next number, and no number is created twice."""
+    """A text in a file system: each state is a file with the next number, and no number is created twice."""
 
-    # O_EXCL is one step on local disks and over NFS alike, while a rename replaces whatever is there.
+    # O_EXCL is atomic on local disks and over NFS, while a rename replaces an existing file.
 
     def __init__(self, directory: Path, mode: int = 0o600) -> None:
         self._directory, self._mode = directory, mode
@@ -59,13 +59,13 @@ class NumberedFiles:
     def read(self) -> tuple[str, str] | None:
         """The text of the highest number."""
         while (number := self._highest()) is not None:
-            # In between a higher one may have taken its place.
+            # Meanwhile a higher number may have replaced it.
             with suppress(FileNotFoundError):
                 return self._file(number).read_text(encoding="utf-8"), str(number)
         return None
 
     def swap(self, tag: str | None, text: str) -> str | None:
-        """Create the next number; those before it go."""
+        """Create the next number and delete earlier ones."""
         number = int(tag or 0) + 1
         self._directory.mkdir(parents=True, exist_ok=True)
         try:
@@ -80,7 +80,7 @@ class NumberedFiles:
             self._file(number).unlink(missing_ok=True)
             raise
         if self._highest() != number:
-            # The number was there once and was removed: another process went on from it long ago.
+            # The number existed before and was deleted: another process continued from it.
             self._file(number).unlink(missing_ok=True)
             return None
         for older in self._numbers():
@@ -89,7 +89,7 @@ class NumberedFiles:
         return str(number)
 
     def free(self, tag: str, text: str) -> bool:
-        """Overwrite the text in place, in its length and in one write: all that a full disk has room for."""
+        """Overwrite the text in place with the same length in one write, which works even on a full disk."""
         with suppress(FileNotFoundError), self._file(int(tag)).open("rb+", buffering=0) as file:
             os.pwrite(file.fileno(), text.encode().ljust(os.fstat(file.fileno()).st_size), 0)
             return True
@@ -108,13 +108,13 @@ class NumberedFiles:
 
 
 class ConditionalObject:
-    """A text in an object store: put where there is none (If-None-Match), or in place of one state (If-Match)."""
+    """A text in an object store: created with If-None-Match, replaced with If-Match."""
 
     def __init__(self, store: Any, name: str) -> None:  # noqa: ANN401 - one of obstore's stores
         self._store, self._name = store, name
 
     def read(self) -> tuple[str, str] | None:
-        """The text; its tag is the store's."""
+        """The text with the store's tag."""
         import obstore  # noqa: PLC0415 - only where tables lie in an object store
 
         try:
@@ -126,7 +126,7 @@ class ConditionalObject:
         return bytes(found.bytes()).decode("utf-8", "replace"), _tag(found.meta)
 
     def swap(self, tag: str | None, text: str) -> str | None:
-        """One conditional put; a store that has no ear for conditions is asked once, and then holds no lease."""
+        """One conditional put; a store that ignores conditions is detected once and then holds no lease."""
         swapped = self._put(tag, text)
         if tag is None and swapped is not None and self._put(None, f"{text} ") is not None:
             import obstore  # noqa: PLC0415
@@ -136,7 +136,7 @@ class ConditionalObject:
         return swapped
 
     def free(self, tag: str, text: str) -> bool:
-        """A put like any other."""
+        """A conditional put."""
         return self._put(tag, text) is not None
 
     def _put(self, tag: str | None, text: str) -> str | None:
@@ -146,7 +146,7 @@ class ConditionalObject:
         try:
             return _tag(obstore.put(self._store, self._name, text.encode(), mode=mode, use_multipart=False))
         except (obstore.exceptions.AlreadyExistsError, obstore.exceptions.PreconditionError, FileNotFoundError):
-            # Where an answer was lost and the put sent again, the store tells of the first one.
+            # If a response was lost and the put was retried, the store reports the result of the first one.
             state = self.read()
             return state[1] if state and state[0] == text else None
         except obstore.exceptions.NotSupportedError as error:
@@ -172,7 +172,7 @@ def conditional_store(store: Store) -> Any:  # noqa: ANN401 - one of obstore's s
     options, provider = dict(options_of(store)), None
     allow_http = options.pop(ALLOW_HTTP, "") == "true"
     if scheme == "s3" and find_spec("boto3"):
-        # obstore itself knows no profiles of ~/.aws.
+        # obstore itself does not read profiles in ~/.aws.
         from obstore.auth.boto3 import Boto3CredentialProvider  # noqa: PLC0415
 
         provider = Boto3CredentialProvider()
@@ -185,21 +185,21 @@ def conditional_store(store: Store) -> Any:  # noqa: ANN401 - one of obstore's s
 
 
 _left_behind: set[str] = set()
-"""States of leases that this process holds no more, but could not write so."""
+"""States of leases that this process has released but could not write."""
 _TAKEN = "another job has taken its lease over"
 
 
 Slot = NumberedFiles | ConditionalObject
-"""Where the text of a lease lies.
+"""Where the text of a lease is stored.
 
-`read` gives it with a tag for this state of it, None where there is none yet; `swap` puts another in place of the state
-with this tag, and gives its tag, None where another process was faster; `free` writes over one's own state for good,
-also on a full disk, if it was one's own still."""
+`read` returns the text with the tag of its state, None if there is none yet; `swap` replaces the state with this tag
+and returns the new tag, None if another process was faster; `free` overwrites the process's own state, even on a full
+disk, if it still is its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The time of day in epoch ms, which other machines share, and a clock that cannot be set."""
+    """The wall clock in epoch ms, which machines share, and a monotonic clock."""
 
     wall_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
     steady_ms: Callable[[], int] = lambda: time.monotonic_ns() // 1_000_000
@@ -207,14 +207,14 @@ class Clock:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What a lease says: who holds it, until when, and for how long at a time. Without holder it is free."""
+    """The content of a lease: its holder, its expiry, and its duration. Without a holder it is free."""
 
     holder: Process | None
     since_ms: int
     ends_ms: int
     lasts_ms: int
     change: str = field(default_factory=lambda: uuid4().hex)
-    """No two states have the same text, so a writer that heard nothing can tell whether it succeeded."""
+    """Makes the text of each state unique, so that a writer without a response can check whether it succeeded."""
 
     @classmethod
     def free(cls, now_ms: int, lasts_ms: int) -> Record:
@@ -227,7 +227,7 @@ class Record:
 
     @classmethod
     def parse(cls, text: str, lasts_ms: int) -> Record:
-        """The record in a text; one that is cut short has no known holder."""
+        """The record in a text; a truncated one has no known holder."""
         try:
             fields = json.loads(text)
             holder = Process(**fields.pop("holder")) if fields["holder"] else None
@@ -238,11 +238,11 @@ class Record:
 
 
 class LeaseLost(Exception):  # noqa: N818 - it is nobody's mistake
-    """Another one holds the lease now, or may: its time is over and it could not be renewed."""
+    """Another process holds the lease, or may hold it: it expired and could not be renewed."""
 
 
 class Watch:
-    """A process that waits for a lease, and looks at it again and again."""
+    """Waits for a lease by polling it."""
 
     def __init__(self, slot: Slot, lasts_ms: int, clock: Clock, *, is_gone: Callable[[Process], bool]) -> None:
         self._slot, self._lasts_ms, self._clock, self._gone = slot, lasts_ms, clock, is_gone
@@ -250,7 +250,7 @@ class Watch:
         self._seen_ms = clock.steady_ms()
 
     def standing(self) -> Record | None:
-        """The holder of the lease; None where it is free."""
+        """The current holder of the lease; None if it is free."""
         state = self._slot.read()
         tag = state[1] if state else None
         if tag != self._tag:
@@ -261,15 +261,15 @@ class Watch:
         return record if record.holder and not self._is_over(record, record.holder) else None
 
     def _is_over(self, record: Record, holder: Process) -> bool:
-        # True if the holder died or let the lease expire. Wall clocks of two machines may be hours apart, where the
-        # hardware's is taken for local time: only what ended a day ago is over without a look at whether it changes.
+        # True if the holder died or let the lease expire. Wall clocks of two machines may be hours apart if the
+        # hardware clock is taken for local time: unless a lease expired a day ago, it is watched for changes.
         unchanged_ms = self._clock.steady_ms() - self._seen_ms
         by_the_clock = record.ends_ms and self._clock.wall_ms() >= record.ends_ms + DAY_MS
         over = unchanged_ms >= record.lasts_ms or by_the_clock or record.change in _left_behind
         return bool(over or self._gone(holder))
 
     def take(self, holder: Process) -> Lease | Record:
-        """The lease, or who holds it."""
+        """The lease, or the record of its holder."""
         standing = self.standing()
         if standing is not None:
             return standing
@@ -284,7 +284,7 @@ class Watch:
         return Lease(self._slot, record, tag, self._clock, steady)
 
     def clear(self) -> Record | None:
-        """The holder of the lease; an expired one is marked as free, so that its holder notices when it wakes up."""
+        """The holder of the lease; an expired lease is marked as free, so that its holder notices when it resumes."""
         standing = self.standing()
         state = self._slot.read() if standing is None else None
         if state is None or Record.parse(state[0], self._lasts_ms).holder is None:
@@ -297,7 +297,7 @@ class Watch:
 
 
 class Lease:
-    """A lease that is held, by several threads of one process."""
+    """A lease held by this process, usable by several threads."""
 
     def __init__(self, slot: Slot, record: Record, tag: str, clock: Clock, renewed_ms: int) -> None:
         self._slot, self._record, self._tag, self._clock = slot, record, tag, clock
@@ -305,11 +305,11 @@ class Lease:
 
     @property
     def lasts_ms(self) -> int:
-        """How long it lasts without being renewed."""
+        """How long it lasts without renewal, in ms."""
         return self._record.lasts_ms
 
     def renew(self) -> None:
-        """Begin its time anew; raise LeaseLost where another process holds it."""
+        """Renew the lease; LeaseLost if another process holds it."""
         with self._lock:
             now, steady = self._clock.wall_ms(), self._clock.steady_ms()
             if self._lost:
@@ -322,12 +322,12 @@ class Lease:
             self._record, self._tag, self._renewed_ms = record, tag, steady
 
     def confirm(self) -> None:
-        """Raise LeaseLost where it is lost; asks only when half of its time is over."""
+        """LeaseLost if it is lost; checks the store only after half of its duration."""
         with self._lock:
             if self._lost:
                 raise LeaseLost(_TAKEN)
             steady = self._clock.steady_ms() - self._renewed_ms
-            # A machine that slept counts its sleep on one of the two clocks only.
+            # If the machine was suspended, only one of the two clocks includes that time.
             by_the_clock = self._clock.wall_ms() - (self._record.ends_ms - self.lasts_ms)
             elapsed = max(steady, by_the_clock)
             if elapsed < self.lasts_ms // 2:
@@ -339,7 +339,7 @@ class Lease:
                     raise LeaseLost(f"its lease could not be renewed ({error})") from error
 
     def release(self) -> None:
-        """Let the next one have it; where that cannot be written, at least the next one of this process."""
+        """Release the lease; if that cannot be written, at least for this process."""
         with self._lock:
             if self._lost:
                 raise LeaseLost(_TAKEN)

@@ -1,4 +1,4 @@
-"""Which files are known, which are new or have changed: the `inputs` table at work."""
+"""The ledger in the `inputs` table: which files are known, new or changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rebalance_forensics.sources.profiles.profile import FileProfile
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One row of `inputs`, and in which partition it stands."""
+    """One row of `inputs` with its partition."""
 
     day: int
     cluster: str
@@ -25,16 +25,16 @@ class Entry:
 
     @property
     def path(self) -> str:
-        """The file's name when it was read last."""
+        """The name of the file when it was last read."""
         return str(self.cells["path"])
 
     @property
     def file_id(self) -> str:
-        """The file, whatever its name."""
+        """The id of the file, independent of its name."""
         return str(self.cells["file_id"])
 
     def was_read_at(self, etag: str) -> bool:
-        """True if the file is as it was when it was read, as far as it could be."""
+        """True if the file has not changed since it was read, as far as it was readable."""
         return bool(self.cells["etag"] == etag)
 
 
@@ -43,7 +43,7 @@ _Beginning = tuple[str, int, str | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """What a file is known by."""
+    """The identity of a file."""
 
     file_id: str
     head: str
@@ -52,33 +52,33 @@ class Identity:
 
 @dataclass(slots=True)
 class Changes:
-    """What a listing means beside the ledger."""
+    """The differences between a listing and the ledger."""
 
     current: Mapping[str, Entry] = field(default_factory=dict)
-    """By path: of the files that are as they were."""
+    """Path -> entry of each unchanged file."""
     fresh: dict[str, Identity] = field(default_factory=dict)
-    """By path: the files to scan, among them what is to be read otherwise than it was."""
+    """Path -> identity of each file to scan, including unchanged ones that are to be read differently."""
     replaced: dict[str, Entry] = field(default_factory=dict)
-    """By path of the file that is scanned: the entry of its former state."""
+    """Path of a scanned file -> the entry of its previous state."""
     again: frozenset[str] = frozenset()
-    """Paths of files that are as they were, but whose events were lost."""
+    """Paths of unchanged files whose events were lost."""
     dropped: list[Entry] = field(default_factory=list)
-    """Further entries of files that are there still: of copies, and of other former states."""
+    """Further entries of existing files: of copies and of other previous states."""
     noted: list[tuple[Entry, Entry]] = field(default_factory=list)
-    """Entries that say another thing now, before and after, though no line has to be read again for that."""
+    """Entries that change although no line has to be read again, before and after."""
 
 
 @dataclass(slots=True)
 class Kinship:
-    """Which entries tell of which of the files that are there, and what each file is known by."""
+    """Which entries belong to which existing files."""
 
     identities: dict[str, Identity] = field(default_factory=dict)
     current: dict[str, Entry] = field(default_factory=dict)
-    """By path: read as the file is now."""
+    """Path -> entry of the file's current state."""
     former: dict[str, list[Entry]] = field(default_factory=dict)
-    """By path: of a file's former states, the likeliest to continue from first."""
+    """Path -> entries of the file's previous states, the best one to continue from first."""
     removed: list[Entry] = field(default_factory=list)
-    """Of files that are there no more."""
+    """Entries of files that no longer exist."""
 
 
 def read_ledger(edition: Edition, scope: str) -> list[Entry]:
@@ -89,9 +89,9 @@ def read_ledger(edition: Edition, scope: str) -> list[Entry]:
 def known_sights(
     listed: Iterable[Listed], ledger: Iterable[Entry], limits: Limits, since_ms: int | None = None
 ) -> dict[str, list[Sight]]:
-    """By path, the logs in files that were read as they are now; known by name, size and age, without opening them."""
-    # Only of files whose inode changed since the last run's listing some blocks are looked at. One that could not be
-    # read to its end is opened again where more may be unpacked now.
+    """Path -> logs in unchanged files, recognized by name, size and age without opening them."""
+    # Blocks are compared only if the inode changed since the last run's listing. A file that could not be read to its
+    # end is opened again if more may be unpacked now.
     read: dict[str, list[Entry]] = defaultdict(list)
     for entry in ledger:
         read[entry.path.partition("!/")[0]].append(entry)
@@ -99,7 +99,7 @@ def known_sights(
 
 
 def _known(entries: Collection[Entry], file: Listed, limits: Limits, since_ms: int | None) -> list[Sight]:
-    # What is known of a file, or of all members of an archive; nothing where any of it has to be opened again.
+    # The known logs of a file, or of all members of an archive; empty if any of them has to be opened again.
     if any(entry.cells["head"] is None or entry.cells["etag"] is None for entry in entries):
         return []
     current = [entry for entry in entries if entry.was_read_at(file.etag)]
@@ -117,7 +117,7 @@ def _was_allowed_less(sight: Sight, now: Allowance) -> bool:
 
 
 def kinship(sights: Mapping[str, Sight], ledger: Iterable[Entry]) -> Kinship:
-    """Tell which entry is which file's."""
+    """Match entries with files."""
     found, waiting = Kinship(identities=_identities(sights)), defaultdict[_Beginning, list[Entry]](list)
     for entry in ledger:
         sight = sights.get(entry.path)
@@ -143,7 +143,7 @@ def kinship(sights: Mapping[str, Sight], ledger: Iterable[Entry]) -> Kinship:
 
 
 def _beginning(entry: Entry) -> _Beginning:
-    # What the later states of a file are found by: its directory and beginning; of one never read, its name.
+    # The key by which later states of a file are found: directory and first bytes; if it was never read, its name.
     size = int(entry.cells["head_bytes"] or 0)
     return (entry.path.rpartition("/")[0], size, entry.cells["head"]) if size else (entry.path, 0, None)
 
@@ -151,7 +151,7 @@ def _beginning(entry: Entry) -> _Beginning:
 def changes(
     kin: Kinship, sights: Mapping[str, Sight], profiles: Mapping[str, FileProfile], again: Collection[str] = ()
 ) -> Changes:
-    """Which files are to be scanned: new ones, those that changed, and those that are read otherwise by now."""
+    """The files to scan: new and changed ones, and those that are now read differently."""
     found = Changes(current=kin.current, again=frozenset(again))
     for path, identity in sorted(kin.identities.items()):
         entry, former = kin.current.get(path), kin.former.get(path, [])
@@ -172,7 +172,7 @@ def changes(
 
 
 def noted_cells(sight: Sight, profile: FileProfile) -> Cells:
-    """What an entry says of a file that does not come from reading its lines."""
+    """The cells of an entry that do not depend on reading lines."""
     return {
         "kafka_version": sight.release or profile.kafka_version,
         "fingerprint": sight.fingerprint,
@@ -181,7 +181,7 @@ def noted_cells(sight: Sight, profile: FileProfile) -> Cells:
 
 
 def _identities(sights: Mapping[str, Sight]) -> dict[str, Identity]:
-    # What each file is known by; of several that begin alike, all but the first by its name too.
+    # The identity of each file; of several with the same first bytes, all but the first include the name.
     found: dict[str, Identity] = {}
     claimed: set[str] = set()
     for path, sight in sorted(sights.items()):
@@ -194,7 +194,7 @@ def _identities(sights: Mapping[str, Sight]) -> dict[str, Identity]:
 
 
 def _is_current(entry: Entry, sight: Sight) -> bool:
-    # True if a file was read as it is now; a file of the same size and time may be another one.
+    # True if a file was read in its current state; a file of the same size and time may be another one.
     before, now = entry.cells.get("fingerprint"), sight.fingerprint
     if not entry.was_read_at(sight.etag) or (before is not None and now is not None and before != now):
         return False
@@ -203,12 +203,12 @@ def _is_current(entry: Entry, sight: Sight) -> bool:
 
 
 def _is_former(entry: Entry, sight: Sight, current: Entry | None) -> bool:
-    # True if an entry is of an earlier state of a file in its directory that begins alike, or was never read.
-    # Beside a file that has not changed it is one of a copy, unless it held more than is there now.
+    # True if an entry is a previous state of a file with the same directory and first bytes, or was never read. Next to
+    # an unchanged file it belongs to a copy, unless it had more content than there is now.
     if current is not None:
         return bool(entry.cells["head_bytes"] and entry.cells["bytes"] <= current.cells["bytes"])
     if entry.cells["head_bytes"] == entry.cells["bytes"]:
-        # All that it held stands here too; where it ended within its first time, that was read as another.
+        # Its entire content is included here; if it ended within its first time, that was parsed differently.
         return True
     before = sight_of(entry.cells)
     times = {each.look.dates.begin for each in (before, sight) if each is not None} - {None}

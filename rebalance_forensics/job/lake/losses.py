@@ -1,4 +1,4 @@
-"""Files of the tables that somebody deleted or cut since the last run, and what is to be done about them."""
+"""Handles files of the tables that were deleted or truncated since the last run."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ _WATCHED = (EVENTS, PENDING, *MADE_OF_EVENTS, INPUTS)
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What an edition names and is not there any more."""
+    """Files that an edition names but that no longer exist."""
 
     files: frozenset[str] = frozenset()
     partitions: frozenset[tuple[str, Partition]] = frozenset()
-    """Tables with a date and cluster of which a file is lost."""
+    """Tables with date and cluster of lost files."""
     explained: frozenset[Partition] = frozenset()
-    """Dates and clusters of which findings are there still."""
+    """Dates and clusters whose findings still exist."""
 
     def of(self, *tables: Table) -> set[Partition]:
-        """The dates and clusters of which some tables lack rows."""
+        """The dates and clusters for which these tables lack rows."""
         names = {table.name for table in tables}
         return {partition for table, partition in self.partitions if table in names}
 
 
 def lost_from(edition: Edition, scope: str) -> Lost:
-    """Compare the files that a run of this scope may touch with what is there, and let the edition forget the lost."""
+    """Find the missing files among those that a run of this scope may change, and remove them from the edition."""
     files, partitions = set[str](), set[tuple[str, Partition]]()
     for table in _WATCHED:
         named = edition.files(table)
@@ -50,21 +50,21 @@ def lost_from(edition: Edition, scope: str) -> Lost:
 
 @dataclass(slots=True)
 class Losses:
-    """What to do about them."""
+    """What to do about lost files."""
 
     again: set[str] = field(default_factory=set)
     """Paths of logs to read again."""
     restored: set[int] = field(default_factory=set)
     """Dates whose events are read again."""
     incomplete: set[int] = field(default_factory=set)
-    """Dates of which some events stay lost: they are investigated again only where another log of them arrives."""
+    """Dates with events that remain lost: they are investigated again only if another log of them arrives."""
     days: set[int] = field(default_factory=set)
     """Dates to investigate again."""
     notes: list[str] = field(default_factory=list)
 
 
 def losses_of(missing: Lost, kin: Kinship) -> Losses:
-    """Read again every log that is there. Findings outlive events that cannot be read again: half of them mislead."""
+    """Reread every log that exists. Findings from events that cannot be read again are kept: partial ones mislead."""
     found = Losses()
     lost = set[Partition]()
     for partition in sorted(missing.of(EVENTS, PENDING)):
@@ -75,7 +75,7 @@ def losses_of(missing: Lost, kin: Kinship) -> Losses:
         removed = sorted({entry.path for entry in logged})
         known = kin.current.keys() | kin.former.keys()
         if there and (not removed or any(_may_tell(kin, path, cluster, {day}) for path in there & known)):
-            # A log that grew since must not be continued where its last reading ended.
+            # A log that has grown must not be continued where it was last read.
             found.again |= there
             found.restored.add(day)
             then = "they are read again from the logs"
@@ -91,7 +91,7 @@ def losses_of(missing: Lost, kin: Kinship) -> Losses:
                 then += "; the findings stay as they are until another log reaches this date"
         found.notes.append(_note("events", partition, then))
     for partition in sorted(missing.of(*MADE_OF_EVENTS)):
-        # Made again of incomplete events, findings that are there would go.
+        # A new investigation of incomplete events would remove existing findings.
         if partition in lost and (partition in missing.explained or partition[0] not in found.restored):
             continue
         found.days.add(partition[0])
@@ -100,7 +100,7 @@ def losses_of(missing: Lost, kin: Kinship) -> Losses:
 
 
 def _may_tell(kin: Kinship, path: str, cluster: str, days: set[int]) -> bool:
-    # True if a log may hold events of some dates; one that the ledger does not know is read in any case.
+    # True if a log may contain events of these dates; a log that is not in the ledger is always read.
     entry = kin.current.get(path) or next(iter(kin.former.get(path, ())), None)
     return entry is None or (entry.cluster == cluster and not days.isdisjoint(_days(entry)))
 

@@ -1,4 +1,4 @@
-"""Where tables lie in an object store, and how delta-rs and obstore open it: both ask the same library of Rust."""
+"""Addresses and options of object stores for delta-rs and obstore, which use the same Rust library."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ ALLOW_HTTP = "allow_http"
 
 
 def scheme_of(store: Store) -> str:
-    """The scheme of a store by its first name: `s3` of `s3a://`, nothing of a path."""
+    """The canonical scheme of a store: `s3` for `s3a://`, empty for a path."""
     scheme = urlsplit(store.uri).scheme
     return {"gcs": "gs"}.get(scheme, ALIASES.get(scheme, scheme))
 
 
 def address_of(store: Store, below: str = "") -> str:
-    """A directory in a store; pyarrow's URIs may hold users, servers and regions, which are options here."""
+    """The address of a directory; users, servers and regions in pyarrow's URIs are options here."""
     scheme = scheme_of(store)
     _, _, rest = store.uri.partition("://")
     place = store.place(below)[1] if scheme in ("s3", "gs") else f"{rest.rstrip('/')}/{below}"
@@ -26,7 +26,7 @@ def address_of(store: Store, below: str = "") -> str:
 
 
 def options_of(store: Store) -> Mapping[str, str]:
-    """Server, region and who asks, where that is not what the environment says."""
+    """Server, region and credentials that differ from the environment."""
     match scheme_of(store):
         case "s3":
             settings = s3_settings(store.uri)

@@ -1,4 +1,4 @@
-"""Rows into files of their tables, one a table, date and cluster; no table has them before a run is committed."""
+"""Writes rows to files, one for each table, date and cluster; they become visible when the run is committed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROWS_AT_ONCE = 4096
 
 
 class PartWriter:
-    """The files that one task writes; `part` begins with the run's id and tells them from those of its other tasks."""
+    """The files that one task writes; `part` starts with the run's id and is unique for the task."""
 
     def __init__(self, store: Store, part: str) -> None:
         self._store, self._part = store, part
@@ -26,7 +26,7 @@ class PartWriter:
         """A DataFile each, as JSON: what the driver commits."""
 
     def add(self, table: str, day: int, cluster: str, row: Cells) -> None:
-        """One more row."""
+        """Add a row."""
         key = (table, day, cluster)
         if key not in self._open:
             path = f"{directory_of(table, day, cluster)}/part-{self._part}.parquet"
@@ -34,12 +34,12 @@ class PartWriter:
         self._open[key].add(row)
 
     def next_part(self, part: str) -> None:
-        """Go on in other files; a task does so at each date, so that few are open."""
+        """Continue in new files; tasks do so for each date, so that few files are open."""
         self.finish()
         self._part = part
 
     def finish(self) -> None:
-        """Close all files that are open."""
+        """Close all open files."""
         for part in self._open.values():
             self.finished.append(msgspec.json.encode(part.close()).decode())
         self._open.clear()
@@ -73,7 +73,7 @@ class _Part:
 
 
 def written(store: Store, run: str, rows: Iterable[tuple[str, int, str, Cells]]) -> list[str]:
-    """Rows that the driver itself writes, by table, date and cluster; the finished files."""
+    """Write rows on the driver, by table, date and cluster; returns the finished files."""
     writer = PartWriter(store, run)
     for row in rows:
         writer.add(*row)

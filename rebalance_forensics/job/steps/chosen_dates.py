@@ -1,4 +1,4 @@
-"""Which dates a run writes anew: those that its interval adds, and those that changed files reach."""
+"""Selects the dates that a run rewrites: those that its interval adds, and those that changed files affect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rebalance_forensics.pipeline.tables.rows import millis
 from rebalance_forensics.records import DAY_MS
 
 Reach = Iterable[tuple[int, int]]
-"""First and last moment of what changed, each pair within one date."""
+"""First and last time of changes, each pair within one date."""
 
 
 def changed_spans(
@@ -22,8 +22,8 @@ def changed_spans(
     dropped: Iterable[Entry] = (),
     unchanged: Collection[str] = (),
 ) -> set[tuple[int, int]]:
-    """Where events are new or may be gone."""
-    # Of a log that only grew, what stood before is as it was; so is all of one that was read again for lost events.
+    """The times at which events are new or may have been removed."""
+    # In a log that only grew, earlier events are unchanged; so are all events of one that was reread for lost events.
     found: set[tuple[int, int]] = set()
     for path, days in spans.items():
         if path in unchanged:
@@ -52,15 +52,15 @@ def chosen_days(
     lookback_ms: int,
     lookahead_ms: int,
 ) -> Days:
-    """All dates with something to do; `stored` are those of known events, `again` some to investigate in any case.
+    """All dates to work on; `stored` are those with known events, `again` are investigated in any case.
 
-    Of `restored` dates the events come back; `incomplete` ones are investigated where logs of their own have changed.
+    Events of `restored` dates are read again; `incomplete` dates are investigated if logs of their own have changed.
     """
-    # Where only what is `heard` has changed, events are investigated anew beside which another silence stands now.
+    # If only the log spans (`heard`) changed, dates are investigated again because silence has another meaning there.
     coverage = before.with_(interval)
     changed = list(changed)
     touched = {at // DAY_MS for span in changed for at in span}
-    # Every row is of a date on which its group logged a line: on dates without events there is nothing to find.
+    # Every row belongs to a date on which its group logged a line, so dates without events have no findings.
     seen = touched.union(stored, restored)
     gained = {day for day in seen if before.gains(coverage, day)}
     near = {
