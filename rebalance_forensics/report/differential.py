@@ -55,7 +55,7 @@ def likelihoods(incident: Headline) -> str:
     """`Most likely process-pause (55 % sure); or network-partition, 27 %.`."""
     first, *rivals = incident.root_causes
     if is_unexplained(incident):
-        return "Unexplained: these logs do not show the cause."
+        return "Unexplained: no known root cause fits these logs."
     others = "".join(f"; or {chance(rival)}" for rival in rivals)
     return f"Most likely {first.cause} ({sureness(first.confidence)}){others}."
 

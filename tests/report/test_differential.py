@@ -250,5 +250,5 @@ def test_a_rival_is_a_note_in_sarif_whatever_the_incident_is() -> None:
 
 def test_what_is_unexplained_is_not_said_to_be_likely() -> None:
     text = terminal.render_incident(an_unexplained())
-    assert "Unexplained: these logs do not show the cause.\n" in text
+    assert "Unexplained: no known root cause fits these logs.\n" in text
     assert "Most likely" not in text

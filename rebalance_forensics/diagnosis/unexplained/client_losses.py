@@ -40,6 +40,15 @@ _RECOVERED = (
     ev.ConsumerClosed, ev.ProcessStopping, ev.StreamsStateChanged, ev.WorkerStopped,
 )  # fmt: skip
 
+# JoinGroup errors that the client's configuration alone explains (GroupCoordinator.handleJoinGroup).
+REFUSED_SETTINGS = {
+    "INVALID_SESSION_TIMEOUT": (
+        "its session.timeout.ms is outside the range that the broker allows, group.min.session.timeout.ms to "
+        "group.max.session.timeout.ms"
+    ),
+    "INVALID_GROUP_ID": "its group.id is empty or not valid",
+}
+
 
 def _left_without_coordinator(timeline: Timeline) -> Losses:
     """Members that lost their coordinator and failed to reach any broker until their logs end."""
@@ -82,7 +91,8 @@ def _is_fatal(event: Event) -> bool:
     if isinstance(event, ev.ExceptionLogged):
         failed = failed_request(event)
         return failed is not None and failed[0] != "OffsetCommit"  # its member stays one
-    return getattr(event, "error", None) is not None and getattr(event, "fatal", False)
+    error = getattr(event, "error", None)
+    return error is not None and (getattr(event, "fatal", False) or error in REFUSED_SETTINGS)
 
 
 def _is_over(event: Event) -> bool:
@@ -298,7 +308,11 @@ def of_coordinators(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hyp
 
 
 def _refusals_in_words(refusals: Sequence[Event]) -> str:
-    """What the answer was to."""
+    """What the answer was to, or what in the client's own configuration it means."""
+    errors = dict.fromkeys(error for e in refusals if (error := getattr(e, "error", None)))
+    if errors and all(error in REFUSED_SETTINGS for error in errors):
+        why = " and ".join(f"{REFUSED_SETTINGS[error]} ({error})" for error in errors)
+        return f"was refused {times(len(refusals))} when it asked to join: {why}."
     answers = dict.fromkeys(failed_request(e) or (_REQUESTS[type(e)], getattr(e, "error", "")) for e in refusals)
     why = ", ".join(f"{request} failed with {f'{error!r}' if ' ' in error else error}" for request, error in answers)
     return f"gave up: {why}, which its client does not retry."
