@@ -345,6 +345,33 @@ def test_a_member_that_expires_at_another_time_has_its_own_cause() -> None:
     assert "process-crash" in lost_in_the_move("01:10:50.100").causes()
 
 
+def expired_after_a_load(*expiries: str) -> Story:
+    """Another broker loads the group of c-1 and c-2; no line has their session timeout, and none of them comes back."""
+    story = Story(release=(2, 8), seen="brokers").formed("c-1", "c-2")
+    story.broker("01:10:05.020", "[GroupCoordinator 3]: Loading group metadata for payments with generation 1", 3, GC)
+    story.coordinator = 3
+    for client, at in zip(("c-1", "c-2"), expiries, strict=True):
+        story.says(at, f"Member {story.id_of(client)} in group payments has failed, removing it from the group")
+        story.broker(at, story.words.preparing(1, f"removing member {story.id_of(client)} on heartbeat expiration"))
+    story.broker(expiries[-1], story.words.empty(2))
+    return story.goes_on("01:12:00.000")
+
+
+def test_members_that_all_expire_at_once_after_a_load_never_reached_the_new_coordinator() -> None:
+    """Loading a group restarts the sessions of all its members, so they end together, after any session timeout.
+
+    Members that sent it heartbeats and crashed then expire at times of their own.
+    """
+    lost, crashed = (
+        max(c.confidence for i in story.incidents() for c in i.root_causes if c.cause == "process-crash")
+        for story in (
+            expired_after_a_load("01:10:17.100", "01:10:17.110"),
+            expired_after_a_load("01:10:15.100", "01:10:17.900"),
+        )
+    )
+    assert lost < PROBABLE <= crashed
+
+
 DENIED = (
     "Group coordinator broker-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: "
     "error response NOT_COORDINATOR. isDisconnected: false. Rediscovery will be attempted."

@@ -483,8 +483,8 @@ def _lost(timeline: Timeline, absence: Absence) -> Answer:
     expired = [d for d in absence.departures if d.why == "session-expired"]
     if not expired:
         return Unobservable((coordinator_log(absence.at, absence.at),))
-    if timeouts.shown_session_ms(timeline) is None:
-        return Unobservable((own_log(timeline, absence),))
     loads = [load for d in expired if (load := load_that_restarted(timeline, d)) is not None]
+    if len(loads) < len(expired) and timeouts.shown_session_ms(timeline) is None:
+        return Unobservable((own_log(timeline, absence),))
     expiries = tuple([e for d in expired for e in d.events])
     return Present((*loads, *expiries)) if len(loads) == len(expired) else Absent(lines=expiries)

@@ -527,12 +527,28 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
 def load_that_restarted(timeline: Timeline, departure: Departure) -> ev.GroupLoaded | None:
     """The load of the group that restarted the session whose expiry this departure is."""
     session = timeouts.shown_session_ms(timeline)
-    if departure.why != "session-expired" or session is None:
+    if departure.why != "session-expired":
         return None
-    begin = departure.at - session
-    loads = timeline.of(ev.GroupLoaded).between(begin - windows.ROUND_TRIP_MS, begin + windows.ROUND_TRIP_MS)
+    if session is None:
+        begin, end = (departure.at - windows.ONE_REBALANCE_MS, departure.at)
+        if not _all_expire_together(timeline, departure):
+            return None
+    else:
+        begin, end = (departure.at - session + way * windows.ROUND_TRIP_MS for way in (-1, 1))
     speakers = {e.speaker.broker for e in departure.events if e.speaker.role == "broker"}
-    return next((load for load in loads if load.speaker.broker in speakers), None)
+    loads = [e for e in timeline.of(ev.GroupLoaded).between(begin, end) if e.speaker.broker in speakers]
+    load = loads[-1] if loads else None
+    if load is None or session is not None:
+        return load
+    return None if timeline.rebalances.any_between(time_of(load), departure.at - windows.TICK_MS) else load
+
+
+def _all_expire_together(timeline: Timeline, departure: Departure) -> bool:
+    """True if every member of the group expires in one tick of the coordinator's timers."""
+    # Heartbeats of members that ran on after the load come at times of their own, and so do the ends of their sessions.
+    begin, end = departure.at - windows.TICK_MS, departure.at + windows.TICK_MS
+    expired = {d.participant for d in timeline.departures.between(begin, end) if d.why == "session-expired"}
+    return len(expired) > 1 and expired >= set(timeline.membership.members_at(begin))
 
 
 def _blocked_by_broker(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
