@@ -1,4 +1,4 @@
-"""What a coordinator answered, whichever way a client logs it: as an error code, or as the exception that it throws."""
+"""The coordinator's response to a client, whether the client logs an error code or an exception."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 
-# Exceptions that only a member of a group, or a client that joins one, is thrown (org.apache.kafka.common.errors,
-# org.apache.kafka.clients.consumer), by their names in Errors; CommitFailedException stands for several.
+# Exceptions that are thrown only in a member of a group or a client that joins one (org.apache.kafka.common.errors,
+# org.apache.kafka.clients.consumer), with their names in Errors; CommitFailedException has several error codes.
 _THROWN_AT_MEMBERS = {
     "CommitFailedException": "CommitFailedException",
     "FencedInstanceIdException": "FENCED_INSTANCE_ID",
@@ -18,7 +18,7 @@ _THROWN_AT_MEMBERS = {
 }
 _OF_A_MEMBER = re.compile(rf"\b(?:{'|'.join(_THROWN_AT_MEMBERS)})\b")
 # KafkaException of a request that failed for good (AbstractCoordinator's response handlers, ConsumerCoordinator);
-# Logstash prints `:backtrace=>` behind it.
+# Logstash prints `:backtrace=>` after it.
 _OF_A_REQUEST = re.compile(
     r"Unexpected error (?P<request>in join group response|from SyncGroup|in heartbeat response|in commit): "
     r"(?P<error>[^:\n]*?)(?=, :|[:\n]|$)"
@@ -29,10 +29,10 @@ _REQUESTS = {
     "in heartbeat response": "Heartbeat",
     "in commit": "OffsetCommit",
 }
-# Errors.UNKNOWN_SERVER_ERROR in words.
+# The message of Errors.UNKNOWN_SERVER_ERROR.
 _UNEXPECTED = "The server experienced an unexpected error when processing the request"
-# For which answer a client gave up its coordinator, by name or exception, or in the words of Java, librdkafka, kafka-go
-# and Sarama.
+# The response for which a client gave up its coordinator: by name or exception, or in the wording of Java, librdkafka,
+# kafka-go and Sarama.
 _GIVEN_UP_FOR = {
     "NOT_COORDINATOR": "(?i:not[ _]?coordinator|not the correct coordinator|not coordinated by this broker)",
     "REQUEST_TIMED_OUT": "error response REQUEST_TIMED_OUT",
@@ -41,19 +41,19 @@ _GIVEN_UP_FOR = {
     "UNKNOWN_MEMBER_ID": "UnknownMemberId",
     "FENCED_INSTANCE_ID": "FencedInstanceId",
 }
-# What brokers answer a search for the coordinator while the group's partition of `__consumer_offsets` has no leader: as
-# patterns name it where the client's words hold no error, or in those words. A coordinator that answers a member so,
-# which clients log as an `error response`, is there.
+# The response to FindCoordinator while the group's partition of `__consumer_offsets` has no leader: the name given by
+# the pattern if the client's message has no error code, or the client's wording. If a coordinator sends this error to a
+# member, which clients log as an `error response`, there is a coordinator.
 _NO_COORDINATOR = re.compile(
     r"not available\Z|(?i:COORDINATOR_NOT_AVAILABLE|co[or]r?dinator(?: is)? not available|CoordinatorNotAvailable)"
 )
-# GroupAuthorizationException, and since 0.9 TopicAuthorizationException.
+# GroupAuthorizationException and, since 0.9, TopicAuthorizationException.
 _DENIED = re.compile(r"Not authorized to access (?:group: (?P<group>\S+)|topics: \[(?P<topics>[^\]\n]{1,1000})\])")
 _OF_A_LOSS = re.compile("|".join(f"(?P<{name}>{words})" for name, words in _GIVEN_UP_FOR.items()))
 
 
 def error_of(event: Event) -> str | None:
-    """The name in Errors of what a line reports; of an exception only where nobody but members is thrown it."""
+    """The name in Errors of the error in a line, or None; for exceptions, only those that are thrown in members."""
     if isinstance(event, ev.CoordinatorLost):
         answer = _OF_A_LOSS.search(event.cause or "")
         return answer.lastgroup if answer is not None else None
@@ -65,26 +65,26 @@ def error_of(event: Event) -> str | None:
 
 
 def found_no_coordinator(event: ev.CoordinatorLost) -> bool:
-    """True for the answer to a search that the group has no coordinator."""
+    """True if FindCoordinator failed because the group has no coordinator."""
     cause = event.cause or ""
     return event.coordinator is None and not cause.startswith("error response") and bool(_NO_COORDINATOR.search(cause))
 
 
 def failed_request(event: Event) -> tuple[str, str] | None:
-    """The request in the exception that a Java client throws, and the coordinator's error in words."""
+    """The failed request and the coordinator's error message in an exception of a Java client, or None."""
     found = _OF_A_REQUEST.search(event.detail or "") if isinstance(event, ev.ExceptionLogged) else None
     return (_REQUESTS[found["request"]], found["error"].rstrip(". ")) if found is not None else None
 
 
 def sync_error(event: Event) -> str | None:
-    """The error with which SyncGroup failed, as a response or as the exception that a Java client throws."""
+    """The error of a failed SyncGroup, from the response or from the exception of a Java client, or None."""
     if isinstance(event, ev.SyncFailed):
         return event.error
     return "UNKNOWN_SERVER_ERROR" if failed_request(event) == ("SyncGroup", _UNEXPECTED) else None
 
 
 def denied_resource(event: Event) -> tuple[str, tuple[str, ...]]:
-    """What a client was denied, a group or topics, and their names, as far as the line tells."""
+    """The type of the resource that a client was denied ("group", "topic" or "unknown") and the names in the line."""
     if isinstance(event, ev.AuthorizationFailed):
         return event.resource, event.names
     found = _DENIED.search(event.detail or "") if isinstance(event, ev.ExceptionLogged) else None

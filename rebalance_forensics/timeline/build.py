@@ -1,6 +1,6 @@
-"""From the events of one group to its timeline; the order in which events come does not matter.
+"""Builds the timeline of one group from its events, which may come in any order.
 
-Each stage takes what the one before it has finished and changes nothing in it.
+Each stage uses the finished result of the previous stages and does not change it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from rebalance_forensics.timeline.timeouts import session_of_events
 
 
 def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event] | UngroupedEvents) -> Timeline:
-    """Rebuild one group's history from its own events and those that name no group, sorted or not."""
+    """Build a group's timeline from the events that name it (`own`) and those that name no group (`shared`)."""
     ungrouped = shared if isinstance(shared, UngroupedEvents) else UngroupedEvents(shared)
     identified_lines = identified(gathered(group, own, ungrouped), ungrouped)
     lines = timed(*attributed(identified_lines), ungrouped)
@@ -97,9 +97,8 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
 def _replayed(
     participants: Participants, processes: Processes, lines: TimedLines, coverage: Coverage, session_ms: int | None
 ) -> tuple[MembershipTable, tuple[Rebalance, ...], tuple[Generation, ...]]:
-    """The membership table, rebalances and generations; `session_ms` is the session timeout, where it is known."""
+    """The membership table, rebalances and generations; `session_ms` is the session timeout, None if unknown."""
     events = lines.own
-    # In an excerpt a missing JoinGroup proves nothing, so no departure is inferred from it.
     former = lines_of_former_coordinators(events)
     membership = MembershipReplay(participants, processes.starts)
     classic, epochs = Generations(participants), GroupEpochs(participants)
@@ -108,6 +107,7 @@ def _replayed(
         if (event.group is not None or isinstance(event, StreamsParticipants)) and id(event) not in void:
             classic.apply(event)
     inferred = [
+        # In an excerpt a missing JoinGroup line does not prove that a member missed the rebalance.
         *([] if coverage.is_excerpt else departures_by_missed_rebalance(participants, events, classic.slots)),
         *departures_by_takeover(participants, processes.starts, events, coverage=coverage, session_ms=session_ms),
     ]

@@ -1,4 +1,4 @@
-"""Coverage: whose logs are at hand, from when to when and at which level; outside it silence proves nothing."""
+"""Coverage: whose logs are available, for which time and at which level. A missing line proves nothing outside it."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from rebalance_forensics.timeline.time_index import grouped, lists_by_key
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, QUIET_MS
 
 DETAILED = frozenset({"INFO", "DEBUG", "TRACE"})
-"""The levels at which members log that they join and leave."""
+"""The levels of logs in which members log joins and leaves."""
 
 
 WayIn = Literal["collected", "plain", "marked", "pasted"]
-"""The way lines came into a file: by a collector, as written, marked by a person, or as a paste."""
+"""How the lines got into the file: by a collector, as written by the process, marked up by a person, or pasted."""
 
 
 class LogSpan(Struct, frozen=True, kw_only=True):
-    """The extent of one log, or of a part of it: the times of its first and last record, Kafka's or not.
+    """The extent of a log or a part of it: the times of its first and last record, from Kafka or not.
 
-    Order in the file decides, since a single line with a wild time would make the log seem to last for years; `start`,
-    the offset of a part in the file, orders several. Times are by the log's own clock, None where no record has one.
+    The first and last record are those in file order, since one line with a wrong time would otherwise extend the log
+    by years. `start` is the offset of the part in the file. Times are on the log's own clock; None if it has no times.
     """
 
     path: str
@@ -47,26 +47,26 @@ class LogSpan(Struct, frozen=True, kw_only=True):
     lines: WayIn = "collected"
     records: int = 0
     about_groups: int = 0
-    """The number of its records about groups or their members."""
+    """Number of records about groups or their members."""
     brokers: int = 0
-    """The number of those that a broker wrote."""
+    """Number of those records that a broker wrote."""
     cut_short: int = 0
-    """The number of further records about groups that were cut off so early that nothing can be read of them."""
+    """Number of additional records about groups that are truncated and cannot be parsed."""
     of_a_jvm: bool = False
     """True for a GC log."""
 
 
 class LogRead(NamedTuple):
-    """The extent of a log on its own clock, both times None where no line has one.
+    """The extent of a log on its own clock; both times are None if no line has a time.
 
-    An `excerpt` has only the lines that a person picked.
+    An `excerpt` contains only lines that a person selected.
     """
 
     first: EpochMs | None
     last: EpochMs | None
     excerpt: bool = False
     is_short: bool = False
-    """True where it is short enough to have been cut out of a longer log, and nearly all of it is about groups."""
+    """True if it may have been cut out of a longer log: it is short, and nearly all records are about groups."""
     of_a_jvm: bool = False
 
 
@@ -74,7 +74,7 @@ LogsRead = Mapping[Place, LogRead]
 
 
 def logs_read(spans: Iterable[LogSpan]) -> LogsRead:
-    """The extent of each log from its parts; an export may be newest first."""
+    """The extent of each log, combined from its parts; an export may be newest first."""
     found: dict[Place, LogRead] = {}
     for place, of_one in grouped(spans, lambda span: (span.path, span.host)).items():
         opened = ((part.start, part.opening) for part in of_one if part.opening is not None)
@@ -86,17 +86,17 @@ def logs_read(spans: Iterable[LogSpan]) -> LogsRead:
     return found
 
 
-# Nobody picks more lines than this by hand.
+# A person does not select more lines than this by hand.
 _PICKED_BY_HAND = 200
 _NEARLY_ALL, _OF_EACH_SIDE = 0.8, 0.1
 
 
 def is_excerpt(parts: Sequence[LogSpan]) -> bool:
-    """True for a log whose lines a person picked: a paste, few lines without times, or few by both sides."""
-    # Coordinator and members do not write to one file. A client's own log that is about its group alone is whole,
-    # unless its lines are marked as pasted ones are. So are hundreds of lines in a fence of which many are about no
-    # group, and a collector's stream unless all of it is about groups. An excerpt proves nothing about lines that were
-    # not picked; nor does a log whose lines were cut so short that some are lost.
+    """True for a log whose lines a person selected: a paste, or few lines without times or from broker and client."""
+    # A coordinator and members do not write to the same file. A client's log with lines about its group only is
+    # complete, unless it has the marks of a paste. Hundreds of lines in a code block are complete if many of them are
+    # not about groups, and so is a collector's stream. An excerpt proves nothing about missing lines, and neither does
+    # a log with truncated lines.
     if any(part.cut_short for part in parts):
         return True
     ways = {part.lines for part in parts}
@@ -110,7 +110,7 @@ def is_excerpt(parts: Sequence[LogSpan]) -> bool:
     of_both_sides = min(brokers, about_groups - brokers) >= records * _OF_EACH_SIDE
     if "collected" in ways:
         return of_both_sides and about_groups == records
-    # Loggers print times; a person who copies messages drops them, and with them what shows that the log is whole.
+    # Loggers print times. A person may copy the messages without them; nothing then shows that the log is complete.
     timeless = all(part.opening is None and part.closing is None for part in parts)
     return "marked" in ways or of_both_sides or timeless
 
@@ -121,10 +121,10 @@ def _is_short(parts: Sequence[LogSpan]) -> bool:
 
 
 class CoveredLog(Struct, frozen=True, kw_only=True):
-    """The extent of one log with lines of the group or its members, on the group's clock.
+    """The extent of a log with lines of the group or its members, on the group's clock.
 
-    `detailed`: it has Kafka's lines at INFO; a log at WARN and above lacks nearly all that a member does. An `excerpt`
-    has only the lines that a person picked.
+    `detailed`: it contains lines at INFO; a log at WARN lacks nearly all actions of a member.
+    An `excerpt` contains only lines that a person selected.
     """
 
     path: str
@@ -133,11 +133,11 @@ class CoveredLog(Struct, frozen=True, kw_only=True):
     detailed: bool
     excerpt: bool = False
     resumes: bool = False
-    """True for a part of a log just before which lines of it are missing."""
+    """True for the part of a log after a gap of missing lines."""
 
 
 class Coverage:
-    """The logs of one group's members and coordinators."""
+    """The coverage of a group by the logs of its members and coordinators."""
 
     def __init__(
         self,
@@ -149,12 +149,12 @@ class Coverage:
         missing: Mapping[Place, Sequence[Span]] | None = None,
         reported: Mapping[Place, Sequence[Reported]] | None = None,
     ) -> None:
-        """`extents` are when each log begins and ends, also one that several members share; `of_jvms` are GC logs."""
+        """`extents` are the first and last time of each log, including shared logs; `of_jvms` are GC logs."""
         self._of_jvms = of_jvms or {}
         self.missing = {path: spans for (path, _), spans in (missing or {}).items()}
-        """Path -> the spans in which lines of that log are missing."""
+        """Path -> the spans of that log with missing lines."""
         self.dropped = {path: [notice for _, notice in losses] for (path, _), losses in (reported or {}).items()}
-        """Path -> the notices of lines of that log that were dropped."""
+        """Path -> the notices that lines of that log were dropped."""
         everything = [*brokers, *(log for own in by_participant.values() for log in own)]
         self._by_participant = {
             participant: tuple(g for g in own if not g.excerpt) for participant, own in by_participant.items()
@@ -165,53 +165,53 @@ class Coverage:
             if all(log.excerpt for log in own) and any(log.detailed for log in own)
         }
         self.brokers = tuple(log for log in coordinating if not log.excerpt)
-        """The logs of brokers about the group, without the times in which another broker coordinated it."""
+        """The broker logs about the group, without the times when another broker coordinated it."""
         self.begin = min((log.begin for log in everything if not log.excerpt), default=None)
-        """When the first log about the group begins; None where all lines were picked."""
+        """When the first log about the group begins; None if all logs are excerpts."""
         self.end = max((log.end for log in everything), default=0)
         self._extents = extents or {}
         self.end = max(self.end, *(end for _, end in self._extents.values()), 0)
-        """When the last log about the group ends, excerpts included."""
+        """When the last log about the group ends, including excerpts."""
         self.is_excerpt = bool(everything) and all(log.excerpt for log in everything)
-        """True where all logs about the group are excerpts: a missing line may have been left out."""
+        """True if all logs about the group are excerpts, so that a missing line proves nothing."""
 
     def of(self, participant: Participant | None) -> tuple[CoveredLog, ...]:
-        """A participant's own logs, by path, without excerpts."""
+        """A participant's logs in the order of their paths, without excerpts."""
         return self._by_participant.get(participant, ()) if participant is not None else ()
 
     def detailed(self, participant: Participant) -> list[CoveredLog]:
-        """Those of its own logs that would show lines at INFO; without them its silence shows nothing."""
+        """A participant's logs with lines at INFO; without such a log, missing lines prove nothing."""
         return [log for log in self.of(participant) if log.detailed]
 
     def shows_picked_lines(self, participant: Participant) -> bool:
-        """True where a person picked all that is there of a participant's own logs, lines at INFO among them."""
+        """True if all logs of a participant are excerpts, and one of them has lines at INFO."""
         return participant in self._picked
 
     def of_its_jvm(self, participant: Participant) -> tuple[CoveredLog, ...]:
-        """The GC logs of the host on which a participant runs."""
+        """The GC logs on the host of a participant."""
         return self._of_jvms.get(participant, ())
 
     def missing_from(self, participant: Participant, begin: int, end: int) -> Sequence[Span]:
-        """The spans within these times in which lines of a participant's own logs are missing."""
+        """The spans with missing lines in a participant's logs between `begin` and `end`."""
         paths = {log.path for log in self.of(participant)} & self.missing.keys() if self.missing else ()
         return [(a, b) for path in sorted(paths) for a, b in self.missing[path] if a < end and b > begin]
 
     def ends(self, participant: Participant) -> int | None:
-        """When the last of its own logs ends; None without one."""
+        """When the last of a participant's logs ends; None if it has no log."""
         logs = self.of(participant)
         return max([log.end for log in logs]) if logs else None
 
     def goes_on_after(self, event: Event) -> bool:
-        """True where the log of an event was written to for a while after it, by any process."""
+        """True if the log of an event has lines of any process for some time after the event."""
         return event.at is not None and self._extents.get(place_of(event), (0, 0))[1] > event.at + NEXT_HEARTBEAT_MS
 
     def began_before(self, event: Event, at: int) -> bool:
-        """True where the log of an event was written to by then, by any process."""
+        """True if the log of an event has lines of any process at `at` or before."""
         return place_of(event) in self._extents and self._extents[place_of(event)][0] <= at
 
 
 def covering(logs: Iterable[CoveredLog], begin: int, end: int) -> tuple[CoveredLog, ...]:
-    """The logs that cover a span together: one alone, or one rolled file after the other."""
+    """The logs that cover a span together: one log, or consecutive rolled files; empty if the span is not covered."""
     touching = [log for log in logs if log.detailed and log.end >= begin and log.begin <= end]
     touching.sort(key=attrgetter("begin"))
     if not touching or touching[0].begin > begin:
@@ -234,10 +234,10 @@ def coverage_of(
     nearby: NearbyLines = NO_LINES,
     dropped: Sequence[ev.LinesDropped] = (),
 ) -> Coverage:
-    """The coverage of a group by the logs of its `events`, each as far as it was read.
+    """The coverage of a group by the logs that contain its `events`.
 
-    `ungrouped` are brokers' lines without a group. A broker logs nothing of a group while another one coordinates it:
-    `terms` are the coordinators over time. `dropped` are the notices of lines that no log has.
+    `ungrouped` are broker lines that name no group. A broker logs nothing about a group while another broker
+    coordinates it: `terms` are the coordinators over time. `dropped` are notices about dropped lines.
     """
     by_participant, brokers = _by_speaker(participants, events, nearby)
     spoken_in = {*brokers, *(place for logs_spoken_in in by_participant.values() for place in logs_spoken_in)}
@@ -245,7 +245,7 @@ def coverage_of(
     whole = _on_the_clock(spoken_in - picked, logs, clocks)
     reported = reported_losses(events, whole, on_one_clock(dropped, clocks))
     missing = {place: spans for place, spans in missing_lines(events, whole, reported).items() if place not in picked}
-    # In a log that several processes share, each is covered only from its own first line to its last.
+    # In a log of several processes, each process is covered only from its first line to its last.
     shared = Counter(place for logs_spoken_in in by_participant.values() for place in logs_spoken_in)
     alone = {place: span for place, span in whole.items() if shared[place] == 1}
     lasting: list[tuple[Place, CoveredLog]] = []
@@ -281,7 +281,7 @@ def coverage_of(
 def _by_speaker(
     participants: Participants, events: EventIndex, nearby: NearbyLines
 ) -> tuple[dict[Participant, dict[Place, list[Event]]], dict[Place, list[Event]]]:
-    """The lines of each participant by log, and those of brokers about the group by log."""
+    """The lines of each participant by log, and the broker lines about the group by log."""
     by_participant: dict[Participant, dict[Place, list[Event]]] = defaultdict(lambda: defaultdict(list))
     brokers: dict[Place, list[Event]] = defaultdict(list)
     for event in events:
@@ -309,7 +309,7 @@ def _in_parts(
 
 
 def _parts(log: CoveredLog, missing: Iterable[Span]) -> Iterator[CoveredLog]:
-    """The parts of a log before, between and after the spans in which lines of it are missing."""
+    """The parts of a log before, between and after the spans with missing lines."""
     begin, resumes = log.begin, False
     for since, until in missing:
         if since > begin:
@@ -321,7 +321,7 @@ def _parts(log: CoveredLog, missing: Iterable[Span]) -> Iterator[CoveredLog]:
 
 
 def _without_gap(end: int, until: int, read: Iterable[tuple[int, int]]) -> int:
-    """`until`, or the last time before a later log of that place which does not follow on: it is of another day."""
+    """`until`, or the end of the last log before a gap: logs after a gap are from another day."""
     for begin, last in read:
         if begin > end + QUIET_MS:
             return min(end, until)
@@ -332,13 +332,13 @@ def _without_gap(end: int, until: int, read: Iterable[tuple[int, int]]) -> int:
 def _of_jvms(
     participants: Participants, logs: LogsRead, clocks: Mapping[Place, FileClock]
 ) -> dict[Participant, tuple[CoveredLog, ...]]:
-    """The GC logs where each participant runs; one without a stop has no event, and shows that there was none."""
+    """The GC logs on the host of each participant, including logs without events: they show that nothing stopped."""
     found: dict[Participant, list[CoveredLog]] = defaultdict(list)
     for (path, host), log in logs.items():
         if not log.of_a_jvm or log.first is None or log.last is None:
             continue
         clock = clocks.get((path, host)) or FileClock(path=path, host=host)
-        # HotSpot prints its offset from UTC with each time.
+        # HotSpot prints the UTC offset with each time.
         begin, end = (clock.on_group_clock(at, zoned=True) for at in (log.first, log.last))
         for participant in participants.by_place.get(host or path, ()):
             found[participant].append(CoveredLog(path=path, begin=begin, end=end, detailed=True))
@@ -346,9 +346,9 @@ def _of_jvms(
 
 
 def _picked(participants: Participants, events: Sequence[Event], logs: LogsRead) -> frozenset[Place]:
-    """The logs whose lines a person picked: excerpts, and short ones from the middle of a longer log."""
-    # A short log is whole where it opens with a start: of the client that wrote it or, in a coordinator's, of the
-    # group. Where a client's log is rolled, only the first file has to.
+    """The logs whose lines a person selected: excerpts, and short logs cut out of a longer log."""
+    # A short log is complete if it starts with the start of its client or, for a coordinator, of the group. In a rolled
+    # log of a client, this applies to the first file.
     if not any(log.excerpt or log.is_short for log in logs.values()):
         return frozenset()
     begun: dict[Participant | None, bool] = {}
@@ -367,7 +367,7 @@ def _picked(participants: Participants, events: Sequence[Event], logs: LogsRead)
     )
 
 
-# Lines that a client logs as it starts, or a broker as it takes over a group.
+# Lines that a client logs when it starts, or a broker when it becomes the coordinator.
 _OPENINGS = (
     *(ev.SettingsReported, ev.VersionReported, ev.ClientStarted, ev.StartTimeReported, ev.WorkerStarted, ev.Subscribed),
     *(ev.GroupLoaded, ev.MemberLoaded, ev.BrokerStarted),
@@ -383,18 +383,18 @@ _BEGIN_A_GENERATION = (
 
 
 def _opens_a_log(event: Event) -> bool | None:
-    """True where a log with this line shows its client or group from the start, False where not, None for no hint."""
+    """True if this line shows that its log covers the start of the client or group, False if not, None if unknown."""
     if isinstance(event, _OPENINGS) or getattr(event, "state", None) in ("Empty", "Dead"):
         return True
     generation = getattr(event, "generation", None)
     if not isinstance(generation, int) or generation < 0:
         return None
-    # A rebalance names the generation that it ends; an error or a commit, one that had begun before.
+    # A rebalance line names the previous generation; an error or a commit names one that began earlier.
     return generation <= 1 if isinstance(event, _BEGIN_A_GENERATION) else generation == 0
 
 
 def _while_coordinating(log: CoveredLog, broker: int | None, terms: Sequence[CoordinatorTerm]) -> Iterator[CoveredLog]:
-    """The parts of a broker's log before, between and after the terms of other brokers."""
+    """The parts of a broker's log outside the terms of other coordinators."""
     begin = log.begin
     for term in terms if broker is not None else ():
         if term.broker == broker_name(broker) or (term.ended_at is not None and term.ended_at <= begin):
@@ -411,7 +411,7 @@ def _while_coordinating(log: CoveredLog, broker: int | None, terms: Sequence[Coo
 def _on_the_clock(
     places: Iterable[Place], logs: LogsRead, clocks: Mapping[Place, FileClock]
 ) -> dict[Place, tuple[int, int]]:
-    """The first and last time of these logs on the group's clock, without excerpts."""
+    """The first and last time of each of these logs on the group's clock, without excerpts."""
     found: dict[Place, tuple[int, int]] = {}
     for place in places:
         if place in logs and not logs[place].excerpt:

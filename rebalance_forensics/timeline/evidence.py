@@ -1,4 +1,4 @@
-"""Events as evidence: the line that each was read from."""
+"""Converts events into evidence, and shortens log lines for reports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LONGEST_TEXT = 2_000
 
 
 def evidence_of(event: Event) -> Evidence:
-    """The line an event was read from."""
+    """The log line of an event."""
     origin, text = event.origin, event.text
     return Evidence(
         path=origin.path,
@@ -28,12 +28,12 @@ _WORD = 24
 _CUT = re.compile(r" … \(\+(\d{1,18}) characters?\)\Z")
 _CUT_WITHIN = re.compile(r" … \(\+(\d{1,18}) characters?\) … ")
 _LONGEST_MARK = 40
-# To say that so many characters are missing would take as many.
+# A note about fewer omitted characters would be as long as the omitted text.
 _NOT_WORTH_IT = 20
 
 
 def shortened(text: str, limit: int) -> str:
-    """Cut a text to `limit` characters and say how many were left out."""
+    """Cut a text to `limit` characters and append the number of omitted characters."""
     if len(text) <= limit + _NOT_WORTH_IT:
         return text
     found = _CUT.search(text, max(0, len(text) - _LONGEST_MARK))
@@ -44,21 +44,21 @@ def shortened(text: str, limit: int) -> str:
     return f"{whole[:limit].rstrip()} … (+{missing} character{'' if missing == 1 else 's'})"
 
 
-# Java's package of a logger, as Kafka's layout closes a line with it; its class is known without.
+# The Java package of the logger, at the end of a line in Kafka's default layout; the class name is enough.
 _PACKAGE = re.compile(r" \((?:[a-z][\w-]*\.){2,}(?=[A-Z]\w*\$?\)\s*\Z)")
 
 
-# What Kafka's LogContext puts before a message: `[Consumer clientId=a, groupId=b] `, `[GroupCoordinator 1]: `.
+# The prefix that Kafka's LogContext adds to a message: `[Consumer clientId=a, groupId=b] `, `[GroupCoordinator 1]: `.
 _CONTEXT = re.compile(r"\[[A-Z][A-Za-z]+ [^\]\[]*\]:? (?:\[Group [^\]\[]*\] )?(?=\S)")
 _TIME_AND_LEVEL = re.compile(r"\W*\d[^A-Z]{7,40}?T?[^A-Z]{0,20}\b(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\]? +")
-# Where a client's message comes to its reason, behind which Java may explain at length what to do about it.
+# The start of the reason in a client's message; a long explanation of what to do may follow it.
 _REASON = re.compile(r" (?:due to|because of) (?!cause: null)")
-# The time of a line, its level, and what follows them at once.
+# Number of characters kept at the start of a line: its time, its level and the next word.
 _HEAD = 48
 
 
 def abridged(text: str, limit: int) -> str:
-    """Fit a line of a log into `limit` characters: what names it is shortened before what it says."""
+    """Shorten a log line to `limit` characters: first the logger's package and ids, then the text itself."""
     for shortened in (partial(_PACKAGE.sub, " (…"), with_short_ids):
         if len(text) <= limit:
             return text
@@ -68,7 +68,7 @@ def abridged(text: str, limit: int) -> str:
 
 
 def message_of(text: str, limit: int) -> str:
-    """What a line says, without its time, level, context and package: `Member c-1-1b4e28ba… in group g has failed`."""
+    """The message of a line without time, level, context and package: `Member c-1-1b4e28ba… in group g has failed`."""
     line = _PACKAGE.sub(" (…", text.partition("\n")[0])
     head = _CONTEXT.search(line) or _TIME_AND_LEVEL.match(line)
     return shortened(with_short_ids(line[head.end() :] if head else line), limit)
@@ -76,8 +76,8 @@ def message_of(text: str, limit: int) -> str:
 
 def without_middle(text: str, limit: int) -> str:
     """Cut the first line of a text to `limit` characters: before its message, then within the message."""
-    # A coordinator's line ends with its reason, a client's begins or ends with it; names and ids of any length stand
-    # before the message. Where the first line fits, the text is cut as others are.
+    # A coordinator's line ends with the reason; a client's message starts or ends with it. Names and ids of any length
+    # precede the message. If the first line fits, the text is cut at its end like any other.
     if len(text) <= limit + _NOT_WORTH_IT:
         return text
     tail = _CUT.search(text) if "\n" not in text else None  # it was cut before, to a larger limit
@@ -97,13 +97,13 @@ def without_middle(text: str, limit: int) -> str:
 
 
 def _cuts(line: str, limit: int) -> list[tuple[int, int]]:
-    """Where to cut a line: before its message where there is much, and the message itself where that is not enough."""
+    """The parts of a line to omit: a long part before the message, then a part of the message if it is too long."""
     found = _CONTEXT.search(line)
-    # Whose line it is stays, unless that takes the room of what it says.
+    # The context is kept, unless it takes the space of the message.
     begin = 0 if found is None else found.start() if found.end() - found.start() <= limit // 5 else found.end()
     if begin <= _HEAD + _LONGEST_MARK:
         room = limit - _LONGEST_MARK
-        # The first words behind the client and group say what happened.
+        # The first words after the client and group describe the event.
         first_words = 0 if found is None else found.end() + 2 * _WORD
         head = min(max(room // 3, first_words), 2 * room // 3)
         return [_between_words(line, head, len(line) - (room - head))]
@@ -116,7 +116,7 @@ def _cuts(line: str, limit: int) -> list[tuple[int, int]]:
     reason = _REASON.search(line, begin, cut[1])
     if reason is None or reason.end() <= cut[0] - _WORD:
         return [(head, begin), cut]
-    # The reason is the proof: what is said before and behind it is cut.
+    # The reason is the evidence: the text before and after it is cut.
     room -= _LONGEST_MARK
     before, _ = _between_words(line, min(begin + room // 2, reason.start()), len(line))
     after, _ = _between_words(line, reason.start() + room // 2, len(line))
@@ -124,7 +124,7 @@ def _cuts(line: str, limit: int) -> list[tuple[int, int]]:
 
 
 def _with_whole_marks(line: str, begin: int, until: int) -> tuple[int, int]:
-    """A part of a line that was cut before, so that no mark of an earlier cut is cut in two and its count lost."""
+    """The part to omit, extended so that it does not split the `… (+n characters) …` note of an earlier cut."""
     for mark in _CUT_WITHIN.finditer(line):
         begin = mark.start() if mark.start() < begin < mark.end() else begin
         until = mark.end() if mark.start() < until < mark.end() else until

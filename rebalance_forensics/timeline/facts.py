@@ -1,7 +1,7 @@
-"""Facts about a group, merged from both sides' lines: departures, arrivals, starts, stops, requests, rebalances.
+"""Facts about a group, merged from broker and client logs: departures, arrivals, starts, stops, requests, rebalances.
 
-They are immutable: only the membership replay amends a transition, before its table is complete. Each has an id
-(`departure-17`), numbered in time order; a fact outside a timeline has none.
+Facts are immutable, except that the membership replay amends transitions until its table is complete. Each fact of a
+timeline has an id (`departure-17`), numbered in time order.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ DepartureWhy = Literal[
     "vanished",
     "left",
 ]
-"""How a member left. `expelled`: its own log has the coordinator's answer that it is no member; `died`: its log shows
-the end of the process; `vanished`: only its absence shows it; `left`: LeaveGroup without a reason."""
+"""How a member left. `expelled`: its own log shows the coordinator's response that it is not a member; `died`: its log
+shows the end of the process; `vanished`: inferred from its absence alone; `left`: LeaveGroup without a reason."""
 
 RequestWhy = Literal[
     "metadata-changed",
@@ -63,54 +63,54 @@ Silent = Literal[
     "counted-again",
     "id-issued",
 ]
-"""The rule that infers a transition which must have happened and which no line reports; `membership/silent.py` and
-`membership/recording.py` give the reason beside each."""
+"""The rule that inferred a transition without a log line; `membership/silent.py` and `membership/recording.py` explain
+each rule."""
 
 
 class Transition(Struct, frozen=True, eq=False):
-    """A member went into the group or out of it."""
+    """A member entered or left the group."""
 
     participant: Participant
     member: str | None
-    """Its member id, or a `placeholder_id` where no line prints one."""
+    """Its member id, or a `placeholder_id` if no line shows one."""
     at: int
     events: tuple[Event, ...] = ()
     silent: Silent | None = None
-    """None where a line reports the transition itself."""
+    """The rule that inferred the transition; None if a line reports it."""
     id: str = ""
     before: ClassVar[State] = "unknown"
     after: ClassVar[State] = "in"
 
 
 class Sighting(Transition, frozen=True, eq=False):
-    """A line first shows a member whose arrival was not logged: it joined before the logs begin, or unseen."""
+    """The first line about a member whose arrival is not in the logs."""
 
 
 class Departure(Transition, frozen=True, eq=False):
-    """A member left or was removed; `at` is when the group lost it, by the coordinator's line before the client's."""
+    """A member left or was removed; `at` is the time of the coordinator's line, or the client's if there is none."""
 
     why: DepartureWhy = "left"
     returned: Arrival | None = None
     reason: str | None = None
     stayed: bool = False
-    """Logged by a broker that no longer coordinated the group: the member went on with its successor."""
+    """True if logged by a former coordinator of the group: the member remained in the group at the new coordinator."""
     before: ClassVar[State] = "in"
     after: ClassVar[State] = "out"
 
 
 class Arrival(Transition, frozen=True, eq=False):
-    """A member joined. `first`: its participant was not a member before; `start`: the start of its process."""
+    """A member joined. `first`: its participant was not a member before; `start`: the start of its process, if seen."""
 
     first: bool = True
     ends: Departure | None = None
-    """The departure that it ends."""
+    """The departure from which the member returned."""
     start: Start | None = None
     while_empty: bool = False
     before: ClassVar[State] = "out"
 
 
 class StaticReturn(Transition, frozen=True, eq=False):
-    """A static member came back in time under a new member id; the group did not rebalance."""
+    """A static member rejoined with a new member id before its session expired, without a rebalance."""
 
     before: ClassVar[State] = "in"
 
@@ -125,7 +125,7 @@ class Start(Struct, frozen=True, eq=False):
 
 
 class Stop(Struct, frozen=True, eq=False):
-    """A client closed, by its own log."""
+    """A client closed, as logged by itself."""
 
     participant: Participant
     at: int
@@ -134,7 +134,7 @@ class Stop(Struct, frozen=True, eq=False):
 
 
 class Request(Struct, frozen=True, eq=False):
-    """A member of the group asked for a rebalance."""
+    """A member requested a rebalance."""
 
     participant: Participant | None
     at: int
@@ -145,7 +145,7 @@ class Request(Struct, frozen=True, eq=False):
 
 
 class Rebalance(Struct, frozen=True, eq=False):
-    """A rebalance from its begin to the assignment; `generation` is None where none was reached."""
+    """A rebalance from its start to the assignment; `generation` is None if it did not complete."""
 
     generation: int | None
     started_at: int
@@ -153,7 +153,7 @@ class Rebalance(Struct, frozen=True, eq=False):
     completed_at: int | None = None
     events: tuple[Event, ...] = ()
     join_sent_at: Mapping[Participant, int] = field(default_factory=dict)
-    """When each member with a log sent its last JoinGroup of this rebalance; join_barriers.py reads it."""
+    """When each member sent its last JoinGroup of this rebalance, by its own log; used by join_barriers.py."""
     failures: tuple[Event, ...] = ()
     trigger: str | None = None
     followup: str | None = None
@@ -161,15 +161,15 @@ class Rebalance(Struct, frozen=True, eq=False):
 
     @property
     def created_at(self) -> int | None:
-        """When its generation was created, or completed where nothing else is logged; None without one."""
+        """When its generation was created, or completed if that is all the logs show; None without a generation."""
         return self.stabilized_at or self.completed_at
 
     def barrier_end(self) -> int:
-        """When the coordinator completed the join phase; without that line, when the rebalance ended."""
+        """When the coordinator completed the join phase, or when the rebalance ended if that is not logged."""
         return self.stabilized_at or self.ended_at()
 
     def ended_at(self) -> int:
-        """Its last known time."""
+        """The time of its last known step."""
         return self.completed_at or self.stabilized_at or self.started_at
 
 
@@ -177,9 +177,9 @@ Fact = Departure | Arrival | Request | StaticReturn | Stop | Rebalance
 
 
 def amend(transition: Transition, **shown: object) -> None:
-    """Write what a later line shows into a transition."""
-    # Lines about one step come in any order, and departure and return refer to each other: frozen for everybody else,
-    # a transition is complete when the table is.
+    """Set fields of a transition that a later line shows."""
+    # The lines about one step come in any order, and a departure and a return refer to each other. The Struct is frozen
+    # for all other code: a transition does not change once the membership table is complete.
     for name, value in shown.items():
         force_setattr(transition, name, value)
 
@@ -188,15 +188,15 @@ F = TypeVar("F", Start, Stop, StaticReturn, Request, Rebalance)
 
 
 def numbered(name: str, facts: Iterable[F]) -> tuple[F, ...]:
-    """The facts, each with its id: the name of their kind and their number in the order given."""
+    """The facts with ids assigned: `name` and the position in the given order, from 1."""
     return tuple(replace(fact, id=f"{name}-{number}") for number, fact in enumerate(facts, 1))
 
 
 def fact_at(fact: Fact) -> int:
-    """When a fact happened."""
+    """The time of a fact; for a rebalance, its start."""
     return fact.started_at if isinstance(fact, Rebalance) else fact.at
 
 
 def fact_ended_at(fact: Fact) -> int:
-    """When a fact was over."""
+    """The time of a fact; for a rebalance, its end."""
     return fact.ended_at() if isinstance(fact, Rebalance) else fact.at

@@ -1,4 +1,4 @@
-"""Generations of a classic group, and epochs: begin, members, leader and outcome of each."""
+"""The generations of classic groups and the epochs of KIP-848 groups: start, members, leader and outcome."""
 
 from __future__ import annotations
 
@@ -39,41 +39,41 @@ class Slot:
     live: tuple[str, ...] = ()
     leader: str | None = None
     lagging: set[str] = field(default_factory=set)
-    """Members that came later: from 4.3 on they are given the target assignment of an older epoch until the next is
+    """Members that joined later: since 4.3 they get the target assignment of an older epoch until the next one is
     computed."""
 
     def started_at(self) -> int | None:
-        """When the join phase opened: by the coordinator's line, else by the first JoinGroup of a client's log."""
+        """When the join phase began, by the coordinator's line or else by the first JoinGroup in clients' logs."""
         times = [p.at for p in self.prepared if p.at is not None] or self.join_starts.values()
         return min(times, default=None)
 
     def stabilized_at(self) -> int | None:
-        """When the generation was created: the join phase ended."""
+        """When the join phase ended and the generation was created."""
         return min(self.join_times, default=None) if self.stabilized is None else self.stabilized.at
 
     def completed_at(self) -> int | None:
-        """When the leader's assignment reached the coordinator, or the first member."""
+        """When the coordinator, or else the first member, received the leader's assignment."""
         return min(self.sync_times, default=None) if self.received is None else self.received.at
 
     def first_at(self) -> int:
-        """The first known time of the generation."""
+        """The earliest known time of the generation; 0 if it has none."""
         emptied_at = self.emptied.at if self.emptied is not None else None
         times = self.started_at(), self.stabilized_at(), self.completed_at(), emptied_at
         return min([at for at in times if at is not None], default=0)
 
     def proof(self) -> list[Event]:
-        """The lines that show its rebalance."""
+        """The lines that prove its rebalance."""
         lines: list[Event] = [*self.prepared]
         lines += [e for e in (self.stabilized, self.received, self.computed) if e is not None]
         return lines or self.answered[:3]
 
     def members(self, participants: Participants) -> tuple[Member, ...]:
-        """Its members: by the leader's assignment if printed, else those that match the count."""
+        """Its members, from the leader's logged assignment, else the ids that match the coordinator's member count."""
         known = {_member(m, self.joined.get(m) or participants.of_member(m)) for m in _member_ids(self)}
         return _in_order(known | _successors(self, known))
 
     def outcome(self, *, is_last: bool) -> Outcome:
-        """Its outcome; of all but the last one another followed."""
+        """Its outcome; `is_last` if no other one followed it."""
         if self.emptied is not None and self.stabilized is None and not self.joined:
             return "empty"
         if self.received is not None or self.sync_times:
@@ -90,17 +90,17 @@ _MAKING_GENERATIONS = frozenset({
 
 
 class Generations:
-    """Sorts a group's events, in time order, into a slot for each generation."""
+    """Collects the events of a group, in time order, into one slot for each generation."""
 
     def __init__(self, participants: Participants) -> None:
         self.participants = participants
         self.slots: list[Slot] = []
         self.unfinished: list[ev.RebalanceStarted] = []
         self.passed_over: list[ev.RebalanceStarted] = []
-        """Rebalances whose generation no line shows: the next one that is shown is a later one."""
+        """Rebalances whose generation is not logged: the next logged generation is a later one."""
         self._by_number: dict[int, Slot] = {}
         self._created_by: dict[int, Slot] = {}
-        """By `id` of the event that shows that a generation was created."""
+        """`id` of the event that shows the creation of a generation -> its slot."""
         self._joining: dict[Participant, int] = {}
         self._failures: list[Event] = []
         self._highest = 0
@@ -128,7 +128,7 @@ class Generations:
                 slot.computed = slot.computed or event
                 self._led_by_speaker(slot, event)
             case ev.GroupEmptied():
-                # Until 0.10.0 the line has the number of the generation before, and so does the one that began it.
+                # Until 0.10.0 this line names no generation; the line about the rebalance names the previous one.
                 began = next((e.generation + 1 for e in self.unfinished if e.generation is not None), None)
                 if (number := began if event.generation is None else event.generation) is not None:
                     self._slot(number, event).emptied = event
@@ -139,17 +139,17 @@ class Generations:
                 self._led_by_thread(event)
 
     def note_members(self, event: Event, live: Members[Participant]) -> None:
-        """Note the member ids that are in as an event creates its generation."""
+        """Record the live member ids at the event that creates a generation."""
         slot = self._created_by.get(id(event))
         if slot is not None:
-            # At most twice as many as were counted, the latest: unlogged departures must not pile up.
+            # Only the latest ids, at most twice the member count: unlogged departures must not accumulate.
             created = slot.stabilized if type(event) is ev.GenerationStabilized else None
             count = created.member_count if created is not None else None
             most = None if count is None else max(2 * count, 1)
             slot.live = tuple(islice(reversed(live), most))[::-1]
 
     def _led_by_thread(self, event: ev.StreamsParticipants) -> None:
-        # Record the thread that lists the participants as leader: only leaders do (StreamsPartitionAssignor).
+        # Only the leader logs the participants (StreamsPartitionAssignor), so this thread is the leader.
         thread = streams_thread(event.speaker.thread or "")
         slot, member = self._last_joined.get(thread, (None, None))
         if slot is not None and thread is not None:
@@ -171,14 +171,14 @@ class Generations:
                     slot.leader = slot.leader or event.member
                 (slot.sync_times if event.after_sync else slot.join_times).append(event.at)
                 if participant in self._joining:
-                    # A static member that restarts in time joins the generation that it was in: it began before.
+                    # A static member that restarts in time rejoins its generation, which started earlier.
                     slot.join_starts.setdefault(participant, self._joining.pop(participant))
                 if slot.stabilized is None:
                     self._created_by[id(event)] = slot
                 self._reached(slot)
             case ev.SyncSucceeded():
                 slot = self._slot(event.generation, event)
-                # aiokafka names the member that joined, and not the one that synced.
+                # aiokafka logs the member id when it joins, but not when it syncs.
                 if event.member or participant.kind == "instance" or participant not in slot.joined.values():
                     slot.joined.setdefault(
                         event.member or placeholder_id(participant, event.speaker.client_id), participant
@@ -230,7 +230,7 @@ class Generations:
         return slot
 
     def finished(self) -> list[Slot]:
-        """All slots, by time and number."""
+        """All slots, ordered by time and number."""
         return sorted(self.slots, key=lambda s: (s.first_at(), s.number))
 
 
@@ -239,7 +239,7 @@ def _in_order(members: Iterable[Member]) -> tuple[Member, ...]:
 
 
 def _successors(slot: Slot, members: Collection[Member]) -> set[Member]:
-    # Clients with another id that replaced a static member: they get its assignment in this generation (KIP-345).
+    # Clients that replaced a static member with a new member id and keep its assignment in this generation (KIP-345).
     instances = {m.instance_id for m in members if m.instance_id}
     if not instances:
         return set()
@@ -268,12 +268,12 @@ def _member_ids(slot: Slot) -> set[str]:
 
 
 def _with_unnamed(live: set[str], slot: Slot) -> set[str]:
-    # The live members, with the placeholders of clients that joined without logging a member id, as old ones do.
-    # A join of a client stands for the live id with its name; a placeholder that did not join is left out.
+    # The live members, and placeholders for clients that joined without logging a member id, as old clients do. If a
+    # live id has the name of such a client, it is that client's id. Placeholders that did not join are left out.
     names = {name_in_member_id(m) for m in live}
     live = {m for m in live if not is_placeholder(m) or m in slot.joined}
     for member, participant in slot.joined.items():
-        # Of a Streams instance a placeholder stands for the client of its thread alone.
+        # In a Streams instance, a placeholder represents the client of one thread only.
         thread = participant.client_ids & {member[1:]}
         if not names & ((thread or participant.client_ids) | participant.instance_ids):
             live.add(member)
@@ -282,7 +282,7 @@ def _with_unnamed(live: set[str], slot: Slot) -> set[str]:
 
 @lru_cache(maxsize=1 << 10)
 def _member(member_id: str, participant: Participant | None) -> Member:
-    """A member as the report shows it, the same object in every generation."""
+    """A member for the report; cached, so that generations share the object."""
     name, shown = name_in_member_id(member_id), None if is_placeholder(member_id) else member_id
     if participant is None:
         return Member(member_id=shown, client_id=name)
@@ -304,7 +304,7 @@ def _failure(event: Event) -> str:
 
 
 OF_EPOCHS = (ev.GroupEpochBumped, ev.TargetAssignmentComputed, ev.MemberReconciled, ev.MemberTransitioned)
-"""The events about an epoch."""
+"""The types of events about an epoch."""
 
 
 @dataclass(slots=True, eq=False)
@@ -326,33 +326,33 @@ class EpochSlot(Slot):
         return self.targeted.at if self.targeted else None
 
     def completed_at(self) -> int | None:
-        """When the last member had reached it."""
+        """When the last member reached this epoch."""
         return max(self.stable_times, default=None)
 
     def proof(self) -> list[Event]:
-        """The lines that show its begin and its target assignment."""
+        """The lines that prove its start and its target assignment."""
         return [e for e in (self.bumped, self.targeted) if e is not None]
 
     def members(self, participants: Participants) -> tuple[Member, ...]:
-        """The members that it admitted; no count or leader lists them."""
+        """The members that were in the group in this epoch; KIP-848 logs no count and has no leader."""
         return _in_order(_member(m, known or participants.of_member(m)) for m, known in self.admitted.items())
 
     def outcome(self, *, is_last: bool) -> Outcome:
-        """Its outcome; of all but the last one another followed."""
+        """Its outcome; `is_last` if no other one followed it."""
         if self.stable_times or not self.admitted:
             return "stable" if self.stable_times else "empty"
         return "unknown" if is_last else "superseded"
 
 
 class GroupEpochs:
-    """Sorts a group's events, in time order, into a slot for each epoch."""
+    """Collects the events of a group, in time order, into one slot for each epoch."""
 
     def __init__(self, participants: Participants) -> None:
         self.participants = participants
         self.slots: dict[int, EpochSlot] = {}
 
     def apply(self, event: Event, live: Members[Participant]) -> None:
-        """Apply one event; `live` are the members that are in at this time."""
+        """Apply one event; `live` are the current members."""
         match event:
             case ev.GroupEpochBumped():
                 slot = self._slot(event.epoch, event)
@@ -388,8 +388,8 @@ class GroupEpochs:
         return slot
 
     def absorbs(self, slot: Slot) -> bool:
-        """Merge a slot of classic members into the epoch of that number; False where it is no such epoch."""
-        # Classic members of a KIP-848 group print the epoch as their generation.
+        """Merge a slot of classic members into the epoch with its number; False if there is no such epoch."""
+        # Classic members of a KIP-848 group log the epoch as their generation.
         epoch = self.slots.get(slot.number)
         if epoch is None or slot.prepared or slot.stabilized or slot.received or slot.emptied:
             return False
@@ -409,7 +409,7 @@ def _admitted(live: Members[Participant]) -> dict[str, Participant]:
 
 
 def _as_generations(slots: Sequence[Slot], participants: Participants) -> Iterator[tuple[int, Generation]]:
-    """Each slot as a generation, with the first time of it; what changed is compared with the slot before."""
+    """Each slot as a generation with its earliest time; `joined` and `left` are relative to the previous slot."""
     previous: set[str] = set()
     for place, slot in enumerate(slots):
         members = slot.members(participants)
@@ -444,7 +444,7 @@ def all_generations(
 def all_rebalances(
     classic: Generations, slots: Sequence[Slot], bumps: Sequence[EpochSlot], rejoins: Iterable[tuple[int, int]]
 ) -> tuple[Rebalance, ...]:
-    """The rebalances of a group, oldest first; those within `rejoins` changed no member."""
+    """The rebalances of a group, oldest first; rebalances within `rejoins` did not change the members."""
     without_end = (*classic.passed_over, *classic.unfinished)
     found = [Rebalance(generation=None, started_at=p.at or 0, events=(p,)) for p in without_end]
     shown = [slot for slot in slots if slot.stabilized or slot.joined or slot.prepared]

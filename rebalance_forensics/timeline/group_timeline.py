@@ -1,4 +1,4 @@
-"""The timeline of one group: its events, facts and coverage, immutable once built, with indexes and cached answers."""
+"""The timeline of one group: events, facts and coverage with indexes and cached results; immutable once built."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from rebalance_forensics.timeline.time_index import NOTHING, IntervalIndex, Time
 T = TypeVar("T")
 E = TypeVar("E", bound=Event)
 Move = Departure | Arrival | Stop
-# The mark of a question that was not asked before: an answer may be None.
+# Marks a missing cache entry, since a cached answer may be None.
 _UNKNOWN: Any = object()
 
 
 @dataclass(frozen=True)
 class Timeline:
-    """Everything known about one group, typed and in time order, for the diagnosis to reason about."""
+    """Everything that the logs show about one group, typed and in time order: the input of the diagnosis."""
 
     group: str
     cluster: str
@@ -49,15 +49,15 @@ class Timeline:
     mode: RebalanceMode
     participants: Participants
     own: EventIndex
-    """The lines that name the group, and those written where its members run."""
+    """The lines that name the group, and the lines of its members that do not."""
     ungrouped: EventIndex
-    """Brokers' lines that name neither group nor member."""
+    """Broker lines that name neither a group nor a member."""
     nearby: NearbyLines
-    """The lines of its members' processes about their connections and starts, shared by the groups of a process."""
+    """The lines of its members' processes about connections and starts; groups of the same process share them."""
     orchestration: Orchestration
-    """What orchestrators report of pods, the members' and others."""
+    """The events of orchestrators, about the pods of its members and others."""
     untimed_of_hosts: Sequence[Event]
-    """What JVMs and the kernel printed without a time, wherever members run."""
+    """The lines of JVMs and kernels without a time, from all hosts."""
     starts: TimeIndex[Start]
     stops: TimeIndex[Stop]
     membership: MembershipTable
@@ -70,14 +70,14 @@ class Timeline:
     coverage: Coverage
     settings: Mapping[str, str] = field(default_factory=dict)
     answers: dict[object, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """Cached answers: many rules ask the same question, which costs a pass over all events."""
+    """Cached answers: many rules ask the same question, and each answer takes a pass over all events."""
     _from_participants: dict[object, dict[Participant | None, TimeIndex[Any]]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
     """Event types -> participant -> events of its own log."""
 
     def cached_as(self, question: object, answer: Callable[[], T]) -> T:
-        """The answer to a question about this timeline, computed once."""
+        """The cached answer to `question`, which `answer` computes on the first call."""
         known = self.answers
         found: T = known.get(question, _UNKNOWN)
         if found is _UNKNOWN:
@@ -91,12 +91,12 @@ class Timeline:
 
     @property
     def is_classic(self) -> bool:
-        """True where members rebalance by JoinGroup and SyncGroup, also where no line shows the protocol."""
-        # Only KIP-848, KIP-932 and KIP-1071 lines show another one.
+        """True if members rebalance with JoinGroup and SyncGroup, which is assumed if no line shows the protocol."""
+        # The lines of KIP-848, KIP-932 and KIP-1071 always show their protocol.
         return self.protocol in ("classic", "unknown")
 
     def measured(self, ms: int) -> int | None:
-        """A span between two of its lines; None where the lines have no times, only an order."""
+        """The duration `ms` between two lines; None if the lines have only an order and no times."""
         return ms if is_timed(self.first) else None
 
     @cached_property
@@ -111,22 +111,22 @@ class Timeline:
 
     @cached_property
     def arrivals(self) -> TimeIndex[Arrival]:
-        """The arrivals of its members; a member that came back is among them."""
+        """The arrivals of its members, including those that returned."""
         return self.membership.arrivals
 
     @cached_property
     def returns(self) -> TimeIndex[StaticReturn]:
-        """The returns of static members without a rebalance."""
+        """The static members that rejoined without a rebalance."""
         return self.membership.returns
 
     @property
     def has_coordinator_log(self) -> bool:
-        """True where a coordinator's lines about this group are at hand."""
+        """True if the logs contain lines of a coordinator about this group."""
         return bool(self.coordinator_events)
 
     @cached_property
     def coordinator_events(self) -> TimeIndex[Event]:
-        """Coordinators' lines about this group, without those of the authorizer's log."""
+        """The coordinators' lines about this group, without the authorizer's."""
         lines = (e for e in self.own if e.speaker.role == "broker" and e.group is not None)
         return TimeIndex((e for e in lines if type(e) is not ev.AccessDenied), time_of, ordered=True)
 
@@ -145,24 +145,24 @@ class Timeline:
         return joined((by_clients, self.ungrouped.of_type(*kinds)), by_time_then_origin)
 
     def disconnected(self, *causes: str) -> TimeIndex[ev.NodeDisconnected]:
-        """The connections that clients lost, or could not make, for one of these causes."""
+        """The connections that clients lost or could not establish, for one of these causes."""
         logs = self.own, *self.nearby.logs
         return joined((lines.disconnected.get(cause, NOTHING) for lines in logs for cause in causes), time_of)
 
     @cached_property
     def versions(self) -> TimeIndex[ev.VersionReported]:
-        """The version lines that differ from the one before at their place."""
+        """The version lines that differ from the previous one in the same place."""
         logs = self.own, *self.nearby.logs, self.ungrouped
         return joined((lines.versions for lines in logs), time_of)
 
     @cached_property
     def topics_seen(self) -> TimeIndex[ev.TopicChanged]:
-        """The changes of topics that clients found in their metadata."""
+        """The topic changes that clients logged after a metadata update."""
         logs = self.own, *self.nearby.logs, self.ungrouped
         return joined((lines.topics_seen for lines in logs), by_time_then_origin)
 
     def events_from(self, participant: Participant | None, *kinds: type[E]) -> TimeIndex[E]:
-        """The events of these types in a participant's own log; all of them for `Event`."""
+        """The events of these types in a participant's log; `Event` selects all types."""
         by_participant = self._from_participants.get(kinds)
         if by_participant is None:
             by_participant = self._from_participants[kinds] = self._by_speaker(kinds)
@@ -175,9 +175,9 @@ class Timeline:
         return joined((own, *(lines.of_type(*kinds) for lines in shared)), time_of)
 
     def closed_by(self, participant: Participant, at: int, *, until: int | None = None) -> Stop | None:
-        """The last stop of its process by `at`; None where it had started again by `until`, which is `at` by default.
+        """The last stop of its process up to `at`; None if it started again by `until` (default: `at`).
 
-        A Streams instance or a static member that closes sends no LeaveGroup: it is a member until its session expires.
+        A Streams instance or a static member sends no LeaveGroup on close and stays a member until its session expires.
         """
         stop = self.stops.of(participant).last(at)
         starts = self.starts.of(participant)
@@ -186,12 +186,12 @@ class Timeline:
     def coordinator_found(
         self, participant: Participant | None, begin: int, end: int | None = None
     ) -> ev.CoordinatorFound | None:
-        """The first line in a span by which a member's own log shows that it found its coordinator."""
+        """The first line in a span in which a member logs that it found its coordinator; None if there is none."""
         found = self.events_from(participant, ev.CoordinatorFound).first(begin)
         return None if found is None or (end is not None and time_of(found) > end) else found
 
     def shows_any(self, kinds: Iterable[type[Event | Fact]]) -> bool:
-        """True where it has an event or fact of one of these types."""
+        """True if the timeline contains an event or fact of one of these types."""
         return not self._kinds.isdisjoint(kinds)
 
     @cached_property
@@ -203,7 +203,7 @@ class Timeline:
         return frozenset((*logged, *(type(index[0]) for index in facts if index)))
 
     def moves(self, begin: int, end: int, participant: Participant | None = None) -> list[Move]:
-        """Departures, then arrivals, then stops in a span: of all members or of one."""
+        """The departures, then the arrivals, then the stops in a span, of all members or of one."""
         departures, arrivals, stops = self.departures, self.arrivals, self.stops
         if participant is not None:
             departures, arrivals, stops = departures.of(participant), arrivals.of(participant), stops.of(participant)
@@ -215,11 +215,11 @@ class Timeline:
 
 
 def answered_once(question: Callable[[Timeline], T]) -> Callable[[Timeline], T]:
-    """Let a function of a timeline compute its answer once for each timeline."""
+    """Cache the result of a function for each timeline."""
 
     @wraps(question)
     def answer(timeline: Timeline) -> T:
-        # Asked seventeen times for each line of a group: a known answer is worth no second call.
+        # Called about seventeen times per line of a group: a call of `cached_as` would be too slow for a cache hit.
         found: T = timeline.answers.get(question, _UNKNOWN)
         if found is _UNKNOWN:
             found = timeline.answers[question] = question(timeline)
@@ -229,5 +229,5 @@ def answered_once(question: Callable[[Timeline], T]) -> Callable[[Timeline], T]:
 
 
 def listed_once(question: Callable[[Timeline], Iterator[T]]) -> Callable[[Timeline], list[T]]:
-    """Let a generator of a timeline run once for each timeline."""
+    """Cache the items of a generator as a list for each timeline."""
     return wraps(question)(lambda timeline: timeline.cached_as(question, lambda: list(question(timeline))))

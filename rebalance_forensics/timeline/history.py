@@ -1,4 +1,4 @@
-"""The history of a group as the report shows it, and its swim lanes."""
+"""The history of a group for the report, and its swim lanes."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ LEAST_OTHERS = 100
 
 
 def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
-    """A lane for each member, followed by those of its threads, then one for each coordinator."""
+    """A lane for each member, followed by the lanes of its threads, then a lane for each coordinator."""
     marked = ((event, mark) for event in _events_of_lanes(timeline) if (mark := _mark_of(event)) is not None)
     marks = lists_by_key((name, mark) for event, mark in marked for name in _lane_names(timeline, event, mark))
     for name, mark in (*_marks_of_pods(timeline), *_marks_of_hosts(timeline)):
@@ -118,13 +118,13 @@ def lanes_of(timeline: Timeline) -> tuple[Lane, ...]:
     return (*lanes, *_coordinator_lanes(timeline, marks))
 
 
-# Of a pod that restarts all day the last reports are drawn.
+# At most this many reports per pod, the latest ones: a pod may restart all day.
 _MOST_OF_A_POD = 40
 _FAULTS_OF_PODS = ("oom-kill", "oom-in-container", "killed-by-probe", "evicted", "preempted", "ended", "signalled")
 
 
 def _marks_of_pods(timeline: Timeline) -> Iterator[tuple[str, Mark]]:
-    """What orchestrators did to a member's pod, in the lane of that member."""
+    """Marks for the orchestrator events about a member's pod, each with the name of the member's lane."""
     for participant in timeline.membership.members if timeline.orchestration else ():
         pods = timeline.orchestration.pods_of(participant)
         names = application_names(timeline.group, participant)
@@ -139,12 +139,12 @@ def _marks_of_pods(timeline: Timeline) -> Iterator[tuple[str, Mark]]:
                 )
 
 
-# A GC log has a stop every second; these are the longest.
+# At most this many JVM stops, the longest ones: a GC log may have a stop every second.
 _MOST_STOPS = 20
 
 
 def _marks_of_hosts(timeline: Timeline) -> Iterator[tuple[str, Mark]]:
-    """What the JVM of a member, the kernel and supervisors logged where it runs, in the lane of the only one there."""
+    """Marks for JVM, kernel and supervisor lines from a host with one member, each with the name of its lane."""
     stops = [e for e in timeline.of(ev.ThreadsStopped) if e.stopped_ms >= ROUND_TRIP_MS]
     longest = sorted(stops, key=lambda e: -e.stopped_ms)[:_MOST_STOPS]
     for event in (*longest, *timeline.of(ev.ProcessKilled, ev.HostDisturbed, ev.UnitStopping)):
@@ -168,7 +168,7 @@ def _marks_of_hosts(timeline: Timeline) -> Iterator[tuple[str, Mark]]:
 
 
 def _lane_names(timeline: Timeline, event: Event, mark: Mark) -> set[str]:
-    """The lanes of an event: that of its speaker and, for a broker's line, those of the members it names."""
+    """The lanes of an event: that of its client, or for a broker's line those of the broker and the named members."""
     speaker = event.speaker
     if speaker.role != "broker":
         return _lanes_of(timeline.participants.of_speaker(event), speaker.client_id or speaker.thread, mark)
@@ -179,7 +179,7 @@ def _lane_names(timeline: Timeline, event: Event, mark: Mark) -> set[str]:
 
 
 def _lanes_of(participant: Participant | None, name: str | None, mark: Mark) -> set[str]:
-    """The lane of the thread, where it is known, else of the participant; a fault stands in both."""
+    """The lane of the thread if it is known, otherwise of the participant; faults appear in both lanes."""
     if participant is None:
         return set()
     thread = streams_thread(name or "")
@@ -189,7 +189,7 @@ def _lanes_of(participant: Participant | None, name: str | None, mark: Mark) -> 
 
 
 def _events_of_lanes(timeline: Timeline) -> Sequence[Event]:
-    """The group's own lines, with about as many of its members' processes and of its coordinators as there is room."""
+    """The group's own lines with a limited number of other lines of its members' processes and its coordinators."""
     most = len(timeline.own) + LEAST_OTHERS
     nearby = _near_rebalances(timeline, [log.of_type(*MARKED) for log in timeline.nearby.logs], most)
     names = {term.broker for term in timeline.coordinators}
@@ -203,8 +203,8 @@ def _events_of_lanes(timeline: Timeline) -> Sequence[Event]:
 
 
 def _near_rebalances(timeline: Timeline, logs: Sequence[TimeIndex[Event]], most: int) -> list[Event]:
-    """The lines of some logs; where there are more than `most`, so many near the group's rebalances."""
-    # A broker, or a process with many clients, logs more in a day than a picture can show.
+    """The lines of these logs; if there are more than `most`, only lines near the group's rebalances, up to `most`."""
+    # A broker, or a process with many clients, logs more in a day than a chart can show.
     if sum(map(len, logs)) <= most:
         return sorted(chain.from_iterable(logs), key=by_time_then_origin)
     found: dict[int, Event] = {}
@@ -251,15 +251,15 @@ def _spans(timeline: Timeline, participant: Participant) -> Iterator[Span]:
 
 
 def _away(departure: Departure, generations: Sequence[Span] = ()) -> Span:
-    """The span after a departure, until the next of these generations; without any, until the participant is back."""
+    """The span from a departure to the next of these generations, or without any to the participant's return."""
     joined = (span.started_at for span in generations if span.started_at > departure.at)
     back = min(joined, default=None) if generations else departure.returned.at if departure.returned else None
     return Span(started_at=departure.at, ended_at=back, kind="away", label=f"out of the group: {departure.why}")
 
 
 def _is_of_one_thread(timeline: Timeline, departure: Departure) -> bool:
-    """True where other threads of the instance stayed in the group, so that its process ran on."""
-    # Threads that go together are evicted within a session timeout of each other.
+    """True if other threads of the instance stayed in the group, so that its process kept running."""
+    # Threads that fail together are evicted within a session timeout of each other.
     participant, at = departure.participant, departure.at
     if timeline.participants.thread_of(departure.member) not in participant.threads:
         return False
@@ -267,7 +267,7 @@ def _is_of_one_thread(timeline: Timeline, departure: Departure) -> bool:
 
 
 def _generation_spans(timeline: Timeline, member_ids: Collection[str]) -> Iterator[Span]:
-    """A span for each generation that has one of these member ids, and one for the join before it."""
+    """A span for each generation with one of these member ids, and a span for the join before it."""
     ordered, by_member = timeline.generations, _generations_by_member(timeline)
     for index in sorted({place for member in member_ids for place in by_member.get(member, ())}):
         generation = ordered[index]
@@ -317,7 +317,7 @@ def _unavailable_spans(timeline: Timeline, participant: Participant) -> Iterator
 
 
 def _until_departure(timeline: Timeline, departure: Departure) -> Iterator[Span]:
-    """The span before a departure in which the member could not read."""
+    """The span before a departure in which the member could not read, if there was one."""
     kind: SpanKind | None
     if departure.why == "rebalance-timeout":
         rebalance = next(iter(timeline.rebalances.touching(departure.at, departure.at)), None)
@@ -369,13 +369,13 @@ MARKED = tuple(_SEVERITIES)
 
 @cache
 def _words(event: str) -> tuple[str, str]:
-    """`member-failed` and `member failed`."""
+    """The name of an event type in kebab case and in words: `member-failed`, `member failed`."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", event).lower()
     return words, words.replace("-", " ")
 
 
 def _mark_of(event: Event) -> Mark | None:
-    """The mark of an event; None for events without a time and those that would only fill the lanes."""
+    """The mark of an event; None if it has no time or its type is not shown in lanes."""
     replaces = isinstance(event, ev.ThreadAdded) and event.replacing
     severity = "fault" if replaces else _SEVERITIES.get(type(event))
     if event.at is None or severity is None:

@@ -1,7 +1,7 @@
-"""The history of one group as the timeline rebuilt it. Times are epoch ms on the group's clock, UTC.
+"""The reconstructed history of one group. Times are epoch milliseconds in UTC, on the group's clock.
 
-These Structs are the report's schema too (report/schema.py): JSON shows their fields, in their order. `JSON` is what it
-shows where that differs, as in SQL: `started_at as from`.
+These Structs also define the schema of the report (report/schema.py): JSON contains their fields in the same order.
+A `JSON` class variable lists fields that differ, in the syntax of a SQL select list: `started_at as from`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LogText = Annotated[str, "log text"]
 
 
 class Evidence(Struct, frozen=True, kw_only=True, gc=False):
-    """One log line that proves something. `line` counts from 1, `byte_offset` from 0 in the uncompressed file."""
+    """A log line that supports a conclusion. `line` counts from 1, `byte_offset` from 0 in the uncompressed file."""
 
     path: str
     line: Annotated[int, Meta(extra_json_schema={"minimum": 1})]
@@ -38,7 +38,7 @@ class Evidence(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Behind(Struct, frozen=True, kw_only=True, gc=False):
-    """One thing behind a cause, by the logs of a JVM, of the kernel or of a supervisor: a GC, an OOM kill."""
+    """An underlying cause logged by a JVM, the kernel or a supervisor, such as a GC pause or an OOM kill."""
 
     what: str
     why: str
@@ -47,7 +47,7 @@ class Behind(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Member(Struct, frozen=True, kw_only=True, gc=False):
-    """A member of one generation under every name the logs give."""
+    """A member of one generation, with its names in the logs."""
 
     member_id: str | None
     client_id: str | None = None
@@ -68,42 +68,42 @@ class Generation(Struct, frozen=True, kw_only=True, gc=False):
     left: tuple[str, ...] = ()
     outcome: Outcome = "unknown"
     reason: str | None = None
-    """The coordinator's or the member's own words for why it began."""
+    """The reason that the coordinator or the member logged for the rebalance."""
     followup: str | None = None
     failures: tuple[str, ...] = ()
-    """Join and sync failures on the way to it, as sentences."""
+    """The join and sync failures that preceded it, as sentences."""
     emptied_at: Time | None = None
-    """When the coordinator logged that it has no members."""
+    """When the coordinator logged that the generation has no members."""
 
     @property
     def began_at(self) -> int | None:
-        """When it began, as far as a line shows it: an empty one has no rebalance of its own."""
+        """The time of its first line, or None; an empty generation has no rebalance of its own."""
         times = (self.started_at, self.completed_at, self.emptied_at)
         return next((at for at in times if at is not None), None)
 
     @property
     def size(self) -> int:
-        """The number of its members; a static member counts once, whatever clients replaced it."""
+        """The number of members; a static member and the clients that replaced it count once."""
         return len({m.instance_id or m for m in self.members})
 
     @property
     def member_names(self) -> tuple[str | None, ...]:
-        """Its members by client id, else by member id."""
+        """The client ids of its members, or the member ids if the client ids are unknown."""
         return tuple(member.client_id or member.member_id for member in self.members)
 
     @property
     def reached_at(self) -> int | None:
-        """When its assignment came, else when it began."""
+        """When its members received the assignment, or when it began if that is unknown."""
         return self.completed_at or self.started_at
 
     @property
     def took_ms(self) -> int | None:
-        """From its begin to its completion; None where one of them is not known, or no line has a time."""
+        """The time from its start to its completion in ms; None if either is unknown or the lines have no times."""
         return elapsed(self.started_at, self.completed_at)
 
 
 class Pause(Struct, frozen=True, kw_only=True, gc=False):
-    """Partitions of one process without a reader: revoked or lost until some are assigned again."""
+    """A span in which a process has no partitions: they were revoked or lost, and none was assigned yet."""
 
     JSON: ClassVar[str] = "client_id, member_id, started_at as from, ended_at as to, lasted_ms as ms, partitions, kind"
 
@@ -114,16 +114,16 @@ class Pause(Struct, frozen=True, kw_only=True, gc=False):
     partitions: tuple[str, ...]
     kind: PauseKind
     step_ms: int = 1
-    """The resolution of its log's times in ms."""
+    """The resolution of the timestamps of its log in ms."""
 
     @property
     def lasted_ms(self) -> int | None:
-        """For how long; None where it lasts, no line has a time, or it is too short for these times to tell."""
+        """Its duration in ms; None if it is ongoing, below the resolution of the log, or the lines have no times."""
         return None if self.is_blurred else elapsed(self.started_at, self.ended_at)
 
     @property
     def is_blurred(self) -> bool:
-        """True where it was shorter than the resolution of its log's times."""
+        """True if it was shorter than the resolution of the timestamps of its log."""
         return self.ended_at is not None and self.ended_at - self.started_at < self.step_ms > 1
 
 
@@ -135,9 +135,9 @@ WhyUnread = Literal[
 class UnreadSpan(Struct, frozen=True, kw_only=True, gc=False):
     """A span in which a partition had no reader: no owner, or one that was dead, frozen, stuck, cut off or evicted.
 
-    `client_id` is whose it was before, `ended_at` None while nobody has it. Where the begin or the end is only known to
-    lie within a span, `certain` is False, and that span is from `from_earliest` or to `to_latest`: an exact end is its
-    own latest, and one that nothing bounds has none.
+    `client_id` is the previous owner; `ended_at` is None if the partition still has no reader. `certain` is False if
+    the start or the end is not known exactly: the start is between `from_earliest` and `started_at`, the end between
+    `ended_at` and `to_latest`. `to_latest` equals an exact end, and is None if no later line bounds the end.
     """
 
     JSON: ClassVar[str] = (
@@ -148,12 +148,12 @@ class UnreadSpan(Struct, frozen=True, kw_only=True, gc=False):
     partition: str
     started_at: Time
     ended_at: Time | None
-    client_id: Annotated[str | None, Meta(description="Whose it was before; null for nobody.")]
+    client_id: Annotated[str | None, Meta(description="The previous owner; null if there was none.")]
     why: WhyUnread
     certain: Annotated[
         bool,
         Meta(
-            description="False where the begin is only known to lie between from_earliest and from, or the end between "
+            description="False if the start is only known to be between from_earliest and from, or the end between "
             "to and to_latest."
         ),
     ] = True
@@ -161,25 +161,25 @@ class UnreadSpan(Struct, frozen=True, kw_only=True, gc=False):
     to_latest: Annotated[
         Time | None,
         Meta(
-            description="By then at the latest it was read again: to itself where that is exact, null where it is open "
-            "or no later line bounds it."
+            description="The latest time at which it was read again: the same as to if that is exact, null if it is "
+            "still unread or no later line bounds the end."
         ),
     ] = None
     incident: Annotated[
-        str | None, Meta(description="The id of the one incident that counts it; null where none does.")
+        str | None, Meta(description="The id of the incident that this span counts towards; null if there is none.")
     ] = None
     missed_at: Time | None = None
-    """When the group missed the member whose it was."""
+    """When the coordinator noticed the absence of the previous owner."""
 
     @property
     def lasted_ms(self) -> Amount | None:
-        """For how long; None where it lasts, or no line has a time."""
+        """Its duration in ms; None if it is ongoing or the lines have no times."""
         return elapsed(self.started_at, self.ended_at)
 
     def if_running(self) -> UnreadSpan | None:
-        """The span if the member, which its group takes for paused or cut off, ran all the while.
+        """The unread span if the member was in fact running while it seemed paused or cut off; None if too short.
 
-        It fetches from the leaders of its partitions until its coordinator refuses it.
+        Such a member fetches from the leaders of its partitions until its coordinator fences it.
         """
         if self.missed_at is None or self.why not in ("frozen", "cut-off", "unknown"):
             return self
@@ -190,9 +190,9 @@ class UnreadSpan(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ReadSpan(Struct, frozen=True, kw_only=True, gc=False):
-    """A member read these partitions, all of them from one moment to another; `ended_at` is None where it still does.
+    """A span in which a member read all of these partitions; `ended_at` is None if it still does.
 
-    `member` is named as its lane is.
+    `member` is the name of its swim lane.
     """
 
     partitions: tuple[str, ...]
@@ -202,7 +202,7 @@ class ReadSpan(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CoordinatorTerm(Struct, frozen=True, kw_only=True, gc=False):
-    """A broker coordinated the group for a while."""
+    """A span in which one broker coordinated the group."""
 
     JSON: ClassVar[str] = "broker, started_at as from, ended_at as to"
 
@@ -211,17 +211,17 @@ class CoordinatorTerm(Struct, frozen=True, kw_only=True, gc=False):
     ended_at: Time | None
 
     def overlaps(self, begin: int, end: int) -> bool:
-        """True if the broker coordinated the group at some time from `begin` to `end`, as far as the logs show."""
-        begun = self.started_at is None or self.started_at <= end
-        return begun and (self.ended_at is None or self.ended_at >= begin)
+        """True if the broker may have coordinated the group between `begin` and `end`, by the logs."""
+        started = self.started_at is None or self.started_at <= end
+        return started and (self.ended_at is None or self.ended_at >= begin)
 
 
 class BrokerOutage(Struct, frozen=True, kw_only=True, gc=False):
-    """A broker was down, stood still or was out of reach; `ended_at` is None where no line shows it back.
+    """A span in which a broker was down, frozen or unreachable; `ended_at` is None if no line shows its return.
 
-    `how`: it shut down, gave up (`failed`), was `lost` without a word, `froze` and went on, or was only `unreachable`
-    for clients. It begins with the first line that shows it, which for a fenced broker is a session after its last
-    heartbeat.
+    `how`: it shut down, exited with an error (`failed`), was `lost` without any log line, `froze` and resumed, or was
+    `unreachable` for clients only. The outage starts at the first line that shows it; a broker is fenced one
+    broker.session.timeout.ms after its last heartbeat.
     """
 
     broker: str
@@ -235,7 +235,7 @@ class BrokerOutage(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Unreached(Struct, frozen=True, kw_only=True, gc=False):
-    """A broker to which a member's connections failed for a while, as no other broker's did."""
+    """A span in which a member failed to connect to one broker only."""
 
     broker: str
     member: str
@@ -245,7 +245,7 @@ class Unreached(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Loss(Struct, frozen=True, kw_only=True, gc=False):
-    """A member whose session a broker let expire."""
+    """A member whose session expired on its coordinator."""
 
     at: Time
     broker: str
@@ -254,7 +254,7 @@ class Loss(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PartitionLeader(Struct, frozen=True, kw_only=True, gc=False):
-    """A member began to fetch a partition from the broker that led it; until another line shows another leader."""
+    """The leader of a partition from a time on, seen when a member began to fetch from it."""
 
     partition: str
     broker: str
@@ -262,7 +262,7 @@ class PartitionLeader(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ProtocolTerm(Struct, frozen=True, kw_only=True, gc=False):
-    """The group spoke a protocol for a while."""
+    """A span in which the group used one protocol."""
 
     JSON: ClassVar[str] = "protocol, started_at as from, ended_at as to"
 
@@ -272,7 +272,7 @@ class ProtocolTerm(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Placed(Struct, frozen=True, kw_only=True, gc=False):
-    """A member and the host it runs on."""
+    """A member and its host."""
 
     name: str
     client_id: str | None
@@ -281,7 +281,7 @@ class Placed(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Identity(Placed, frozen=True, kw_only=True, gc=False):
-    """One member under all its names, valid from and to (`whois`)."""
+    """A member with all its names, and when it was seen (`whois`)."""
 
     JSON: ClassVar[str] = (
         "name, kind, names, client_id, worker_clients, member_ids, instance_id, process, thread, host, files, "
@@ -298,7 +298,7 @@ class Identity(Placed, frozen=True, kw_only=True, gc=False):
     ended_at: Time | None
     worker_clients: Annotated[
         tuple[str, ...],
-        Meta(description="A Connect worker's clients of its config, offset and status topics, which are no members."),
+        Meta(description="A Connect worker's clients for its config, offset and status topics; they are not members."),
     ] = ()
 
 
@@ -306,12 +306,12 @@ SpanKind = Literal[
     "member", "joining", "paused", "away", "coordinating", "restoring",
     "stuck", "dead", "frozen", "cut-off", "silent", "holding-up",
 ]  # fmt: skip
-"""The second line: the member is in the group and does not read, or keeps the whole group waiting. `silent`: no
-heartbeat arrived, and no log tells why."""
+"""In the spans of the second line, the member is in the group but does not read, or the whole group waits for it.
+`silent`: no heartbeat arrived, and no log shows why."""
 
 
 class Span(Struct, frozen=True, kw_only=True, gc=False):
-    """A stretch of a swim lane: member of a generation, joining, paused, away, or unable to read."""
+    """A span on a swim lane: member of a generation, joining, paused, away, or unable to read."""
 
     started_at: EpochMs
     ended_at: EpochMs | None
@@ -321,7 +321,7 @@ class Span(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Mark(Struct, frozen=True, kw_only=True, gc=False):
-    """A moment of a swim lane, with the line that shows it."""
+    """An event on a swim lane, with the line that shows it."""
 
     at: EpochMs
     kind: str
@@ -332,20 +332,20 @@ class Mark(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Lane(Struct, frozen=True, kw_only=True, gc=False):
-    """One swim lane of the picture: a member, a thread, a worker or a broker."""
+    """A swim lane of the timeline chart: a member, a thread, a worker or a broker."""
 
     name: str
     kind: Literal["client", "instance", "thread", "worker", "host", "broker"]
     spans: tuple[Span, ...] = ()
     marks: tuple[Mark, ...] = ()
     owner: str | None = None
-    """The instance whose thread this is."""
+    """The Streams instance that this thread belongs to."""
 
 
 class Participation(Struct, frozen=True, kw_only=True, gc=False):
-    """The members and the leader of one rebalance, compared with the last one before it whose members are known.
+    """The members and the leader of a rebalance, compared with the last previous one whose members are known.
 
-    `leader` and `members` are None where no line tells; under KIP-848 nobody leads.
+    `leader` and `members` are None if no line shows them; KIP-848 groups have no leader.
     """
 
     generation: int | None
@@ -354,35 +354,35 @@ class Participation(Struct, frozen=True, kw_only=True, gc=False):
     members: tuple[str, ...] | None = None
     missing: tuple[str, ...] = ()
     new: tuple[str, ...] = ()
-    renewed: Annotated[tuple[str, ...], Meta(description="Took part both times, under another member id.")] = ()
-    consumers: Annotated[int | None, Meta(description="As a Streams leader counted them.")] = None
+    renewed: Annotated[tuple[str, ...], Meta(description="Took part in both, with a new member id.")] = ()
+    consumers: Annotated[int | None, Meta(description="As counted by a Streams leader.")] = None
     clients: int | None = None
 
 
 class LeaderChange(Struct, frozen=True, kw_only=True, gc=False):
-    """Leadership moved."""
+    """A change of the group leader."""
 
     generation: int | None
     at: Time
     before: str
     after: str
     former_took_part: Annotated[
-        bool | None, Meta(description="The former leader was a member all along; Kafka does not depose it then.")
+        bool | None, Meta(description="The former leader was still a member; Kafka then keeps it as leader.")
     ]
 
 
 class Leadership(Struct, frozen=True, kw_only=True, gc=False):
-    """The leaders over time."""
+    """The leaders of the group over time."""
 
     stable: Annotated[
         bool | None,
-        Meta(description="True where the same member led every time; null where fewer than two leaders are known."),
+        Meta(description="True if the same member led every time; null if fewer than two leaders are known."),
     ] = None
     changes: tuple[LeaderChange, ...] = ()
 
 
 class FailedAttempt(Struct, frozen=True, kw_only=True, gc=False):
-    """A JoinGroup or SyncGroup that failed between two rebalances, and how often it did in the same way."""
+    """A JoinGroup or SyncGroup that failed between two rebalances, and how often it failed with the same error."""
 
     at: Time
     who: str | None
@@ -395,7 +395,7 @@ class FailedAttempt(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Burst(Struct, frozen=True, kw_only=True, gc=False):
-    """Rebalances one right after the other."""
+    """Rebalances in quick succession."""
 
     JSON: ClassVar[str] = "generations, started_at as from, ended_at as to, rebalances, reasons, failures"
 
@@ -403,12 +403,12 @@ class Burst(Struct, frozen=True, kw_only=True, gc=False):
     started_at: Time
     ended_at: Time
     rebalances: Annotated[int, Meta(extra_json_schema={"minimum": 2})]
-    reasons: Annotated[tuple[str | None, ...], Meta(description="Why each but the first began.")]
+    reasons: Annotated[tuple[str | None, ...], Meta(description="The reason of each rebalance but the first.")]
     failures: tuple[FailedAttempt, ...]
 
 
 class Spacing(Struct, frozen=True, kw_only=True, gc=False):
-    """From the begin of one rebalance to the begin of the next, and the setting that made it so long."""
+    """The interval between the starts of two rebalances, and the setting that explains its length."""
 
     from_generation: int | None
     to_generation: int | None
@@ -416,10 +416,10 @@ class Spacing(Struct, frozen=True, kw_only=True, gc=False):
     gap_ms: int
     setting: str | None = None
     value_ms: int | None = None
-    configured: Annotated[
-        bool, Meta(description="True where a log shows the value; if not, it is Kafka's default.")
-    ] = False
-    evenly: Annotated[bool, Meta(description="True where the gap before or after is as long.")] = False
+    configured: Annotated[bool, Meta(description="True if a log shows the value; otherwise it is Kafka's default.")] = (
+        False
+    )
+    evenly: Annotated[bool, Meta(description="True if the interval before or after has the same length.")] = False
     why: Annotated[str | None, Meta(description="What was measured.")] = None
 
 
@@ -433,31 +433,31 @@ class Reading(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RunningVersion(Struct, frozen=True, kw_only=True, gc=False):
-    """The Kafka version of a host, or of the process that wrote a file."""
+    """The Kafka version on a host, or of the process that wrote a file."""
 
     name: str
     version: str
 
 
 class GroupOutline(Struct, frozen=True, kw_only=True, gc=False):
-    """The part of a group's history that a comparison with other groups needs."""
+    """The part of a group's history that is needed to compare it with other groups."""
 
     group: str
     cluster: str
     coordinators: tuple[CoordinatorTerm, ...]
     identities: tuple[Placed, ...] = ()
-    """Where an outline stands alone, only those whose host is known."""
+    """In an outline without the rest of the history, only identities with a known host."""
     offsets_partition: Annotated[
-        int | None, Meta(description="The partition of __consumer_offsets that holds the group, where a line shows it.")
+        int | None, Meta(description="The partition of __consumer_offsets that stores the group, if a line shows it.")
     ] = None
     outages: tuple[BrokerOutage, ...] = ()
-    """Brokers that were out; only of a group that an incident disturbed."""
+    """Broker outages; only for a group with an incident."""
     losses: tuple[Loss, ...] = ()
-    """Members whose sessions expired, by a broker's own lines; the first of them where there are thousands."""
+    """Session expirations that brokers logged; only the first ones if there are thousands."""
     leaders: tuple[PartitionLeader, ...] = ()
-    """The brokers that members fetched from, by time; each partition again only where its leader is another one."""
+    """The partition leaders that members fetched from, in time order; only changes of a partition's leader."""
     unreached: tuple[Unreached, ...] = ()
-    """Brokers that members failed to connect to, by their own lines; the first where there are hundreds."""
+    """Brokers that members logged as unreachable; only the first ones if there are hundreds."""
 
 
 class GroupHistory(GroupOutline, frozen=True, kw_only=True, gc=False):
@@ -480,25 +480,25 @@ class GroupHistory(GroupOutline, frozen=True, kw_only=True, gc=False):
     identities: tuple[Identity, ...] = ()
     lanes: tuple[Lane, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
-    """Settings that matter, as the logs show them (`max.poll.interval.ms` -> `300000`)."""
+    """Relevant settings, as logged (`max.poll.interval.ms` -> `300000`)."""
     versions: tuple[RunningVersion, ...] = ()
     reading: Reading = Reading()
     named: Annotated[
         bool,
         Meta(
-            description="True where the logs name the group. If not, it is a client whose lines name no group, and "
-            "`group` says which: `group not named, client rdkafka#consumer-1`."
+            description="True if the logs name the group. Otherwise it stands for a client whose lines name no group, "
+            "and `group` names that client: `group not named, client rdkafka#consumer-1`."
         ),
     ] = True
 
     @property
     def settings_by_name(self) -> dict[str, str]:
-        """The settings as JSON shows them."""
+        """The settings as a mapping, for JSON."""
         return dict(self.settings)
 
     @property
     def leadership(self) -> Leadership:
-        """Its leaders over time."""
+        """The leaders of the group over time."""
         return self.reading.leadership
 
     @property
@@ -513,5 +513,5 @@ class GroupHistory(GroupOutline, frozen=True, kw_only=True, gc=False):
 
     @property
     def spacings(self) -> tuple[Spacing, ...]:
-        """The gaps between rebalances that are even, or as long as a setting."""
+        """The intervals between rebalances that are even, or as long as a setting."""
         return self.reading.spacings

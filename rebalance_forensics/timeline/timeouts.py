@@ -1,8 +1,8 @@
-"""Every timeout of a group and of its members: what a line shows, else what Kafka sets by default.
+"""The timeouts of a group and its members: the values that the logs show, otherwise the defaults.
 
-A value comes, in this order, from a line about that very member (its client, its coordinator, its own configuration),
-from any configuration that the group's logs print, and from the default of the client or the broker. `shown_…` stops
-before the default and answers None: what an operator reads is never a guess. All values are milliseconds.
+A value comes from a line about the member itself (from its client, its coordinator or its configuration), otherwise
+from any configuration in the group's logs, otherwise from the default of the client or the broker. The `shown_…`
+functions return None instead of a default, so that reports never present a guess. All values are in milliseconds.
 """
 
 from __future__ import annotations
@@ -48,70 +48,70 @@ DEFAULTS: Mapping[str, int] = {
     PROBING: 600_000,  # StreamsConfig, KIP-441
     INITIAL_DELAY: 3_000,  # GroupCoordinatorConfig, KIP-134; the server.properties that Kafka ships sets 0
     LEAST_SESSION: 6_000,  # GroupCoordinatorConfig
-    OFFSETS_WRITE: 5_000,  # GroupCoordinatorConfig: how long a coordinator waits for a write to be replicated
+    OFFSETS_WRITE: 5_000,  # GroupCoordinatorConfig: the coordinator waits this long for a write to be replicated
 }
 SESSION_BEFORE_3_0 = 10_000
-"""session.timeout.ms of Java consumers before 3.0, and of Connect workers of every release (DistributedConfig)."""
+"""Default session.timeout.ms of Java consumers before 3.0, and of all Connect workers (DistributedConfig)."""
 LONGER_SESSIONS_SINCE = (3, 0)
 JOIN_LAPSE = 5_000
-"""A JoinGroup is given this much longer than the rebalance timeout (AbstractCoordinator.JOIN_GROUP_TIMEOUT_LAPSE)."""
+"""JoinGroup times out this long after the rebalance timeout (AbstractCoordinator.JOIN_GROUP_TIMEOUT_LAPSE)."""
 HEARTBEATS_PER_SESSION = 3
 """heartbeat.interval.ms should be no more than a third of session.timeout.ms (ConsumerConfig)."""
-# A number of more digits fits into no Java long.
+# Maximum number of digits of a Java long.
 _LONGEST = 19
 
 
 class _Shown(Struct, frozen=True, kw_only=True):
-    """What the lines of a group show of its timeouts."""
+    """The timeouts in the lines of a group."""
 
     printed: Mapping[str, Mapping[str, int]]
-    """Setting -> client id -> its value, as that client prints its configuration."""
+    """Setting -> client id -> value in the logged configuration of that client."""
     logged: Mapping[str, Mapping[str, int]]
-    """Setting -> member id -> its value, as a coordinator logs it."""
+    """Setting -> member id -> value logged by a coordinator."""
     various: frozenset[str]
-    """The settings of which lines show several values."""
+    """The settings with different values in different lines."""
     rebalance: Mapping[Participant, int]
-    """max.poll.interval.ms of a member as its coordinator logs it: its rebalance timeout (KIP-62)."""
+    """Member -> max.poll.interval.ms, which its coordinator logs as the rebalance timeout (KIP-62)."""
     anywhere: Mapping[str, frozenset[int]]
-    """Setting -> every value that a coordinator or a worker logs of a member."""
+    """Setting -> all values that coordinators or workers log for any member."""
     session: int | None
-    """session.timeout.ms as the coordinator logs it, else as a configuration shows it."""
+    """session.timeout.ms logged by the coordinator, otherwise from a configuration; None if no line shows it."""
 
 
 def number_of(value: str) -> int | None:
-    """The number that a setting holds; None for a word, and for digits that no long holds."""
+    """The numeric value of a setting; None if it is not a number or does not fit in a Java long."""
     return int(value) if value.isdecimal() and len(value) <= _LONGEST else None
 
 
 def session_of_events(events: EventIndex, protocol: Protocol, settings: Mapping[str, str]) -> int | None:
-    """session.timeout.ms as the coordinator logs it of a member that left or was loaded, else as it is configured."""
+    """session.timeout.ms that the coordinator logs for a member that left or was loaded, otherwise as configured."""
     for event in reversed(events.of_type(ev.MemberLoaded, ev.MemberLeft)):
         assert isinstance(event, ev.MemberLoaded | ev.MemberLeft)
         if event.session_timeout_ms is not None:
             return event.session_timeout_ms
-    # From KIP-848 on the broker sets it: what a client prints is not used.
+    # With KIP-848 the broker sets the session timeout, so the client's configuration is not used.
     name = SESSION if is_set_by_clients(protocol) else f"group.{protocol}.{SESSION}"
     return number_of(settings.get(name, ""))
 
 
 def is_set_by_clients(protocol: Protocol) -> bool:
-    """True where members bring their own session timeout; since KIP-848 the brokers set it."""
+    """True if clients set the session timeout; with KIP-848 the brokers set it."""
     return protocol in ("classic", "unknown")
 
 
 def shown_ms(timeline: Timeline, name: str) -> int | None:
-    """A setting as any configuration in the logs of the group shows it."""
+    """The value of a setting in any configuration in the group's logs, or None."""
     return number_of(timeline.settings.get(name, ""))
 
 
 def setting_ms(timeline: Timeline, name: str) -> int:
-    """A setting as the logs show it, else its default."""
+    """The value of a setting in any configuration in the group's logs, otherwise its default."""
     shown = shown_ms(timeline, name)
     return DEFAULTS[name] if shown is None else shown
 
 
 def possible_ms(timeline: Timeline, name: str) -> tuple[tuple[int, bool], ...]:
-    """Every value that a setting may have in this group, and whether a line shows it."""
+    """All values that a setting may have in this group, each with True if a line shows it."""
     if (shown := shown_ms(timeline, name)) is not None:
         return ((shown, True),)
     if logged := _shown(timeline).anywhere.get(name):
@@ -121,14 +121,14 @@ def possible_ms(timeline: Timeline, name: str) -> tuple[tuple[int, bool], ...]:
 
 
 def configured_ms(timeline: Timeline, name: str) -> frozenset[int]:
-    """Every value that a consumer of the group prints, for members need not be set alike; else the default."""
+    """All values of a setting in the configurations of the group's consumers, which may differ; else the default."""
     dumps = (dict(e.settings) for e in timeline.of(ev.SettingsReported) if e.kind == "ConsumerConfig")
     printed = frozenset(value for s in dumps if (value := number_of(s.get(name, ""))) is not None)
     return printed or frozenset((DEFAULTS[name],))
 
 
 def shown_session_ms(timeline: Timeline, participant: Participant | None = None) -> int | None:
-    """session.timeout.ms of the group, or of one member, where a log shows it."""
+    """session.timeout.ms of the group or of one member; None if no log shows it."""
     group_ms = _shown(timeline).session or None
     if participant is None or not is_set_by_clients(timeline.protocol):
         return group_ms
@@ -136,13 +136,13 @@ def shown_session_ms(timeline: Timeline, participant: Participant | None = None)
 
 
 def known_session_ms(timeline: Timeline, participant: Participant | None = None) -> int | None:
-    """session.timeout.ms of the group or a member as a log shows it, else its default; None where a client decides."""
+    """session.timeout.ms of the group or of one member as logged, else the default; None if the default is unknown."""
     java = participant is None or is_java_member(timeline, participant)
     return shown_session_ms(timeline, participant) or (default_session_ms(timeline) if java else None)
 
 
 def _of_member_ms(timeline: Timeline, participant: Participant, name: str, group_ms: int | None) -> int | None:
-    """A timeout of one member: as it printed it or the coordinator logs it, else as all others have it."""
+    """A timeout of one member from its configuration or the coordinator's lines, else `group_ms` if all are alike."""
 
     def answer() -> int | None:
         shown = _shown(timeline)
@@ -153,26 +153,26 @@ def _of_member_ms(timeline: Timeline, participant: Participant, name: str, group
         ):
             if own:
                 return own.pop() if len(own) == 1 else None
-        # What another client printed does not hold where configurations differ or its library is another one.
+        # The group's value does not apply if configurations differ or the member uses another client library.
         alike = name not in shown.various and (not printed or is_java_member(timeline, participant))
         return group_ms if alike else None
 
-    # A client that is evicted again and again has a member id for each time, too many to go through for each absence.
+    # A client that is evicted repeatedly has too many member ids to search for each absence.
     return timeline.cached_as((name, participant), answer)
 
 
 @answered_once
 def session_timeout_ms(timeline: Timeline) -> int:
-    """session.timeout.ms as a log shows it, else the longest default."""
-    # It bounds how far to look back: an older client may have been given a longer one than its own default.
+    """session.timeout.ms of the group as logged, otherwise the longest default."""
+    # Used to bound how far to look back: an older client may be configured with more than its own default.
     return shown_session_ms(timeline) or DEFAULTS[SESSION]
 
 
 @answered_once
 def default_session_ms(timeline: Timeline) -> int | None:
-    """session.timeout.ms where nobody set it: by protocol, kind of client, or the releases that the logs name."""
+    """The default session.timeout.ms by protocol, kind of client and reported releases; None if that is ambiguous."""
     if len(timeline.protocols) > 1:
-        return None  # classic members had a timeout of their own
+        return None  # the group migrated: classic members had their own timeout
     if not is_set_by_clients(timeline.protocol):
         return DEFAULTS[SESSION]
     if timeline.kind == "connect":
@@ -186,9 +186,9 @@ def default_session_ms(timeline: Timeline) -> int | None:
 def shown_poll_ms(
     timeline: Timeline, lines: Iterable[Event] = (), member: Participant | None = None, *, any_member: bool = False
 ) -> int | None:
-    """max.poll.interval.ms: what the lines of a departure show, else what is known of that member, else of the group.
+    """max.poll.interval.ms from the lines of a departure, else that of the member, else that of the group, or None.
 
-    `any_member` takes the longest that the coordinator logs of anybody where no configuration shows it.
+    With `any_member`, the longest value that the coordinator logs for any member is used if no configuration shows one.
     """
     lines = tuple(lines)
     own = (e.limit_ms for e in lines if isinstance(e, ev.PollTimeoutExpired))
@@ -202,19 +202,19 @@ def shown_poll_ms(
 
 
 def shown_rebalance_ms(timeline: Timeline, participant: Participant) -> int | None:
-    """The rebalance timeout of a member as its coordinator logs it."""
+    """The rebalance timeout of a member as logged by its coordinator, or None."""
     return _shown(timeline).rebalance.get(participant)
 
 
 def is_implausible(exceeded_ms: int | None) -> bool:
-    """A poll timeout exceeded by more than any timeout: a host that was suspended, or a timer that is wrong."""
+    """True if a poll timeout was exceeded by an hour or more: the host was suspended, or the timer is wrong."""
     # librdkafka checks its timer twice a second (rd_kafka_cgrp_max_poll_interval_check_tmr_cb), so a slow loop exceeds
-    # it by half a second.
+    # the timeout by at most half a second.
     return exceeded_ms is not None and exceeded_ms >= HOUR_MS
 
 
 def heartbeat_interval_ms(timeline: Timeline, member: Participant | None = None) -> int:
-    """heartbeat.interval.ms of the group, or of one member, as a log shows it, else its default."""
+    """heartbeat.interval.ms of the group or of one member as logged, otherwise its default."""
     group_ms = setting_ms(timeline, HEARTBEAT)
     if member is None or not is_set_by_clients(timeline.protocol):
         return group_ms
@@ -222,24 +222,24 @@ def heartbeat_interval_ms(timeline: Timeline, member: Participant | None = None)
 
 
 def all_have_heard_ms(timeline: Timeline) -> int:
-    """The time until every member knows of a rebalance, in ms: heartbeats bring the news, and one may be lost."""
+    """The time in ms until all members know about a rebalance, with allowance for lost heartbeats."""
     return 3 * heartbeat_interval_ms(timeline) + windows.ROUND_TRIP_MS
 
 
 def together_ms(timeline: Timeline) -> int:
-    """Threads of one process that go together are evicted within a session timeout of each other."""
+    """The time in ms within which threads of a process that fail together are evicted: one session timeout."""
     return max(DEFAULTS[SESSION], shown_session_ms(timeline) or 0)
 
 
 def patience_ms(timeline: Timeline) -> int:
-    """The time for which logs must continue after a departure before a return can be called missing, in ms."""
+    """The time in ms for which the logs must continue after a departure to show that the member did not return."""
     return max(2 * session_timeout_ms(timeline), windows.PROCESS_START_MS)
 
 
 def quiet_ms(timeline: Timeline) -> int:
-    """The time without rebalances after which a repetition is a new incident, in ms (contract)."""
+    """The time in ms without rebalances after which a recurrence is a new incident (contract)."""
     timeouts = [ms for name in (SESSION, POLL, REBALANCE) if (ms := shown_ms(timeline, name)) is not None]
-    # An hour and more means `never`: max.poll.interval.ms of Streams before 2.3 is Integer.MAX_VALUE.
+    # An hour or more means "never": max.poll.interval.ms of Streams before 2.3 is Integer.MAX_VALUE.
     return max(windows.QUIET_MS, 3 * max((t for t in timeouts if t < HOUR_MS), default=0))
 
 
@@ -257,7 +257,7 @@ def _shown(timeline: Timeline) -> _Shown:
         for name, ms in _timeouts_in(event):
             if ms:
                 anywhere[name].add(ms)
-            if ms and not (name == POLL and timeline.kind == "connect"):  # a worker's rebalance timeout is no such
+            if ms and not (name == POLL and timeline.kind == "connect"):  # a worker has no poll timeout
                 logged[name][getattr(event, "member", None) or ""] = ms
     members = ((timeline.participants.of_member(member), ms) for member, ms in logged[POLL].items())
     return _Shown(
@@ -271,7 +271,7 @@ def _shown(timeline: Timeline) -> _Shown:
 
 
 def _timeouts_in(event: Event) -> tuple[tuple[str, int | None], ...]:
-    """The timeouts of a member in a coordinator's line, or the rebalance delay in a worker's."""
+    """The timeouts of a member in a coordinator's line, or the rebalance delay in a worker's line."""
     match event:
         case ev.MemberLoaded() | ev.MemberLeft():
             return (SESSION, event.session_timeout_ms), (POLL, event.rebalance_timeout_ms)
