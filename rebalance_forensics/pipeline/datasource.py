@@ -1,11 +1,11 @@
-"""Logs as a table of Spark's: `spark.read.format("rebalance_logs").load("logs/")`, in SQL and as a stream.
+"""Logs as a Spark table: `spark.read.format("rebalance_logs").load("logs/")`, also in SQL and as a stream.
 
     spark.dataSource.register(RebalanceLogs)
 
-Options: `cluster`, `clusterPerDirectory`, `tz` and `patterns` (comma between several), `splitBytes`,
+Options: `cluster`, `clusterPerDirectory`, `tz` and `patterns` (comma-separated), `splitBytes`,
 `unpackRatio`; for a stream also `maxFilesPerTrigger` and `maxBytesPerTrigger` (Spark 4.2 or newer), and `offsets`, a
-directory or URI where it keeps how far each file is read, which stands in its checkpoint otherwise. Rows are the typed
-events; nothing else of a log leaves the Python workers.
+directory or URI for the position in each file, which is kept in the checkpoint otherwise. Rows are the typed events;
+nothing else of a log leaves the Python workers.
 """
 
 from __future__ import annotations
@@ -50,21 +50,22 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-# How soon a stream that is asked to end notices.
-_LOOK_S = 1
+# Interval at which a stream checks whether it was requested to stop.
+_STOP_CHECK_S = 1
 
 
 def log_stream(
     session: SparkSession, inputs: Sequence[str], reading: AnalyzeOptions, *, besides: str, checkpoint: str,
     offsets: str, begin: Mapping[str, int],
 ) -> DataFrame:  # fmt: skip
-    """The rows of logs as they grow, with counts, but of what lies below `besides`.
+    """The rows of growing logs, including counts, except of files below `besides`.
 
-    `begin` says how far each file is known, `offsets` where that is kept for the stream of this `checkpoint`.
+        `begin` maps each file to the byte offset from which to read it; `offsets` is the directory or URI in which the
+    stream of this `checkpoint` keeps its positions.
     """
     session.dataSource.register(RebalanceLogs)
     zones = reading.zones
-    asked = {
+    requested = {
         "inputs": json.dumps(list(inputs)),
         "cluster": reading.cluster,
         "clusterPerDirectory": "true" if reading.cluster_per_directory else None,
@@ -78,14 +79,14 @@ def log_stream(
         "checkpoint": checkpoint,
         "besides": besides,
     }
-    given = {name: value for name, value in asked.items() if value}
-    return session.readStream.format(RebalanceLogs.name()).options(**given).load()
+    options = {name: value for name, value in requested.items() if value}
+    return session.readStream.format(RebalanceLogs.name()).options(**options).load()
 
 
 def wait_for(query: StreamingQuery, busy: Lock) -> None:
-    """Wait for the end of a stream; the batch at work when the process is asked to end is finished."""
+    """Wait until the stream ends; on SIGTERM or Ctrl-C, finish the current batch, then stop the stream."""
     with stop_event() as end:
-        while not query.awaitTermination(_LOOK_S):
+        while not query.awaitTermination(_STOP_CHECK_S):
             if end.is_set():
                 with busy:
                     query.stop()
@@ -94,7 +95,7 @@ def wait_for(query: StreamingQuery, busy: Lock) -> None:
 
 @contextmanager
 def stop_event() -> Iterator[Event]:
-    """Set by SIGTERM and Ctrl-C, which mean the same here."""
+    """An event that SIGTERM and Ctrl-C set."""
     end = Event()
 
     def note(_number: int, _frame: FrameType | None) -> None:
@@ -116,7 +117,7 @@ _WHOLE_FILES = 1 << 60
 
 @dataclass
 class Portion(InputPartition):
-    """What one task reads; with `part`, it says so in a row of its own."""
+    """The splits that one task reads; with `part`, the task also emits a row that describes the part."""
 
     splits: tuple[Split, ...]
     reading: Reading
@@ -132,39 +133,39 @@ class RebalanceLogs(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What stands in `format(…)`."""
+        """The name to pass to `format(…)`."""
         return "rebalance_logs"
 
     def schema(self) -> str:
-        """The columns, in Spark's words."""
-        return schemas.spark_schema(COUNTED_ROWS if _Asked.of(dict(self.options)).counts else EVENT_ROWS)
+        """The columns, as a Spark DDL string."""
+        return schemas.spark_schema(COUNTED_ROWS if _SourceOptions.of(dict(self.options)).counts else EVENT_ROWS)
 
     def reader(self, schema: object) -> DataSourceReader:  # noqa: ARG002 - Spark asks so
-        """All that is there now."""
-        return LogReader(_Asked.of(dict(self.options)))
+        """A reader of everything the logs contain now."""
+        return LogReader(_SourceOptions.of(dict(self.options)))
 
     def streamReader(self, schema: object) -> DataSourceStreamReader:  # noqa: N802, ARG002
-        """What comes, file by file and line by line."""
-        return LogStream(_Asked.of(dict(self.options)))
+        """A reader of lines and files as they are added."""
+        return LogStream(_SourceOptions.of(dict(self.options)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _SourceOptions:
     paths: tuple[str, ...]
     options: AnalyzeOptions
     counts: bool
-    """For the job: rows of counts too, and the end of each log again when it has grown."""
+    """Whether to emit rows of counts and to read the end of each log again when it has grown; the job needs both."""
     begin: str
     offsets: str | None
     checkpoint: str | None
     besides: str | None
-    most_files: int | None
-    most_bytes: int | None
+    max_files: int | None
+    max_bytes: int | None
 
     @classmethod
-    def of(cls, given: dict[str, str]) -> _Asked:
+    def of(cls, given: dict[str, str]) -> _SourceOptions:
         options = {name.lower(): value for name, value in given.items()}
-        paths = json.loads(options["inputs"]) if "inputs" in options else _several(options.get("path"))
+        paths = json.loads(options["inputs"]) if "inputs" in options else _comma_separated(options.get("path"))
         if not paths:
             raise InputError('rebalance_logs: name the logs, as in .load("logs/").')
         return cls(
@@ -172,8 +173,8 @@ class _Asked:
             options=AnalyzeOptions(
                 cluster=options.get("cluster"),
                 cluster_per_directory=options.get("clusterperdirectory", "false") == "true",
-                zones=zone_rules(_several(options.get("tz"))),
-                patterns=tuple(_several(options.get("patterns"))),
+                zones=zone_rules(_comma_separated(options.get("tz"))),
+                patterns=tuple(_comma_separated(options.get("patterns"))),
                 split_bytes=int(options.get("splitbytes", _WHOLE_FILES)),
                 limits=Limits.of(int(options.get("unpackratio", USUAL_RATIO))),
             ),
@@ -182,8 +183,8 @@ class _Asked:
             offsets=options.get("offsets"),
             checkpoint=options.get("checkpoint"),
             besides=options.get("besides"),
-            most_files=_limit(options, "maxFilesPerTrigger"),
-            most_bytes=_limit(options, "maxBytesPerTrigger"),
+            max_files=_limit(options, "maxFilesPerTrigger"),
+            max_bytes=_limit(options, "maxBytesPerTrigger"),
         )
 
 
@@ -194,59 +195,61 @@ def _limit(options: Mapping[str, str], name: str) -> int | None:
     return int(text) if text else None
 
 
-def _several(text: str | None) -> list[str]:
+def _comma_separated(text: str | None) -> list[str]:
     return text.split(",") if text else []
 
 
 class LogReader(DataSourceReader):
-    """Plans once, reads in the workers."""
+    """Plans in the driver and reads in the workers."""
 
-    def __init__(self, asked: _Asked) -> None:
-        self._asked = asked
+    def __init__(self, requested: _SourceOptions) -> None:
+        self._asked = requested
 
     def partitions(self) -> list[InputPartition]:
-        """One a file, or one a split where `splitBytes` cuts files; one for all that a packed archive holds."""
-        asked, options = self._asked, self._asked.options
-        refuse_missing_inputs(asked.paths)
-        sights = looked_into(list_inputs(asked.paths).files, options).sights
+        """One partition per file, or per split if `splitBytes` is set; one for all files of a compressed archive."""
+        requested, options = self._asked, self._asked.options
+        refuse_missing_inputs(requested.paths)
+        sights = looked_into(list_inputs(requested.paths).files, options).sights
         profiles, reading = profiles_beside(sights, options.zones), read_plan.reading_of(options)
         files = [sight.file for sight in sights]
         splits = plan(files, [profiles[file.path] for file in files], options.split_bytes)
         return [Portion(tuple(bundle), reading) for bundle in read_plan.bundled(splits, workers=1)]
 
     def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        """The events of a partition; Spark asks for one even where there is nothing to read."""
+        """The events of a partition; Spark requests one even if there is nothing to read."""
         return _events(partition)
 
 
 class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Follows logs: an offset says up to which byte each file was read."""
+    """Follows logs; an offset is the number of bytes read of each file."""
 
-    def __init__(self, asked: _Asked) -> None:
-        self._asked = asked
-        options, checkpoint = asked.options, asked.checkpoint
-        # Spark does not tell the checkpoint: what is read, and how, tells streams apart.
-        whose = (checkpoint,) if checkpoint else (*asked.paths, options.cluster or "", "", *options.patterns)
-        offsets = Offsets(asked.offsets, *whose)
-        self._logs = GrowingLogs(asked.paths, asked.options, again=asked.counts, besides=asked.besides, offsets=offsets)
+    def __init__(self, requested: _SourceOptions) -> None:
+        self._asked = requested
+        options, checkpoint = requested.options, requested.checkpoint
+        # Spark does not pass the checkpoint's location, so a stream is identified by what it reads, and how.
+        stream_id = (checkpoint,) if checkpoint else (*requested.paths, options.cluster or "", "", *options.patterns)
+        offsets = Offsets(requested.offsets, *stream_id)
+        self._logs = GrowingLogs(
+            requested.paths, requested.options, again=requested.counts, besides=requested.besides, offsets=offsets
+        )
 
     def initialOffset(self) -> Offset:  # noqa: N802 - Spark's name
-        """Nothing is read, or what the job's tables hold."""
+        """Where the first batch starts: at the start of each file, or after what the job's tables contain."""
         return {"files": self._asked.begin}
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Batches end where the logs end now."""
+        """Let no batch read past the current end of the logs."""
         self._logs.no_further()
 
     def getDefaultReadLimit(self) -> Any:  # noqa: ANN401, N802 - Spark before 4.2 has no class for it
-        """How much a batch reads at most."""
-        if self._asked.most_files:
-            return ReadMaxFiles(self._asked.most_files)
-        return ReadMaxBytes(self._asked.most_bytes) if self._asked.most_bytes else ReadAllAvailable()
+        """The most that a batch reads."""
+        if self._asked.max_files:
+            return ReadMaxFiles(self._asked.max_files)
+        return ReadMaxBytes(self._asked.max_bytes) if self._asked.max_bytes else ReadAllAvailable()
 
     def latestOffset(self, start: Offset | None = None, limit: Any = None) -> Offset:  # noqa: ANN401, N802
-        """How far each file goes now, or as far as a batch may read; Spark before 4.2 gives neither start nor limit."""
-        files, size = self._asked.most_files, self._asked.most_bytes
+        """The end of each file, or of the next batch; Spark before 4.2 passes neither start nor limit."""
+        files, size = self._asked.max_files, self._asked.max_bytes
         if start is None and (files or size):
             raise InputError("rebalance_logs: maxFilesPerTrigger and maxBytesPerTrigger need Spark 4.2 or newer.")
         if start is None or isinstance(limit, ReadAllAvailable):
@@ -254,7 +257,7 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._logs.offset(start, files, size)
 
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
-        """What was added between two offsets, one partition a file; one for all that a packed archive holds."""
+        """The data between two offsets: one partition per file, and one for all files of a compressed archive."""
         added = self._logs.added(start, end)
         return [
             Portion(fresh.splits, self._logs.reading, fresh.part if self._asked.counts else None) for fresh in added
@@ -265,7 +268,7 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return _events(partition)
 
     def commit(self, end: Offset) -> None:
-        """Spark's checkpoint knows it; only offsets that are kept beside it are let go."""
+        """Delete old offsets from the `offsets` directory; Spark's checkpoint keeps its own."""
         self._logs.offsets.forget(end)
 
 
@@ -285,7 +288,7 @@ def _events(partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
 
 
 def _row_batch(events: pa.RecordBatch, *, counted: bool) -> pa.RecordBatch:
-    # The columns that are shown; line numbers only where the lines before are known.
+    # The public columns; line numbers only if the preceding lines were counted.
     columns = [events[name] for name in COLUMNS]
     if not counted:
         columns[COLUMNS.index("line")] = pa.nulls(events.num_rows, pa.int64())

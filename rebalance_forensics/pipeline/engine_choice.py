@@ -1,4 +1,4 @@
-"""`--engine auto`: Spark where it pays, this machine's processes where they are done before Spark has started."""
+"""`--engine auto`: local processes if they finish before Spark would have started, else Spark."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from typing import Literal
 
 from rebalance_forensics.sources.files.budgets import UNPACKED
 
-# Up to here one machine's processes are done sooner (benchmarks/RESULTS.md), and what they hold fits in memory.
+# Up to this size, local processes are faster (benchmarks/RESULTS.md) and their data fits in memory.
 UP_TO_BYTES = 512 << 20
-_LITTLE = 50_000
+_SMALL_BYTES = 50_000
 _PACKED = frozenset({".gz", ".tgz", ".zip", ".zst", ".xz", ".bz2", ".lz4", ".txz", ".tbz2", ".tzst"})
 
 
 @dataclass(frozen=True, slots=True)
 class EngineChoice:
-    """Which engine runs, and why: words that begin a sentence."""
+    """Which engine runs, and why, as the start of a sentence."""
 
     engine: Literal["spark", "local"]
     why: str
 
 
 def engine_for(paths: Sequence[str]) -> EngineChoice:
-    """The engine for these inputs: Spark where a session runs already."""
+    """The engine for these inputs: Spark if a session is already running."""
     return EngineChoice("spark", "a Spark session is running") if _session_runs() else engine_by_size(paths)
 
 
 def engine_by_size(paths: Sequence[str]) -> EngineChoice:
-    """The engine for these inputs where neither has started yet."""
+    """The engine for these inputs if no Spark session is running."""
     if any("://" in path for path in paths):
         return EngineChoice("spark", "the input is remote")
     size = bytes_below(paths, unpacked=True)
     if size > UP_TO_BYTES:
         return EngineChoice("spark", f"about {_megabytes(size)} to read")
-    return EngineChoice("local", f"about {_megabytes(size)} to read" if size > _LITTLE else "little to read")
+    return EngineChoice("local", f"about {_megabytes(size)} to read" if size > _SMALL_BYTES else "little to read")
 
 
 def bytes_below(paths: Sequence[str], *, unpacked: bool = False) -> int:
-    """About how much there is to read, known in milliseconds; archives count as they are, or as they may unpack."""
+    """Estimated bytes to read, by file sizes alone; if `unpacked`, by the estimated unpacked size of archives."""
     roots = [Path(path) for path in paths if path != "-" and "://" not in path]
     files = (file for root in roots for file in (root.rglob("*") if os.path.isdir(root) else [root]))  # noqa: PTH112
     return sum(_size_of(file) * (UNPACKED if unpacked and file.suffix.lower() in _PACKED else 1) for file in files)
@@ -51,13 +51,13 @@ def bytes_below(paths: Sequence[str], *, unpacked: bool = False) -> int:
 def _session_runs() -> bool:
     if "pyspark.sql" not in sys.modules:
         return False
-    from rebalance_forensics.pipeline.spark.session import active_session  # noqa: PLC0415 - Spark only where it is there
+    from rebalance_forensics.pipeline.spark.session import active_session  # noqa: PLC0415 - Spark only if it is running
 
     return active_session() is not None
 
 
 def _size_of(path: Path) -> int:
-    # The size of a file; nothing of what is none, or may not even be looked at.
+    # The size of a file; 0 if it is not a regular file or cannot be accessed.
     try:
         status = path.stat()
     except OSError:

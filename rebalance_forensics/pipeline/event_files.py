@@ -1,4 +1,4 @@
-"""The typed events on their way out: a table, lines of JSON, records."""
+"""The typed events as output: an Arrow table, lines of JSON, records."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ COLUMNS = ("cluster", "group", "ts", "event", "pattern", "path", "line", "byte_o
 
 
 def event_table(analysis: Analysis) -> pa.Table:
-    """Every event once, in the order of time and place."""
+    """Every event once, ordered by cluster, time and position."""
     order = [(name, "ascending") for name in ("cluster", "ts", "path", "byte_offset")]
     return analysis.events.take(pc.sort_indices(analysis.events, sort_keys=order))
 
 
 def event_lines(analysis: Analysis) -> Iterator[str]:
-    """Each event as one line of JSON: what all events have first, then the event's own fields."""
+    """Each event as one line of JSON."""
     for batch in event_table(analysis).to_batches(max_chunksize=4096):
         for row in rows_of(batch):
             yield json.dumps(_document(row), separators=(", ", ": ")) + "\n"
 
 
 def events_of(analysis: Analysis) -> Iterator[Event]:
-    """Each event as the object it was."""
+    """Each event as an object."""
     for batch in event_table(analysis).to_batches(max_chunksize=4096):
         yield from map(event_of, rows_of(batch))
 
@@ -41,11 +41,11 @@ RECORD = (
     "timestamp", "cluster", "group", "event", "fields", "client_id", "host", "pattern", "path", "line", "byte_offset",
     "text",
 )  # fmt: skip
-"""The names of a record; the event's own fields are together in `fields`."""
+"""The names of a record's values; `fields` contains all fields specific to the type of event."""
 
 
 def event_records(analysis: Analysis) -> Iterator[tuple[Any, ...]]:
-    """Each event as one record of a table, its values in the order of RECORD."""
+    """Each event as a tuple of values, in the order of RECORD."""
     for event in events_of(analysis):
         speaker, origin = event.speaker, event.origin
         yield (

@@ -1,4 +1,4 @@
-"""Parquet files beside a report: its events, and what it says of groups and incidents as tables."""
+"""Parquet files next to a report: its events, groups and incidents as tables."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CLUSTER = pa.field("cluster", pa.string())
 
 
 def write_events(analysis: Analysis, directory: Path, mode: int | None = None) -> None:
-    """One Parquet file of all events in the directory."""
+    """Write all events to `events.parquet` in the directory."""
     _write(event_table(analysis).select(COLUMNS), directory / "events.parquet", mode)
 
 
 def write_tables(report: Report, directory: Path, mode: int | None = None) -> None:
-    """What was made of the events, a Parquet file a table, with the columns of docs/tables.md."""
+    """Write the report's groups and incidents, one Parquet file per table, with the columns of docs/tables.md."""
     rows: dict[str, list[Cells]] = {table.name: [] for table in MADE_OF_EVENTS}
     for history in report.groups:
         for table, row in history_rows(history):
@@ -37,7 +37,7 @@ def write_tables(report: Report, directory: Path, mode: int | None = None) -> No
 
 
 def _write(table: pa.Table, target: Path, mode: int | None) -> None:
-    # Write the file whole or not at all.
+    # Write the complete file or none.
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with replacing(target, mode) as unfinished:

@@ -1,4 +1,4 @@
-"""Results in, the report out: the driver's share."""
+"""Assembles the report from the results, in the driver."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rebalance_forensics.timeline.unnamed_groups import SpeakerKey
 
 
 def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Report:
-    """The report, the same whatever the order of the cases."""
+    """The report, independent of the order of the cases."""
     outlines = results.cases.outlines
     places = sorted(not_named_elsewhere(outlines), key=lambda place: _in_order(outlines[place]))
     with collecting_rarely():
@@ -35,8 +35,8 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
         )
     inputs = summaries(plan, results.stats, merged_clocks(c for place in places for c in outlines[place].clocks))
     inputs = _by_cluster(inputs, {outlines[place].history.cluster for place in places})
-    asked_for = [place for place in places if options.group in (None, outlines[place].history.group)]
-    gaps = set(once_for_each_log({gap for place in asked_for for gap in outlines[place].gaps}))
+    selected = [place for place in places if options.group in (None, outlines[place].history.group)]
+    gaps = set(once_for_each_log({gap for place in selected for gap in outlines[place].gaps}))
     gaps |= {
         Gap(what=each.what, consequence=each.consequence, kind="failed", is_defect=True) for each in results.failures
     }
@@ -48,14 +48,14 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
     gaps |= {_without_day(log) for log in inputs if log.path in by_age and log.matched}
     gaps |= {_unread_gc_log(log) for log in inputs if log.lines and not log.records and is_called_gc_log(log.path)}
     histories = LazyList(
-        [outlines[place].history for place in asked_for], lambda number: results.cases.history(asked_for[number])
+        [outlines[place].history for place in selected], lambda number: results.cases.history(selected[number])
     )
     return within(
         Report(
             tool_version=__version__,
             inputs=inputs,
             groups=histories.changed(shared.in_history),
-            incidents=_incidents(results.cases, asked_for, shared),
+            incidents=_incidents(results.cases, selected, shared),
             gaps=tuple(sorted(gaps, key=_place)),
         ),
         options,
@@ -63,7 +63,7 @@ def report_of(plan: ReadPlan, results: Results, options: AnalyzeOptions) -> Repo
 
 
 def _by_cluster(inputs: Sequence[InputSummary], clusters: Collection[str]) -> tuple[InputSummary, ...]:
-    # The inputs, those of clusters by directory under the names of these.
+    # The inputs; with one cluster per directory, under the name of the directory.
     directories = set(clusters) - {summary.cluster for summary in inputs}
 
     def cluster_of(summary: InputSummary) -> str:
@@ -72,15 +72,15 @@ def _by_cluster(inputs: Sequence[InputSummary], clusters: Collection[str]) -> tu
     return tuple(replace(summary, cluster=cluster_of(summary)) for summary in inputs)
 
 
-def _incidents(cases: Cases, asked_for: Sequence[int], shared: ClusterIncidents) -> LazyList[Incident, Headline]:
-    # In the order of the report: those of a cluster before those of its groups.
-    names = {_name(cases.outlines[place]) for place in asked_for}
+def _incidents(cases: Cases, selected: Sequence[int], shared: ClusterIncidents) -> LazyList[Incident, Headline]:
+    # In the order of the report: incidents of a cluster precede those of its groups.
+    names = {_name(cases.outlines[place]) for place in selected}
     placed: list[tuple[Headline, Incident | tuple[int, int]]] = [
         (incident, incident)
         for incident in shared.incidents
         if not names.isdisjoint((incident.cluster, group) for group in incident.group_names)
     ]
-    for place in asked_for:
+    for place in selected:
         for number, headline in enumerate(cases.outlines[place].incidents):
             if headline.id not in shared.whole_of:
                 placed.append((headline, (place, number)))
@@ -94,10 +94,10 @@ def _incidents(cases: Cases, asked_for: Sequence[int], shared: ClusterIncidents)
 
 
 def relate_incidents(cases: Sequence[CaseOutline], whole: Whole) -> tuple[ClusterIncidents, tuple[Gap, ...]]:
-    """The incidents of clusters, and how those that remain are related; where a defect of ours hides it, a gap."""
+    """The incidents of clusters, and how the others are related; a gap instead if this program fails to find them."""
     try:
         return cluster_incidents(cases, whole), ()
-    except Exception as error:  # noqa: BLE001 - whatever it was, each group's own case is there
+    except Exception as error:  # noqa: BLE001 - whatever it was, each group's case is complete without
         gap = Gap(
             what="What the incidents of different groups have in common could not be determined: "
             f"{defects.describe(error)}",
@@ -108,7 +108,7 @@ def relate_incidents(cases: Sequence[CaseOutline], whole: Whole) -> tuple[Cluste
 
 
 def groups_in(results: Results) -> list[str]:
-    """Every group that the logs tell of, whichever was asked for."""
+    """Every group in the logs, whether selected or not."""
     outlines = results.cases.outlines
     return sorted({outlines[place].history.group for place in not_named_elsewhere(outlines)}, key=natural)
 
@@ -139,7 +139,7 @@ def _without_day(log: InputSummary) -> Gap:
 
 
 def _no_group(inputs: Sequence[InputSummary]) -> Iterator[Gap]:
-    # Logs of Kafka without a word of any group are neither a healthy group nor a fault.
+    # Kafka logs that mention no group show neither a healthy group nor a problem.
     kafka_logs = [log for log in inputs if log.matched or log.unmatched_kafka]
     if kafka_logs:
         yield Gap(
@@ -154,7 +154,7 @@ def _no_group(inputs: Sequence[InputSummary]) -> Iterator[Gap]:
 
 
 def within(report: Report, options: AnalyzeOptions) -> Report:
-    """Only what touches the time that was asked for; identities and inputs stay whole."""
+    """The report, restricted to `since` and `until`; identities and inputs stay complete."""
     end = last_of(report.inputs)
     since = options.since.resolve(end) if options.since else None
     until = options.until.resolve(end) if options.until else None
@@ -204,7 +204,7 @@ def _reading_within(reading: Reading, overlaps: Callable[[EpochMs | None, EpochM
 
 
 def last_of(inputs: Iterable[InputSummary]) -> EpochMs | None:
-    """When the logs end."""
+    """The latest time in the inputs; None if they have no times."""
     return max((log.last for log in inputs if log.last is not None), default=None)
 
 
@@ -221,16 +221,16 @@ def _place(gap: Gap) -> tuple[bool, int, str, int, str]:
 
 
 def not_named_elsewhere(cases: Sequence[CaseOutline]) -> list[int]:
-    """The places of all cases but those of clients that name no group, whose lines are tied to a group with a name.
+    """The indexes of all cases except those of unnamed groups whose lines belong to a group with a name.
 
-    What brokers log of no client in particular concerns the groups that have a name, where there are any.
+    Lines of brokers about no particular client belong to the groups with a name, if there are any.
     """
     named: set[tuple[str, str]] = set()
     tied: dict[str, set[SpeakerKey]] = defaultdict(set)
     for case in cases:
         if not case.from_unnamed:
             named.add((case.history.cluster, case.history.group))
-            # A line without a client's name belongs to the client that writes into its log.
+            # A line without a client id belongs to the client that writes this log.
             tied[case.history.cluster] |= {*case.speakers, *((host, log, None) for host, log, _ in case.speakers)}
 
     def is_elsewhere(case: CaseOutline) -> bool:

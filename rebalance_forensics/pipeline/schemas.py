@@ -1,4 +1,4 @@
-"""The one shape in which events, results, counts and messages travel between the stages."""
+"""The schema of the rows that pass between the stages: events, results, counts and messages."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _ENCODER = Encoder()
 
 
 def payload_of(value: object) -> str:
-    """`value` as JSON."""
+    """The value as JSON."""
     return _ENCODER.encode(value).decode()
 
 
 def object_of(cls: type[T], payload: str | bytes | Raw) -> T:
-    """The object of class `cls` that a payload was made from; raises msgspec.ValidationError for any other."""
+    """The object of class `cls` that a payload encodes; raises msgspec.ValidationError if it encodes another."""
     return cast("T", _reader(cast("Hashable", cls))(payload))
 
 
@@ -43,28 +43,28 @@ BATCH_ROWS = 4096
 
 
 class Kind(IntEnum):
-    """What a row holds; within a shard rows come in this order."""
+    """The kind of a row; within a shard, rows are in this order."""
 
     COUNTS = 0
-    """What one split read: a SplitStats in `payload`."""
+    """The counts of one split: a SplitStats in `payload`."""
     LINES = 1
-    """How many lines start in one split of a file, in `line`: every shard counts those of later splits on."""
+    """The number of lines that start in one split, in `line`; every shard needs it to number those of later splits."""
     HEARD = 2
-    """How far one log was read: a LogSpan in `payload`. Every shard needs it: silence counts only while a log lasts."""
+    """The time that one log covers: a LogSpan in `payload`. Every shard needs it: silence counts only within a log."""
     SHARED = 3
     """An event without a group, which every group of the shard may need."""
     EVENT = 4
     """An event of one group."""
     INCIDENT = 5
-    """One Incident in `payload`, of the next CASE."""
+    """An Incident in `payload`, of the next CASE."""
     CASE = 6
-    """A finished group: a GroupCase in `payload`, whose incidents came before it, a row each."""
+    """The result for a group: a GroupCase in `payload`, preceded by one INCIDENT row for each of its incidents."""
     FAILURE = 7
     """A group that could not be investigated: a Failure in `payload`."""
 
 
 class Row(NamedTuple):
-    """One row; the fields are those of ROWS."""
+    """One row of ROWS."""
 
     shard: int
     kind: int
@@ -101,10 +101,10 @@ ROWS = pa.schema(
 LARGE_ROWS = pa.schema(
     [(field.name, pa.large_string() if pa.types.is_string(field.type) else field.type) for field in ROWS]
 )
-"""ROWS for more text in a column than the 2 GiB that Arrow's strings reach in one chunk."""
+"""ROWS with large strings: a chunk of Arrow's plain strings holds at most 2 GiB."""
 
 ORDER = ("shard", "kind", "cluster", "group", "ts", "path", "byte_offset")
-"""Total order of the rows of a shard: by time, ties as the files have them, never by chance."""
+"""Total order of the rows of a shard: by time; ties by position in the files, so that it is deterministic."""
 
 _WIDTHS = {pa.int8(): "<i1", pa.int32(): "<i4", pa.int64(): "<i8", pa.timestamp("us", tz="UTC"): "<i8"}
 
@@ -121,7 +121,7 @@ _SPARK_TYPES = {
 
 
 def spark_type(kind: pa.DataType) -> str:
-    """An Arrow type in Spark's words."""
+    """The Spark name of an Arrow type."""
     if pa.types.is_list(kind):
         return f"array<{spark_type(kind.value_type)}>"
     if pa.types.is_struct(kind):
@@ -131,23 +131,23 @@ def spark_type(kind: pa.DataType) -> str:
 
 
 def spark_schema(schema: pa.Schema = ROWS) -> str:
-    """An Arrow schema as Spark's schema."""
+    """An Arrow schema as a Spark DDL string."""
     return ", ".join(f"`{field.name}` {spark_type(field.type)}" for field in schema)
 
 
 def batch_of(rows: list[Row]) -> pa.RecordBatch:
-    """Rows as one Arrow batch of the schema ROWS."""
+    """The rows as an Arrow batch with the schema ROWS."""
     columns = zip(*rows, strict=True) if rows else (() for _ in ROWS)
     arrays = [array_of(column, field.type) for column, field in zip(columns, ROWS, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=ROWS)
 
 
 def array_of(values: Sequence[str | int | None], kind: pa.DataType) -> pa.Array:
-    """What `pa.array` does, which would import pandas first: a third of a second in every worker."""
+    """Like `pa.array`, which imports pandas first: a third of a second in every worker."""
     known = np.array([value is not None for value in values], dtype=np.bool_)
     present = None if known.all() else pa.py_buffer(np.packbits(known, bitorder="little"))
     if pa.types.is_string(kind):
-        # Not by a builder, which grows by copying: the history of a hot group is hundreds of MB.
+        # Not with a builder, which copies as it grows: the history of a hot group takes hundreds of MB.
         texts = [b"" if value is None else cast("str", value).encode() for value in values]
         ends = np.cumsum([0, *map(len, texts)], dtype="<i4")
         return pa.Array.from_buffers(kind, len(values), [present, pa.py_buffer(ends), pa.py_buffer(b"".join(texts))])
@@ -156,13 +156,13 @@ def array_of(values: Sequence[str | int | None], kind: pa.DataType) -> pa.Array:
 
 
 NO_ROWS = pa.Table.from_batches([], ROWS)
-"""A table of no rows; `ROWS.empty_table()` would import pandas."""
+"""An empty table; `ROWS.empty_table()` would import pandas."""
 EVENT_KINDS = array_of([Kind.SHARED, Kind.EVENT], pa.int8())
-"""The rows that hold events."""
+"""The kinds of rows that contain events."""
 
 
 def is_one_of(name: str, values: Sequence[str | int | None], table: pa.Table) -> pa.ChunkedArray:
-    """True if a column of ROWS holds one of these values, row by row; comparing with a number would import pandas."""
+    """For each row, whether the column has one of these values; comparing with a number would import pandas."""
     return pc.is_in(table[name], value_set=array_of(values, table.schema.field(name).type))
 
 
@@ -172,33 +172,33 @@ def rows_of(batch: pa.RecordBatch) -> list[Row]:
 
 
 def cells_of(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    """The cells of each row of a batch; times as microseconds."""
+    """The cells of each row of a batch; times in microseconds."""
     columns = ((c.cast(pa.int64()) if pa.types.is_timestamp(c.type) else c).to_pylist() for c in batch.columns)
     return zip(*columns, strict=True)
 
 
 TaskMessages = list[tuple[str, str]]
-"""What it is, and its text."""
+"""Pairs of a kind and a text."""
 MESSAGES = pa.schema([("what", pa.string()), ("text", pa.string())])
 
 
 def message_batch(messages: Sequence[tuple[str, str]]) -> pa.RecordBatch:
-    """What a task reports, as Arrow."""
+    """The messages of a task as an Arrow batch."""
     columns = [[what for what, _ in messages], [text for _, text in messages]]
     return pa.RecordBatch.from_arrays([pa.array(c, pa.string()) for c in columns], schema=MESSAGES)
 
 
 def messages_in(batches: Iterable[pa.RecordBatch]) -> TaskMessages:
-    """The pairs back from Arrow."""
+    """The messages in Arrow batches."""
     return [pair for b in batches for pair in zip(b.column(0).to_pylist(), b.column(1).to_pylist(), strict=True)]
 
 
 _IN_COLUMNS = frozenset({"at", "origin", "cluster", "group", "pattern"})
-_SAID_OFTEN = ("level", "member", "instance_id", "protocol", "error")
+_REPEATED_FIELDS = ("level", "member", "instance_id", "protocol", "error")
 
 
 def row_of(event: Event, *, shard: int, split: int) -> Row:
-    """One event as one row of a shard."""
+    """The event as a row of the shard."""
     kind = type(event).__name__
     return Row(
         shard=shard,
@@ -212,19 +212,19 @@ def row_of(event: Event, *, shard: int, split: int) -> Row:
         split=split,
         event=kind,
         pattern=event.pattern,
-        payload=payload_of(msgspec.convert(event, _beside_columns(kind), from_attributes=True)),
+        payload=payload_of(msgspec.convert(event, _payload_type(kind), from_attributes=True)),
     )
 
 
 def event_of(row: Row) -> Event:
-    """The event that a row was made from."""
+    """The event that a row contains."""
     assert row.event is not None
     assert row.cluster is not None
     assert row.pattern is not None
-    fields = structs.asdict(object_of(_beside_columns(row.event), row.payload))
-    fields["speaker"] = _once(fields["speaker"])
-    for name in _SAID_OFTEN:
-        # One object for the same text: a hot group's events say the same few words a million times.
+    fields = structs.asdict(object_of(_payload_type(row.event), row.payload))
+    fields["speaker"] = _shared_speaker(fields["speaker"])
+    for name in _REPEATED_FIELDS:
+        # One object for equal texts: a hot group's events repeat the same few words a million times.
         if type(fields.get(name)) is str:
             fields[name] = sys.intern(fields[name])
     return EVENT_TYPES[row.event](
@@ -238,8 +238,8 @@ def event_of(row: Row) -> Event:
 
 
 @cache
-def _beside_columns(kind: str) -> type[Struct]:
-    # What of this kind of event stands in no column; a field that holds its default is left out.
+def _payload_type(kind: str) -> type[Struct]:
+    # The fields of this type of event that have no column; those with their default value are omitted.
     fields = [
         (field.name, field.type, *(() if field.default is NODEFAULT else (field.default,)))
         for field in structs.fields(EVENT_TYPES[kind])
@@ -249,13 +249,13 @@ def _beside_columns(kind: str) -> type[Struct]:
 
 
 @lru_cache(maxsize=4096)
-def _once(speaker: Speaker) -> Speaker:
-    # One object for each speaker: a log has few, and each writes many lines.
+def _shared_speaker(speaker: Speaker) -> Speaker:
+    # One object per speaker: a log has few speakers, and each logs many lines.
     return speaker
 
 
 def origin_of(row: Row) -> Origin:
-    """Where the line of an event row stands."""
+    """The position of the line that an event row was read from."""
     assert row.path is not None
     assert row.byte_offset is not None
     assert row.line is not None

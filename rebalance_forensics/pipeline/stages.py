@@ -1,6 +1,6 @@
-"""The two stages every engine runs: splits into events, events in order into cases.
+"""The two stages that every engine runs: splits to events, and ordered events to cases.
 
-Within one process they hand on objects; between processes, rows (`schemas`).
+Within one process they pass objects; between processes, rows (`schemas`).
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ MOST_OPENED = 8
 
 
 class Heard(NamedTuple):
-    """How far the logs of one cluster were read."""
+    """The spans of time that the logs of one cluster cover."""
 
     cluster: str
     spans: Iterable[LogSpan]
 
 
 class GroupEvents(NamedTuple):
-    """The events of one group, oldest first; without a group, those of a cluster that name none."""
+    """The events of one group, oldest first; if `group` is None, the cluster's events that name no group."""
 
     cluster: str
     group: str | None
@@ -69,7 +69,7 @@ class GroupEvents(NamedTuple):
 
 
 def read_portion(splits: Iterable[Split], reading: Reading) -> Iterator[pa.RecordBatch]:
-    """First stage as rows: every event of some splits, and their counts."""
+    """First stage, as rows: every event of the splits, and their counts."""
     catalog = catalog_of(reading.patterns)
     with held_open():
         for split in splits:
@@ -90,7 +90,7 @@ def _rows_of_split(split: Split, read: Iterable[Event | SplitStats], reading: Re
 
 
 def _counted(stats: SplitStats, split: Split, reading: Reading) -> Iterator[Row]:
-    # For every worker its lines and how far its log reaches, also where it holds no Kafka line; then the counts.
+    # The line count and the log's span go to every worker, even if the split has no Kafka line; then the counts.
     cluster = reading.cluster_of(stats.path)
     heard = Row(shard=0, kind=Kind.HEARD, cluster=cluster, path=stats.path, byte_offset=split.start)
     everywhere = [heard._replace(payload=payload_of(span)) for span in stats.heard]
@@ -102,7 +102,7 @@ def _counted(stats: SplitStats, split: Split, reading: Reading) -> Iterator[Row]
 
 
 def in_order(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows as the second stage wants them, without Spark; put in order as they are asked for, not held twice."""
+    """The rows in the order that the second stage needs, sorted without Spark; batches are built on demand."""
     parts = [batch for batch in batches if batch.num_rows]
     table = pa.Table.from_batches(parts, ROWS)
     places = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in ORDER])
@@ -151,8 +151,8 @@ def _from_parts(
 
 
 def investigate_rows(batches: Iterable[pa.RecordBatch], wanted: Wanted = WHOLE_CASES) -> Iterator[pa.RecordBatch]:
-    """Second stage as rows: the case of each group of the shard; counts (and, if wanted, events) pass through."""
-    # Groups come one after another, so only one group's events and the shared ones are held at a time.
+    """Second stage, as rows: the case of each group of the shard; counts and, if wanted, events pass through."""
+    # Rows are ordered by group, so that only the events of one group and the shared ones are in memory at a time.
     with collecting_rarely():
         yield from _in_batches(_results(chain.from_iterable(map(rows_of, batches)), wanted))
 
@@ -160,9 +160,9 @@ def investigate_rows(batches: Iterable[pa.RecordBatch], wanted: Wanted = WHOLE_C
 def investigated(
     parts: Iterable[Heard | GroupEvents], *, unnamed: Callable[[], bool], lanes: bool
 ) -> Iterator[GroupCase | Failure]:
-    """Second stage: one case for each group; of each cluster what was heard comes first, then what names no group."""
-    # `unnamed` says, at the end, whether groups that no line names are this one's to tell of; `lanes` whether histories
-    # come with swim lanes.
+    """Second stage: one case per group. Each cluster's log spans must come first, then its events without a group."""
+    # `unnamed` is called at the end: only one shard reports the groups that no line names. `lanes`: whether histories
+    # include swim lanes.
     shared: dict[str, UngroupedEvents] = defaultdict(UngroupedEvents)
     logs: dict[str, LogsRead] = {}
     for part in parts:
@@ -172,19 +172,19 @@ def investigated(
         elif part.group is None:
             try:
                 shared[part.cluster] = UngroupedEvents(part.events, logs.get(part.cluster, {}))
-            except Exception as error:  # noqa: BLE001 - whatever it was, the groups' own lines are there
+            except Exception as error:  # noqa: BLE001 - whatever it was, the groups can be investigated without
                 yield Failure(cluster=part.cluster, group=None, error=defects.describe(error))
         else:
             by_cluster = shared[part.cluster].by_cluster(part.cluster, part.events)
-            for cluster, ungrouped, own in by_cluster:
-                ask = partial(investigate, cluster, part.group, own, ungrouped, lanes=lanes)
-                yield _investigated(cluster, part.group, ask)
+            for cluster, ungrouped, grouped in by_cluster:
+                investigation = partial(investigate, cluster, part.group, grouped, ungrouped, lanes=lanes)
+                yield _investigated(cluster, part.group, investigation)
     if unnamed():
         yield from _unnamed(shared, lanes=lanes)
 
 
 def _unnamed(shared: Mapping[str, UngroupedEvents], *, lanes: bool) -> Iterator[GroupCase | Failure]:
-    # The cases of groups that no line names; which of them belong to groups that others name, the report sorts out.
+    # The cases of groups that no line names. The report drops those whose lines belong to a group with a name.
     by_cluster = (
         found for cluster, ungrouped in shared.items() for found in (ungrouped.clusters or {cluster: ungrouped}).items()
     )
@@ -195,16 +195,16 @@ def _unnamed(shared: Mapping[str, UngroupedEvents], *, lanes: bool) -> Iterator[
             )
 
 
-def _investigated(cluster: str, group: str, ask: Callable[[], GroupCase]) -> GroupCase | Failure:
-    # The case of one group; one that cannot be made must not take the other groups' cases with it.
+def _investigated(cluster: str, group: str, investigation: Callable[[], GroupCase]) -> GroupCase | Failure:
+    # The case of one group; a failure must not cost the other groups their cases.
     try:
-        return ask()
+        return investigation()
     except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
         return Failure(cluster=cluster, group=group, error=defects.describe(error))
 
 
 def _results(rows: Iterable[Row], wanted: Wanted) -> Iterator[Row]:
-    # Rows in order in; out comes what passes through as it is, and between it the cases.
+    # Takes ordered rows; yields those that pass through unchanged and, between them, the cases.
     passed: list[Row] = []
     before = LinesBefore(())
     has_counts = False
@@ -242,7 +242,7 @@ def _rows_of_result(found: GroupCase | Failure) -> Iterator[Row]:
     if isinstance(found, GroupCase):
         row = Row(shard=0, kind=Kind.CASE, cluster=found.history.cluster, group=found.history.group)
         try:
-            # The incidents of one hot group are gigabytes: no row holds more than one, and each is let go then.
+            # The incidents of one hot group may take gigabytes: each gets its own row and is freed once encoded.
             incidents, found = deque(found.incidents), replace(found, incidents=())
             while incidents:
                 yield row._replace(kind=Kind.INCIDENT, payload=payload_of(incidents.popleft()))
@@ -254,7 +254,7 @@ def _rows_of_result(found: GroupCase | Failure) -> Iterator[Row]:
 
 
 def _in_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
-    # Many small rows a batch, and few large ones.
+    # Batches are limited by rows and by characters.
     waiting: list[Row] = []
     size = 0
     for row in rows:

@@ -25,7 +25,7 @@ class SplitLines(NamedTuple):
 
 
 class LinesBefore:
-    """How many lines of a file stand before each of its splits."""
+    """The number of lines of a file before each of its splits."""
 
     def __init__(self, splits: Iterable[SplitLines]) -> None:
         by_path: dict[str, list[SplitLines]] = defaultdict(list)
@@ -39,12 +39,12 @@ class LinesBefore:
             self._before[path] = list(accumulate((s.lines for s in known), initial=0))
 
     def at(self, path: str, byte_offset: int) -> int:
-        """The lines before the split that holds this place."""
+        """The number of lines before the split that contains this byte offset."""
         starts = self._starts.get(path)
         return self._before[path][bisect_right(starts, byte_offset) - 1] if starts else 0
 
     def counted_on(self, row: Row) -> Row:
-        """The row of an event, its line counted from the start of the file."""
+        """The row of an event, with its line number counted from the start of the file."""
         assert row.path is not None
         assert row.byte_offset is not None
         assert row.line is not None
@@ -53,11 +53,11 @@ class LinesBefore:
 
 
 SAMPLES = 5
-"""Lines of group classes that no pattern knew, kept of each split to be shown."""
+"""Maximum number of unmatched lines of group classes that each split keeps as examples."""
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """A group whose investigation broke off, and the error; without a group, the lines of a cluster that name none."""
+    """A group whose investigation failed; if `group` is None, the lines of the cluster that name no group."""
 
     cluster: str
     group: str | None
@@ -65,20 +65,20 @@ class Failure(Struct, frozen=True, kw_only=True):
 
     @property
     def what(self) -> str:
-        """What could not be done, and why."""
+        """What failed, and why."""
         if self.group is None:
             return f"The lines of {self.cluster} that name no group could not be used: {self.error}"
         return f"group {self.group} ({self.cluster}) could not be investigated: {self.error}"
 
     @property
     def consequence(self) -> str:
-        """What the report lacks, and what to do."""
+        """What the report lacks as a result, and what to do."""
         lacks = "nothing is said about this group" if self.group else "what they show about its groups is missing"
         return f"{lacks}; {defects.ASK}"
 
 
 class HostStats(Struct, frozen=True, kw_only=True):
-    """The share of one host in a stream of several; its times as in `SplitStats`."""
+    """The counts of one host in a split with lines of several hosts; times as in `SplitStats`."""
 
     host: str
     kafka_version: str | None = None
@@ -91,10 +91,10 @@ class HostStats(Struct, frozen=True, kw_only=True):
 
 
 class SplitStats(Struct, frozen=True, kw_only=True):
-    """The counts of one split. `lines` are those that start in it: later lines of the file count on from there."""
+    """The counts of one split. `lines` counts the lines that start in it."""
 
-    # `first` and `last` are the earliest and the latest time, `opening` and `closing` those of its first and last
-    # record.
+    # `first` and `last` are the earliest and the latest time, `opening` and `closing` the times of the first and the
+    # last record.
 
     path: str
     index: int
@@ -113,19 +113,19 @@ class SplitStats(Struct, frozen=True, kw_only=True):
     kafka_version: str | None = None
     hosts: tuple[HostStats, ...] = ()
     heard: tuple[LogSpan, ...] = ()
-    """How far each log was read: one a host of a stream of several."""
+    """The span of time that each log covers: one per host if the split has lines of several."""
     errors: tuple[str, ...] = ()
     defects: tuple[str, ...] = ()
-    """What a defect of ours kept from being read."""
+    """What could not be read because of a defect of this program, as sentences."""
     try_again: bool = False
-    """True if another try may read what these sentences say was not read."""
+    """True if reading again may succeed where `errors` or `defects` report a failure."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Sentences about everything that could not be read."""
+        """Everything that could not be read, as sentences."""
         return (*self.errors, *self.defects)
 
     @property
     def split_lines(self) -> SplitLines:
-        """How many lines start in it."""
+        """The number of lines that start in the split."""
         return SplitLines(self.path, self.start, self.lines)

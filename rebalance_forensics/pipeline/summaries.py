@@ -1,4 +1,4 @@
-"""What was read of each file, added up over its splits and put on the common clock."""
+"""Summaries of the input files: counts summed over splits, times on the common clock."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Clocks = Mapping[tuple[str, str | None], FileClock]
 
 
 def summaries(plan: ReadPlan, stats: Iterable[SplitStats], clocks: Clocks) -> tuple[InputSummary, ...]:
-    """One summary a file and one a host of a stream of several, by path."""
+    """One summary per file, plus one per host for a file with lines of several hosts; sorted by path."""
     by_path: dict[str, list[SplitStats]] = defaultdict(list)
     for split in sorted(stats, key=lambda s: (s.path, s.start)):
         by_path[split.path].append(split)
@@ -44,7 +44,7 @@ def _summed(
 
 
 def merged_clocks(clocks: Iterable[FileClock]) -> Clocks:
-    """One clock a file; where groups saw it differently, the one that knows most, then the smallest skew."""
+    """One clock per file and host; if groups disagree, the one with the most known, then the smallest skew."""
     best: dict[tuple[str, str | None], FileClock] = {}
     for clock in sorted(clocks, key=_ignorance):
         best.setdefault((clock.path, clock.host), clock)
@@ -60,13 +60,13 @@ def _of_file(
 ) -> Iterator[InputSummary]:
     hosts = _merged_hosts(splits)
     several = len(hosts) > 1
-    own_host = profile.host or (hosts[0].host if len(hosts) == 1 else None)
-    clock = None if several else clocks.get((file.path, own_host)) or clocks.get((file.path, None))
+    only_host = profile.host or (hosts[0].host if len(hosts) == 1 else None)
+    clock = None if several else clocks.get((file.path, only_host)) or clocks.get((file.path, None))
     moved = _onto(clock)
     yield InputSummary(
         path=file.path,
         cluster=plan.reading.cluster_of(file.path),
-        host=own_host,
+        host=only_host,
         component=profile.component,
         kafka_version=next((s.kafka_version for s in splits if s.kafka_version), profile.kafka_version),
         layout=profile.layout,
@@ -88,7 +88,7 @@ def _of_file(
 
 
 def _of_host(plan: ReadPlan, file: InputFile, profile: FileProfile, host: HostStats, clocks: Clocks) -> InputSummary:
-    # The share of one host; what is not counted by host stands in the summary of the whole file.
+    # The part of one host; what is not counted per host is only in the summary of the whole file.
     clock = clocks.get((file.path, host.host))
     moved = _onto(clock)
     return InputSummary(
