@@ -111,5 +111,5 @@ def cut_off(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> str:
             "brokers."
         )
     if own:
-        return f"{{who}} {sessions.silenced(timeline, absence)}; its log shows lost connections to the brokers."
-    return f"{{who}} {sessions.silenced(timeline, absence)}; {sessions.its_log(absence)} whether it was cut off."
+        return f"{{who}} {sessions.session_end(timeline, absence)}; its log shows lost connections to the brokers."
+    return f"{{who}} {sessions.session_end(timeline, absence)}; {sessions.its_log(absence)} whether it was cut off."

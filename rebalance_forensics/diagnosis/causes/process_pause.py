@@ -37,7 +37,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
                 stood = f"ran no thread for {seconds(stops[0].stopped_ms)}, as its connection pool (HikariCP) logged"
             stood = stood if stops[0].stopped_ms else "began a full collection, and its GC log shows no end of it"
             full = f"; {heap} of its heap were in use after it" if heap else ""
-            limit = sessions.silenced(timeline, absence)
+            limit = sessions.session_end(timeline, absence)
             narrative = f"{{who}} {limit}: its JVM {stood}{full}."
         yield about_heartbeat_loss(
             timeline,
@@ -140,4 +140,4 @@ def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]
     seen = own and timeline.events_from(absence.participant, Event).last(absence.at - HEARTBEAT_MS) is not None
     seen = seen and timeline.measured(1) is not None
     known = "its log went quiet, then picked up again" if seen else f"{sessions.its_log(absence)} whether it was paused"
-    return f"{{who}} {sessions.silenced(timeline, absence)}{back}; {known}."
+    return f"{{who}} {sessions.session_end(timeline, absence)}{back}; {known}."

@@ -1,1 +1,1 @@
-"""What no cause explains, one phenomenon a module; left_over() puts it together."""
+"""Findings that no cause explains, one kind in each module; left_over() combines them."""

@@ -1,4 +1,4 @@
-"""What clients log by themselves: sessions that expired, fatal answers, lost coordinators."""
+"""Findings from the logs of single clients: expired sessions, fatal errors, lost coordinators."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
-_ANSWERED = (ev.GroupHeartbeatFailed, ev.HeartbeatFailed, ev.JoinFailed, ev.SyncFailed)
-_REFUSED = (*_ANSWERED, ev.JoinRequested, ev.OffsetCommitFailed)
+_ERROR_RESPONSES = (ev.GroupHeartbeatFailed, ev.HeartbeatFailed, ev.JoinFailed, ev.SyncFailed)
+_REJECTED = (*_ERROR_RESPONSES, ev.JoinRequested, ev.OffsetCommitFailed)
 
-# What onPartitionsLost and its like are called for: the member is in no generation any more (ConsumerCoordinator,
+# The member's generation was reset, so that onPartitionsLost is called (ConsumerCoordinator,
 # AbstractMembershipManager).
-_GIVEN_UP = (ev.ListenerCalled, ev.MemberTransitioned, ev.OwnershipGivenUp, ev.PartitionsLost)
+_GENERATION_LOST = (ev.ListenerCalled, ev.MemberTransitioned, ev.OwnershipGivenUp, ev.PartitionsLost)
 _TROUBLE = (ev.CoordinatorLost, ev.NodeDisconnected, ev.JoinFailed)
 
-# A coordinator was found, or is no longer needed.
+# The member found a coordinator again, or no longer needs one.
 _RECOVERED = (
     ev.CoordinatorFound, ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded, ev.PartitionsAssigned, ev.LeaveSent,
     ev.ConsumerClosed, ev.ProcessStopping, ev.StreamsStateChanged, ev.WorkerStopped,
@@ -51,8 +51,8 @@ REFUSED_SETTINGS = {
 
 
 def _left_without_coordinator(timeline: Timeline) -> Losses:
-    """Members that lost their coordinator and failed to reach any broker until their logs end."""
-    # Only a log at INFO shows that a coordinator was found again; a process that stops needs none.
+    """Members that lost their coordinator and did not find one again by the end of their logs."""
+    # Only a log at INFO shows that a coordinator was found again. A process that stops needs no coordinator.
     troubled: Losses = {}
     recovered: dict[tuple[Participant | None, str], int] = {}
     for event in timeline.own.of_type(*_TROUBLE, *_RECOVERED):
@@ -64,7 +64,7 @@ def _left_without_coordinator(timeline: Timeline) -> Losses:
             troubled.setdefault(speaker, []).append(event)
     lost = {s: lines for s, lines in troubled.items() if any(isinstance(e, ev.CoordinatorLost) for e in lines)}
     for speaker, lines in lost.items():
-        # What other clients of its process lost since counts as well.
+        # Connections that other clients of the process have lost since then count as well.
         nearby = timeline.nearby.spoken(timeline.participants).get(speaker[0], ()) if speaker[0] is not None else ()
         since = (part.of_type(ev.NodeDisconnected).since(recovered.get(speaker, 0)) for part in nearby)
         lines[:] = merge(lines, *since, key=time_of)
@@ -81,7 +81,7 @@ def _is_trouble(event: Event) -> bool:
 
 
 def _brokers_out_of_reach(lost: Sequence[Event], failed: Sequence[Event]) -> dict[int, list[ev.NodeDisconnected]]:
-    """Failed connections to coordinators that the same client gave up, by broker."""
+    """Failed connections to brokers that the same client had lost as coordinators, by broker id."""
     given_up = {e.coordinator for e in lost if isinstance(e, ev.CoordinatorLost) and e.coordinator is not None}
     by_broker = grouped((e for e in failed if isinstance(e, ev.NodeDisconnected)), broker_of)
     return {broker: events for broker, events in by_broker.items() if broker is not None and broker in given_up}
@@ -90,12 +90,12 @@ def _brokers_out_of_reach(lost: Sequence[Event], failed: Sequence[Event]) -> dic
 def _is_fatal(event: Event) -> bool:
     if isinstance(event, ev.ExceptionLogged):
         failed = failed_request(event)
-        return failed is not None and failed[0] != "OffsetCommit"  # its member stays one
+        return failed is not None and failed[0] != "OffsetCommit"  # after which it remains a member
     error = getattr(event, "error", None)
     return error is not None and (getattr(event, "fatal", False) or error in REFUSED_SETTINGS)
 
 
-def _is_over(event: Event) -> bool:
+def _lost_membership(event: Event) -> bool:
     match event:
         case ev.ListenerCalled(during=during):
             return during == "lost"
@@ -121,15 +121,15 @@ def _ended_a_worker(event: Event) -> bool:
 
 
 def _is_unreplicated(event: Event) -> bool:
-    # A client that waits in vain for an answer logs it in other words and without a partition (OffsetCommitResponse-
-    # Handler of ConsumerCoordinator; GroupMetadataManager.storeOffsets passes the error of the append on).
+    # The broker's error comes with a partition (OffsetCommitResponseHandler in ConsumerCoordinator): it is that of the
+    # append in GroupMetadataManager.storeOffsets. A client whose own request timed out logs a different message.
     if isinstance(event, ev.CoordinatorLost):
         return error_of(event) == _TIMED_OUT
     return isinstance(event, ev.OffsetCommitFailed) and event.error == _TIMED_OUT and event.partition is not None
 
 
 def _was_refused(event: Event) -> bool:
-    # A group that only rebalances once more, and a newcomer that is sent back for its id (KIP-394), refuse nothing.
+    # Another rebalance and the request to rejoin with a member id (KIP-394) are no rejections.
     return getattr(event, "error", None) not in (rebalances.REBALANCING, "MEMBER_ID_REQUIRED")
 
 
@@ -137,7 +137,7 @@ _TIMED_OUT = "REQUEST_TIMED_OUT"
 
 
 def expired_sessions(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
-    """Sessions that expired by the member's own log, without a finding that explains them."""
+    """Sessions that expired according to the member's own log and that no finding explains."""
     session = session_timeout_ms(timeline)
     expired = by_speaker(timeline, filter(ended_its_session, timeline.own.of_type(ev.CoordinatorLost)))
     for (participant, place), events in expired.items():
@@ -157,14 +157,14 @@ def expired_sessions(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hy
 
 
 def _stayed_in(timeline: Timeline, participant: Participant, expired: Sequence[Event], session: int) -> bool:
-    """True if the coordinator's log continues for a session timeout without removing it: its heartbeats resumed."""
+    """True if the coordinator's log covers the time and shows no removal of the member: its heartbeats resumed."""
     begin, end = time_of(expired[0]) - session, time_of(expired[-1]) + session
-    heard = timeline.has_coordinator_log and covering(timeline.coverage.brokers, begin, end)
-    return bool(heard) and not timeline.departures.of(participant).any_between(begin, end)
+    is_covered = timeline.has_coordinator_log and covering(timeline.coverage.brokers, begin, end)
+    return bool(is_covered) and not timeline.departures.of(participant).any_between(begin, end)
 
 
-def alone(timeline: Timeline) -> Iterator[Hypothesis]:
-    """What clients log by themselves, where nothing else is known of the group: the gravest kind of it."""
+def gravest_losses(timeline: Timeline) -> Iterator[Hypothesis]:
+    """The most severe kind of finding from single clients' logs, for groups without any other finding."""
     yield from (
         _first_found(timeline, _GRAVEST_FIRST)
         or list(_lost_coordinators(timeline))
@@ -175,12 +175,12 @@ def alone(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 def _first_found(timeline: Timeline, kinds: Sequence[_Loss]) -> list[Hypothesis]:
-    """The losses of the first of these kinds that any client logs."""
+    """The findings, one for each client, of the first of these kinds that any client logged."""
     for types, is_shown, severity, in_words in kinds:
-        if found := by_speaker(timeline, filter(is_shown, timeline.own.of_type(*types))):
+        if losses := by_speaker(timeline, filter(is_shown, timeline.own.of_type(*types))):
             return [
                 hypothesis_of_client(participant, place, events, severity, _loss_in_words(in_words, events))
-                for (participant, place), events in found.items()
+                for (participant, place), events in losses.items()
             ]
     return []
 
@@ -200,9 +200,9 @@ def _lost_coordinators(timeline: Timeline) -> Iterator[Hypothesis]:
         unreached = _brokers_out_of_reach(events, failed.get((participant, place), ()))
         lines = [*chain.from_iterable(unreached.values()), *events]
         sentence = f"lost its coordinator {times(len(events))}{_failed_connections_in_words(unreached)}"
-        # Whether it found the coordinator again only a later line can show; "resolved" would claim that it did.
-        logs_on = participant is None or timeline.events_from(participant, Event).since(time_of(events[-1]) + 1)
-        ongoing = timeline.coverage.is_excerpt and not logs_on
+        # Without a later line it is unknown whether the client found the coordinator again, so the finding is not over.
+        logs_later = participant is None or timeline.events_from(participant, Event).since(time_of(events[-1]) + 1)
+        ongoing = timeline.coverage.is_excerpt and not logs_later
         yield hypothesis_of_client(participant, place, lines, "info", sentence, ongoing=ongoing)
 
 
@@ -223,7 +223,7 @@ def _threads_in_words(events: Sequence[Event]) -> str:
 
 def _out_in_words(events: Sequence[Event]) -> str:
     if all(isinstance(e, ev.JoinFailed) for e in events):
-        # Of a newcomer's JoinGroup with the id that it was given (KIP-394), or of a member's with its old one.
+        # The id of the JoinGroup may be new, from the coordinator (KIP-394), or that of the member's previous session.
         return (
             f"was refused {times(len(events))} when it joined: the coordinator did not know its member id, because "
             "that had expired or another broker coordinates the group now. Such a client joins again without one."
@@ -261,13 +261,13 @@ def _unreplicated_in_words(events: Sequence[Event]) -> str:
     )
 
 
-# The lines that show it, which of them do (None: all), how grave it is, and what a report says of it, with the times
-# and the errors.
+# Types of events, the condition that they must fulfill (None: all do), the severity, and the sentence of the report,
+# with the number of events and their errors.
 _KEPT_OUT = "failed to rejoin {times}{errors}, and these lines do not show whether it got in afterwards."
 _InWords = str | Callable[[Sequence[Event]], str]
 _Loss = tuple[tuple[type[Event], ...], Callable[[Event], bool] | None, Severity, _InWords]
 _GRAVEST_FIRST: tuple[_Loss, ...] = (
-    ((ev.ExceptionLogged, ev.ThreadFenced, *_GIVEN_UP, *_REFUSED), _is_over, "warning", _out_in_words),
+    ((ev.ExceptionLogged, ev.ThreadFenced, *_GENERATION_LOST, *_REJECTED), _lost_membership, "warning", _out_in_words),
     ((ev.ExceptionLogged,), _is_crash, "warning", _crashed_in_words),
     ((ev.ExceptionLogged,), _ended_a_worker, "warning", _worker_ended_in_words),
     ((ev.StreamsStateChanged, ev.ThreadFailed), _ended_threads, "warning", _threads_in_words),
@@ -284,15 +284,15 @@ _LIGHTER: tuple[_Loss, ...] = (
 
 
 def fatal_answers(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
-    """Members whose client gave up after a fatal answer, without a fault at that time that explains it."""
-    answers = by_speaker(timeline, filter(_is_fatal, timeline.own.of_type(ev.ExceptionLogged, *_ANSWERED)))
+    """Members whose client gave up after a fatal error, unless a fault at that time explains it."""
+    answers = by_speaker(timeline, filter(_is_fatal, timeline.own.of_type(ev.ExceptionLogged, *_ERROR_RESPONSES)))
     for (participant, place), events in answers.items():
         if not is_amid_a_fault(drafts, time_of(events[0]), time_of(events[-1])):
-            yield hypothesis_of_client(participant, place, events, "warning", _refusals_in_words(events))
+            yield hypothesis_of_client(participant, place, events, "warning", _fatal_errors_in_words(events))
 
 
-def of_coordinators(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
-    """Members that lost their coordinator for good, without a fault at that time that explains it."""
+def without_coordinator(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
+    """Members that lost their coordinator until the end of their logs, unless a fault at that time explains it."""
     for (participant, place), events in _left_without_coordinator(timeline).items():
         if not is_amid_a_fault(drafts, time_of(events[0]), time_of(events[-1])):
             lost = [e for e in events if isinstance(e, ev.CoordinatorLost)]
@@ -307,13 +307,13 @@ def of_coordinators(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hyp
             yield hypothesis_of_client(participant, place, [*lost[:2], *events], "warning", sentence, ongoing=True)
 
 
-def _refusals_in_words(refusals: Sequence[Event]) -> str:
-    """What the answer was to, or what in the client's own configuration it means."""
-    errors = dict.fromkeys(error for e in refusals if (error := getattr(e, "error", None)))
+def _fatal_errors_in_words(failures: Sequence[Event]) -> str:
+    """The requests that failed and their errors, or what is wrong with the client's configuration."""
+    errors = dict.fromkeys(error for e in failures if (error := getattr(e, "error", None)))
     if errors and all(error in REFUSED_SETTINGS for error in errors):
         why = " and ".join(f"{REFUSED_SETTINGS[error]} ({error})" for error in errors)
-        return f"was refused {times(len(refusals))} when it asked to join: {why}."
-    answers = dict.fromkeys(failed_request(e) or (_REQUESTS[type(e)], getattr(e, "error", "")) for e in refusals)
+        return f"was refused {times(len(failures))} when it asked to join: {why}."
+    answers = dict.fromkeys(failed_request(e) or (_REQUESTS[type(e)], getattr(e, "error", "")) for e in failures)
     why = ", ".join(f"{request} failed with {f'{error!r}' if ' ' in error else error}" for request, error in answers)
     return f"gave up: {why}, which its client does not retry."
 
@@ -327,7 +327,7 @@ _REQUESTS: Mapping[type[Event], str] = {
 
 
 def _failed_connections_in_words(failed: Mapping[int, Sequence[Event]]) -> str:
-    """Failed connections in words; the address that a client tries is the one that the broker advertises."""
+    """Failed connections in words; clients connect to the address that the broker advertises."""
     if not failed:
         return ", and these lines do not show whether the coordinator, the network or the client caused it."
     brokers = listed([*map(broker_name, failed)])

@@ -1,4 +1,4 @@
-"""Connect workers that stay behind in the config topic (DistributedHerder, WorkerCoordinator)."""
+"""Connect workers that do not catch up with the config topic (DistributedHerder, WorkerCoordinator)."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, QUIET_MS, REQUEST
 
 
 def forced_a_rejoin(event: Event) -> bool:
-    """True for a worker that rejoins because of the config topic, or a leader that assigned no work."""
+    """True if a worker rejoins because of the config topic, or a leader assigned no work."""
     return isinstance(event, ev.ConfigOffsetBehind) and (event.failed or event.leading)
 
 
 def gave_up_reading(event: Event) -> bool:
-    """True for a read of the config topic that ended by worker.sync.timeout.ms."""
+    """True if a read of the config topic exceeded worker.sync.timeout.ms."""
     return isinstance(event, ev.ConfigOffsetBehind) and event.failed and event.wanted is None
 
 
-def behind_others(timeline: Timeline, assigned: Assigned, drafts: Sequence[Draft]) -> list[Hypothesis]:
-    """Workers that stay behind in the config topic, except those that a fault kept from reading it."""
+def lagging_workers(timeline: Timeline, assigned: Assigned, drafts: Sequence[Draft]) -> list[Hypothesis]:
+    """Workers that do not catch up with the config topic, except those that a fault kept from reading it."""
     unexplained = [r for r in timeline.rebalances if r.id not in assigned and r.events]
     found = [(lags, _about_lag(timeline, lags, unexplained)) for lags in _repeated_lags(timeline)]
     return [h for lags, h in found if not (_timed_out(lags) and is_amid_a_fault(drafts, h.started_at(), h.last_at()))]
 
 
 def forced_in_words(events: Sequence[Event]) -> str:
-    """How often a worker rejoined, or led without the configuration of another."""
+    """How often a worker rejoined to catch up, or led the group without another worker's configuration."""
     leading = [e for e in events if isinstance(e, ev.ConfigOffsetBehind) and e.leading]
     return (
         f"led the group {times(len(leading))} without configuration that another worker has, and assigned no work, so "
@@ -58,7 +58,7 @@ def forced_in_words(events: Sequence[Event]) -> str:
 
 
 def behind_in_words(events: Sequence[Event]) -> str:
-    """How far behind the assignment a worker was, and what it does next."""
+    """The offsets of a worker and of the assignment that it lags behind, and what the worker does next."""
     last = next((e for e in reversed(events) if isinstance(e, ev.ConfigOffsetBehind) and e.wanted is not None), None)
     offsets = f" (offset {last.current}, the assignment {last.wanted})" if last is not None else ""
     return (
@@ -68,7 +68,7 @@ def behind_in_words(events: Sequence[Event]) -> str:
     )
 
 
-# DistributedHerder.readConfigToEnd leaves the group and sleeps; the worker keeps its tasks at first.
+# DistributedHerder.readConfigToEnd leaves the group and backs off; until then the worker keeps its tasks.
 UNREAD_CONFIG = (
     "left the group {times} because it did not read the config topic to its end in time (worker.sync.timeout.ms, 3 s "
     "by default); it backs off before it rejoins, and stays behind while that topic cannot be read."
@@ -77,16 +77,18 @@ UNREAD_CONFIG = (
 # ConnectProtocol.Assignment.CONFIG_MISMATCH: the leader's configuration is older than another worker's.
 CONFIG_MISMATCH = 1
 
-# KafkaConfigBackingStore's offset until it has read a record.
+# The offset of KafkaConfigBackingStore before it has read a record.
 NOTHING_READ = -1
+# At most this many workers in a sentence.
 MOST_NAMED = 3
 
 
 class _Lag(Struct, frozen=True):
-    """A worker that read the config topic to its end at least twice without getting further, or a leader behind others.
+    """A worker whose offset did not advance in two or more reads of the config topic, or a leader behind other workers.
 
-    `host` is the place of a worker's log, where its lines do not name the worker. `reached` is None for a leader, whose
-    assignments failed repeatedly as it or another worker logged. `attempts` has one line for each.
+    `attempts` has one line for each read or failed assignment. `reached` is the worker's offset, None for a leader
+    whose assignments failed repeatedly according to its own or another worker's log. `otherwise` is the name to use if
+    the lines do not name the worker, and `host` the place of its log.
     """
 
     participant: Participant | None
@@ -107,14 +109,14 @@ class _Lag(Struct, frozen=True):
 # behind another worker sends a failed assignment, and every worker rejoins (ensureLeaderConfig,
 # ConnectProtocol.CONFIG_MISMATCH).
 def _repeated_lags(timeline: Timeline) -> Iterator[list[_Lag]]:
-    """Lags that repeat: a single one is usual right after a change, and the next read ends it.
+    """Repeated lags, in one list for each period: workers before leaders, those with the most attempts first.
 
-    Those of one time stand together, workers before leaders, the most attempts first.
+    A single lag is usual right after a configuration change and ends with the next read.
     """
     if timeline.kind == "connect":
-        found = [*_workers(timeline), *_leaders(timeline)]
-        for together in runs(found, lambda lag: min(map(time_of, lag.lines)), QUIET_MS, lambda lag: _last(lag.lines)):
-            yield sorted(together, key=lambda lag: (lag.reached is None, -len(lag.attempts)))
+        lags = [*_workers(timeline), *_leaders(timeline)]
+        for period in runs(lags, lambda lag: min(map(time_of, lag.lines)), QUIET_MS, lambda lag: _last(lag.lines)):
+            yield sorted(period, key=lambda lag: (lag.reached is None, -len(lag.attempts)))
 
 
 def _last(lines: Iterable[Event]) -> int:
@@ -122,7 +124,7 @@ def _last(lines: Iterable[Event]) -> int:
 
 
 def forced_rejoin(timeline: Timeline, rebalance: Rebalance) -> Event | None:
-    """The line, nearest to the start of a rebalance, in which a worker rejoins because of its configuration."""
+    """The line nearest to the start of a rebalance in which a worker rejoins because of the config topic, or None."""
     lines = timeline.own.of_type(ev.ConfigOffsetBehind, ev.WorkerAssigned).between(*_just_before(rebalance))
     forcing = [e for e in lines if _forces_rejoin(e)]
     return min(forcing, key=lambda e: abs(time_of(e) - rebalance.started_at), default=None)
@@ -147,7 +149,7 @@ def _workers(timeline: Timeline) -> Iterator[_Lag]:
         behind = [e for e in logged if isinstance(e, ev.ConfigOffsetBehind)]
         for run in _stalled_reads(timeline, participant, behind):
             reads = _reads(run)
-            # A worker that only logs further reads may have been restarted without a line.
+            # Without a forced rejoin, the worker may have been restarted between the reads.
             if len(reads) > 1 and forced.any_between(time_of(run[0]) - HEARTBEAT_MS, time_of(run[-1])):
                 reached, wanted = reads[-1].current, reads[-1].wanted
                 lines = tuple(sorted(run, key=lambda e: not e.failed))
@@ -155,7 +157,7 @@ def _workers(timeline: Timeline) -> Iterator[_Lag]:
 
 
 def _by_worker(timeline: Timeline) -> dict[tuple[Participant | None, str, str | None], list[Event]]:
-    """Each worker's lines; client ids separate workers that write to one file."""
+    """The lines of each worker; client ids distinguish workers that log to the same file."""
     lines = (e for e in timeline.own.of_type(ev.ConfigOffsetBehind, ev.WorkerAssigned) if e.at is not None)
     return grouped(lines, lambda e: (*speaker_of(timeline, e), e.speaker.client_id))
 
@@ -163,48 +165,48 @@ def _by_worker(timeline: Timeline) -> dict[tuple[Participant | None, str, str | 
 def _stalled_reads(
     timeline: Timeline, participant: Participant | None, events: Sequence[ev.ConfigOffsetBehind]
 ) -> Iterator[list[ev.ConfigOffsetBehind]]:
-    """A worker's lines, cut where its offset moved, its process restarted, or it was quiet for long."""
+    """A worker's lines, divided where its offset moved, its process restarted, or it logged none for QUIET_MS."""
     starts = timeline.starts.of(participant)
-    for stretch in runs(events, time_of, QUIET_MS):
-        found: list[ev.ConfigOffsetBehind] = []
+    for run in runs(events, time_of, QUIET_MS):
+        stalled: list[ev.ConfigOffsetBehind] = []
         offset: int | None = None
-        for event in stretch:
+        for event in run:
             moved = event.current is not None and offset is not None and event.current != offset
-            if found and (moved or starts.any_between(time_of(found[-1]), time_of(event))):
-                yield found
-                found, offset = [], None
-            found.append(event)
+            if stalled and (moved or starts.any_between(time_of(stalled[-1]), time_of(event))):
+                yield stalled
+                stalled, offset = [], None
+            stalled.append(event)
             offset = offset if event.current is None else event.current
-        yield found
+        yield stalled
 
 
 def _reads(run: Sequence[ev.ConfigOffsetBehind]) -> list[ev.ConfigOffsetBehind]:
-    # An attempt logs that it reads on and, if it fails, that it failed; cut logs have one line or the other.
+    # Each attempt logs that it reads on and, if it fails, that it failed; excerpts may have only one of these lines.
     behind = [e for e in run if e.current is not None and e.wanted is not None and e.current < e.wanted]
     return max([e for e in behind if e.failed], [e for e in behind if not e.failed], key=len)
 
 
 def _leaders(timeline: Timeline) -> Iterator[_Lag]:
-    """Each leader with the longest streak of failed assignments that one worker logged."""
+    """Leaders that were behind, each with its longest streak of failed assignments in a single worker's log."""
     streaks: dict[str, list[list[ev.WorkerAssigned]]] = defaultdict(list)
     for (participant, place, _), lines in _by_worker(timeline).items():
         assigned = (e for e in lines if isinstance(e, ev.WorkerAssigned))
         for (error, leader), streak in groupby(assigned, key=lambda e: (e.error, e.leader)):
             if error == CONFIG_MISMATCH and leader:
                 streaks[leader] += runs(streak, time_of, QUIET_MS)
-        # A leader logs each assignment in which it had to leave all workers without work (WorkerCoordinator).
+        # A leader logs each assignment that leaves all workers without work (WorkerCoordinator).
         leading = [e for e in lines if isinstance(e, ev.ConfigOffsetBehind) and e.leading]
         for run in runs(leading, time_of, QUIET_MS):
             if len(run) > 1:
                 yield _Lag(participant, f"a worker on {place}", None, None, tuple(run), tuple(run))
-    for leader, found in streaks.items():
-        failed = max(map(tuple, found), key=len)
+    for leader, its_streaks in streaks.items():
+        failed = max(map(tuple, its_streaks), key=len)
         if len({e.generation for e in failed}) > 1:
             wanted = max((e.config_offset for e in failed if e.config_offset is not None), default=None)
             yield _Lag(timeline.participants.of_member(leader), leader, None, wanted, failed, failed)
 
 
-# A worker that never reads as far as the assignment demands: it reads another topic, or records are gone.
+# If a worker never reaches the assignment's offset, it reads another topic, or records were removed.
 _ONE_CONFIG_TOPIC = (
     Advice(
         action="Compare config.storage.topic and bootstrap.servers of all workers with this group.id: each logs them "
@@ -221,7 +223,7 @@ _ONE_CONFIG_TOPIC = (
     ),
 )
 
-# A worker that does not come to the end of the config topic in time.
+# If a worker does not reach the end of the config topic within worker.sync.timeout.ms.
 _REACHABLE_CONFIG_TOPIC = (
     Advice(
         action="Find out why the worker reads the config topic so slowly: the partition's leader, or the way to it.",
@@ -232,14 +234,14 @@ _REACHABLE_CONFIG_TOPIC = (
 
 
 def _about_lag(timeline: Timeline, lags: Sequence[_Lag], unexplained: Sequence[Rebalance]) -> Hypothesis:
-    """Workers that read the config topic to its end in vain, again and again, and what they brought about."""
+    """Workers that repeatedly read the config topic without catching up, and the rebalances that they caused."""
     blamed = tuple(dict.fromkeys(lag.participant for lag in lags if lag.participant is not None))
     culprits = [culprit_of(participant) for participant in blamed]
     culprits += [Culprit(kind="host", name=lag.host) for lag in lags if lag.participant is None and lag.host]
     lines = tuple(e for lag in lags for e in lag.lines)
     forcing, last = TimeIndex(lines, time_of), _last(lines)
-    # The logs may end before a worker that was behind received an assignment that it could take up.
-    given = timeline.own.of_type(ev.WorkerAssigned).between(last + 1, timeline.last)
+    # The lag is over once a worker received an assignment without an error; the logs may end before that.
+    assignments = timeline.own.of_type(ev.WorkerAssigned).between(last + 1, timeline.last)
     return Hypothesis(
         because=lines,
         culprits=tuple(dict.fromkeys(culprits)),
@@ -248,14 +250,14 @@ def _about_lag(timeline: Timeline, lags: Sequence[_Lag], unexplained: Sequence[R
         explains=tuple(r for r in unexplained if forcing.any_between(*_just_before(r))),
         participants=blamed,
         until=last,
-        ongoing=timeline.last - last < REQUEST_TIMEOUT_MS and all(e.error for e in given),
+        ongoing=timeline.last - last < REQUEST_TIMEOUT_MS and all(e.error for e in assignments),
         narrative=" ".join(filter(None, (*_behind(lags), _leader(lags), "The logs do not show why."))),
         advice=_REACHABLE_CONFIG_TOPIC if _timed_out(lags) else _ONE_CONFIG_TOPIC,
     )
 
 
 def why_forced(timeline: Timeline, line: Event | None) -> str:
-    """The reason of one rebalance by the line that forced it, as a clause; nothing where none did."""
+    """The reason for a rebalance as a clause, from the line that forced it; empty without such a line."""
     match line:
         case ev.ConfigOffsetBehind(current=int(current), wanted=int(wanted)):
             side = "not read the config topic as far as" if current < wanted else "read the config topic further than"
@@ -276,7 +278,7 @@ def why_forced(timeline: Timeline, line: Event | None) -> str:
 
 
 def _behind(lags: Sequence[_Lag]) -> Sequence[str]:
-    """The worker that tried most often, then the others."""
+    """Sentences about the worker with the most attempts and the other workers that did not catch up."""
     workers = [lag for lag in lags if lag.reached is not None]
     if not workers:
         return ()
@@ -301,7 +303,7 @@ def _behind(lags: Sequence[_Lag]) -> Sequence[str]:
 
 
 def _leader(lags: Sequence[_Lag]) -> str:
-    """That a leader was behind, so that its assignments failed for everybody."""
+    """A sentence about a leader that was behind, so that its assignments failed for all workers."""
     first = next((lag for lag in lags if lag.reached is None), None)
     if first is None:
         return ""
@@ -316,12 +318,12 @@ def _leader(lags: Sequence[_Lag]) -> str:
 
 
 def worker_name(timeline: Timeline, line: Event) -> str:
-    """The worker that wrote a line, by the place of its log where its lines do not name it."""
+    """The name of the worker that logged a line, or the place of its log if the lines do not name it."""
     return name_of(timeline.participants.of_speaker(line), f"a worker on {place_name(line)}")
 
 
 def _timed_out(lags: Sequence[_Lag]) -> bool:
-    """True if the worker that tried most often never reached the end of the config topic, as when a broker is down."""
+    """True if the worker with the most attempts never reached the end of the config topic, as when a broker is down."""
     reads = lags[0].lines if lags[0].reached is not None else ()
     failed = [e.wanted for e in reads if isinstance(e, ev.ConfigOffsetBehind) and e.failed]
     return bool(failed) and set(failed) == {None}

@@ -1,4 +1,4 @@
-"""Members that ran and were connected, and whose session expired because brokers held their requests back."""
+"""Members that were running and connected, but whose session expired because brokers throttled their requests."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 
 
-def held_back(timeline: Timeline, assigned: Container[str], drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
-    """The evictions that no cause explains, of members whose own lines clear process and network."""
-    found = (weighed.hypothesis for draft in drafts for weighed in draft.findings)
-    known = {fact.id for hypothesis in found for fact in hypothesis.accounts_for}
+def throttled_members(timeline: Timeline, assigned: Container[str], drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
+    """Evictions that no cause explains, of members whose own lines rule out the process and the network."""
+    hypotheses = (weighed.hypothesis for draft in drafts for weighed in draft.findings)
+    explained = {fact.id for hypothesis in hypotheses for fact in hypothesis.accounts_for}
     for absence in losses(timeline):
-        if not known.isdisjoint(departure.id for departure in absence.departures):
+        if not explained.isdisjoint(departure.id for departure in absence.departures):
             continue
         if evicted := _about(timeline, absence):
-            begun = (fact for fact in evicted.implies if isinstance(fact, Rebalance) and fact.id not in assigned)
-            yield replace(evicted, explains=(*evicted.explains, *begun))
+            rebalances = (fact for fact in evicted.implies if isinstance(fact, Rebalance) and fact.id not in assigned)
+            yield replace(evicted, explains=(*evicted.explains, *rebalances))
 
 
-# A broker reads nothing from a connection that it throttles until the throttle time is over, heartbeats included
-# (KIP-219, ClientQuotaManager.throttle); clients log the throttle time since 3.8, and only of a request under way.
+# A broker reads nothing from a throttled connection, heartbeats included, until the throttle time is over (KIP-219,
+# ClientQuotaManager.throttle). Clients log the throttle time since 3.8, and only that of requests in flight.
 def _about(timeline: Timeline, absence: Absence) -> Hypothesis | None:
     throttled = throttled_requests(timeline, absence)
-    own = throttled or waits_on_open_connections(timeline, absence)
-    if not own:
+    own_lines = throttled or waits_on_open_connections(timeline, absence)
+    if not own_lines:
         return None
     if throttled:
         longest = seconds(max(e.throttle_ms or 0 for e in throttled))
@@ -55,6 +55,6 @@ def _about(timeline: Timeline, absence: Absence) -> Hypothesis | None:
         absence,
         narrative=f"{{who}} was evicted for missing heartbeats {why}.",
         severity="critical" if is_missing(timeline, [absence]) else "warning",
-        own=tuple(own)[:6],
+        own=tuple(own_lines)[:6],
         advice=(advice,),
     )

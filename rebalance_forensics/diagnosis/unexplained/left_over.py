@@ -1,4 +1,4 @@
-"""What no hypothesis explains: shown as such, never counted as benign."""
+"""Rebalances and departures that no hypothesis explains, reported as unexplained and never counted as benign."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ UNEXPLAINED = "unexplained"
 def left_over(
     timeline: Timeline, causes: Mapping[str, Cause], assigned: Assigned, drafts: Sequence[Draft]
 ) -> Iterator[Weighed]:
-    """The rebalances, the members kept out and the expired sessions that nothing explains; else the lone losses."""
-    lags = config_lags.behind_others(timeline, assigned, drafts)
-    lost = [*evictions.held_back(timeline, assigned, drafts)]
+    """Unexplained rebalances, waiting members, expired sessions and lost coordinators.
+
+    Without these and without other findings, the most severe losses in the logs of single clients.
+    """
+    lags = config_lags.lagging_workers(timeline, assigned, drafts)
+    lost = [*evictions.throttled_members(timeline, assigned, drafts)]
     evicted = {participant for hypothesis in lost for participant in hypothesis.participants}
     explained = {fact.id for hypothesis in (*lags, *lost) for fact in hypothesis.explains}
     expired = client_losses.expired_sessions(timeline, drafts)
@@ -32,8 +35,8 @@ def left_over(
         *client_losses.fatal_answers(timeline, drafts),
     ]
     faulty = {participant for h in found if h.severity != "info" for participant in h.participants}
-    found += [h for h in client_losses.of_coordinators(timeline, drafts) if faulty.isdisjoint(h.participants)]
-    for hypothesis in found if found or drafts else client_losses.alone(timeline):
+    found += [h for h in client_losses.without_coordinator(timeline, drafts) if faulty.isdisjoint(h.participants)]
+    for hypothesis in found if found or drafts else client_losses.gravest_losses(timeline):
         subject = hypothesis.subject()
         rows, given = answered(timeline, causes[UNEXPLAINED].signs, subject, hypothesis.clues)
         yield Weighed(cause=UNEXPLAINED, hypothesis=hypothesis, subject=subject, rows=rows, given=given, odds=0)

@@ -1,4 +1,4 @@
-"""Rebalances whose cause no line shows, with or without a generation."""
+"""Rebalances without a known cause, with or without a logged generation."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, QUIET_MS, REQUEST
 
 REBALANCING = "REBALANCE_IN_PROGRESS"
 
-# A commit that fails so was sent while the member had no generation: it had not rejoined yet, or was no member
+# Commits that fail like this were sent while the member had no generation: it had not rejoined yet, or was not a member
 # (ConsumerCoordinator.sendOffsetCommitRequest, SmallRye's record stores).
 _COMMITTED_BETWEEN = ("not part of an active group", "revoked before it was acknowledged")
 
 
 def _of_coordinator_alone(timeline: Timeline) -> list[Event]:
-    """The coordinator's lines of one kind, the one that shows most, where it logs nothing else of the group."""
+    """The coordinator's lines of the most informative type, for a coordinator that logs little else about the group."""
     kinds = (
         (ev.GroupUnloaded,),
         (ev.GroupLoaded, ev.MemberLoaded),
@@ -56,12 +56,12 @@ def _of_coordinator_alone(timeline: Timeline) -> list[Event]:
         (ev.GroupEmptied,),
         (ev.AssignmentReceived,),
     )
-    found = ([e for e in timeline.own.of_type(*kind) if e.at is not None] for kind in kinds)
-    return next(filter(None, found), [])
+    lines_by_kind = ([e for e in timeline.own.of_type(*kind) if e.at is not None] for kind in kinds)
+    return next(filter(None, lines_by_kind), [])
 
 
 def _mentions(timeline: Timeline) -> list[Event]:
-    """Lines that a member writes in the middle of a rebalance, and that show nothing else of it."""
+    """Lines that members log during a rebalance and that show nothing about it but that it took place."""
     events = timeline.own.of_type(
         *(ev.FollowUpScheduled, ev.JoinFailed, ev.ListenerCalled, ev.OffsetCommitFailed, ev.PartitionsRevoked),
         *(ev.StreamThreadStateChanged, ev.StreamsStateChanged, ev.SyncFailed),
@@ -76,39 +76,39 @@ def _mentions_a_rebalance(event: Event) -> bool:
         case ev.ListenerCalled(during=during):
             return during == "revoked"
         case ev.FollowUpScheduled(kind=kind):
-            # It comes with the assignment (StreamsPartitionAssignor.onAssignment); no kind: none is due.
+            # Logged with each assignment (StreamsPartitionAssignor.onAssignment); without a kind no follow-up is due.
             return kind is not None
         case ev.OffsetCommitFailed(error=None, detail=detail):
             return detail in _COMMITTED_BETWEEN
         case ev.StreamsStateChanged(before=before, after=after):
             return (before, after) == ("RUNNING", "REBALANCING")
         case ev.StreamThreadStateChanged(before=before, after=after):
-            # A thread that starts has nothing to revoke and passes through PARTITIONS_REVOKED until 2.3.
+            # Until 2.3 a starting thread passes through PARTITIONS_REVOKED as well, although it has nothing to revoke.
             return before in ("RUNNING", "PARTITIONS_ASSIGNED") and after == "PARTITIONS_REVOKED"
     return getattr(event, "error", None) == REBALANCING
 
 
-# So many generations in a row without an assignment are no group that forms: members that start one after another
-# replace one or two (group.initial.rebalance.delay.ms gathers the others).
+# Minimum number of generations in a row without an assignment to report. When a group forms, members that start one
+# after another replace one or two (group.initial.rebalance.delay.ms gathers the others).
 ENDLESS = 3
-_GIVEN = (ev.AssignmentNotified, ev.JoinReported, ev.PartitionsAssigned)
+_ASSIGNED = (ev.AssignmentNotified, ev.JoinReported, ev.PartitionsAssigned)
 
 
 def without_cause(timeline: Timeline, assigned: Container[str]) -> Iterator[Hypothesis]:
-    """Each with those that only follow up on it."""
-    found: list[list[Rebalance]] = []
+    """Rebalances that no cause explains, each together with its follow-up rebalances."""
+    chains: list[list[Rebalance]] = []
     for rebalance in timeline.rebalances:
-        if rebalance.id in assigned or not rebalance.events or _is_birth(timeline, rebalance):
+        if rebalance.id in assigned or not rebalance.events or _is_initial(timeline, rebalance):
             continue
-        if rebalance.followup and found:
-            found[-1].append(rebalance)
+        if rebalance.followup and chains:
+            chains[-1].append(rebalance)
         else:
-            found.append([rebalance])
-    return (_with_listeners(timeline, _unexplained(timeline, rs), rs[0].started_at, rs[-1].ended_at()) for rs in found)
+            chains.append([rebalance])
+    return (_with_listeners(timeline, _unexplained(timeline, rs), rs[0].started_at, rs[-1].ended_at()) for rs in chains)
 
 
 def without_generation(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
-    """Rebalances that members log whose clients print no generation."""
+    """Rebalances that only members log whose clients print no generation."""
     session = session_timeout_ms(timeline)
     for notices in _notices_by_rebalance(timeline):
         first = time_of(notices[0])
@@ -120,8 +120,8 @@ def without_generation(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[
 
 
 def _with_listeners(timeline: Timeline, rebalance: Hypothesis, begin: int, end: int) -> Hypothesis:
-    """An unexplained rebalance and the rebalance listeners that failed in it, which is a fault whatever began it."""
-    # A member learns that the group rebalances within a heartbeat interval and calls its listener before it rejoins.
+    """An unexplained rebalance with the rebalance listeners that failed in it, which is a fault in any case."""
+    # A member learns of a rebalance within a heartbeat interval and calls its listener before it rejoins.
     failed = timeline.own.of_type(ev.ListenerFailed).between(begin - HEARTBEAT_MS, end + HEARTBEAT_MS)
     if not failed:
         return rebalance
@@ -136,7 +136,7 @@ def _with_listeners(timeline: Timeline, rebalance: Hypothesis, begin: int, end: 
 
 
 def _hypothesis_of_group(timeline: Timeline, lines: Sequence[Event], narrative: str) -> Hypothesis:
-    """What lines show of the group as a whole, with those that logged them."""
+    """The finding about the group as a whole, with the members that logged these lines."""
     speakers = dict.fromkeys(timeline.participants.of_speaker(e) for e in lines)
     participants = tuple(participant for participant in speakers if participant is not None)
     return Hypothesis(
@@ -145,7 +145,7 @@ def _hypothesis_of_group(timeline: Timeline, lines: Sequence[Event], narrative: 
 
 
 def _unnumbered_in_words(notices: Sequence[Event]) -> str:
-    """What the lines show of it: a leader, topics that it brought, or nothing but that it was."""
+    """A rebalance without a generation: the new leader, topics gained, or only that the group rebalanced."""
     elected = [e for e in notices if isinstance(e, ev.RegistryLeaderElected)]
     if elected:
         leader = f"{elected[-1].leader} as its leader" if elected[-1].leader else "no leader"
@@ -162,12 +162,13 @@ def _unnumbered_in_words(notices: Sequence[Event]) -> str:
 
 
 def _share_in_words(rebalance: Iterable[Event]) -> str:
-    """How a member's share changed, where it gave back all that it had: only then is some of it assigned again."""
-    # An eager member revokes and is assigned everything. Of a cooperative one both are deltas, which share nothing.
+    """How the number of a member's partitions changed; empty if unknown, as for a cooperative member."""
+    # An eager member revokes all of its partitions and is assigned all of its new ones, so that the two overlap. A
+    # cooperative member logs only the differences, which never overlap.
     before, after = set[str](), set[str]()
     for event in rebalance:
         before |= {*event.partitions} if isinstance(event, ev.PartitionsRevoked) else set()
-        after |= {*(event.partitions or ())} if before and isinstance(event, _GIVEN) else set()
+        after |= {*(event.partitions or ())} if before and isinstance(event, _ASSIGNED) else set()
     if before.isdisjoint(after) or len(before) == len(after):
         return ""
     other = "joins" if len(after) < len(before) else "leaves"
@@ -175,8 +176,8 @@ def _share_in_words(rebalance: Iterable[Event]) -> str:
     return f" A member read {before_it} before and {len(after)} afterwards, as when another {other}."
 
 
-def _is_birth(timeline: Timeline, rebalance: Rebalance) -> bool:
-    """The first rebalance needs no cause where the group formed; in logs that begin later it does."""
+def _is_initial(timeline: Timeline, rebalance: Rebalance) -> bool:
+    """True for the first rebalance of a group, which needs no cause; not if the logs begin later."""
     if timeline.coverage.is_excerpt:
         return waits_for_newcomers(rebalance) or rebalance.generation == 1
     if any(isinstance(e, ev.RebalanceStarted) and e.generation for e in rebalance.events):
@@ -185,7 +186,7 @@ def _is_birth(timeline: Timeline, rebalance: Rebalance) -> bool:
 
 
 def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothesis:
-    """A rebalance whose cause the logs do not show; where it was looked for stand its signs."""
+    """A rebalance and its follow-ups whose cause the logs do not show; its signs list the causes that were checked."""
     first = rebalances[0]
     number = "A rebalance" if first.generation is None else f"Generation {first.generation}"
     began = (
@@ -218,23 +219,23 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
 
 
 def _outcome_in_words(timeline: Timeline, rebalance: Rebalance) -> str:
-    """What became of it: no work for workers whose leader lacks configuration, or another share for a member."""
+    """The outcome: a leader without the latest configuration assigned no work, or a member's partitions changed."""
     begin, end = rebalance.started_at - HEARTBEAT_MS, rebalance.ended_at() + ROUND_TRIP_MS
     lines = timeline.own.of_type(ev.ConfigOffsetBehind).between(rebalance.started_at, end)
     if leading := [e for e in lines if isinstance(e, ev.ConfigOffsetBehind) and e.leading]:
         return f" {worker_name(timeline, leading[0])} {forced_in_words(leading)}"
-    moves = timeline.own.of_type(ev.PartitionsRevoked, *_GIVEN).between(begin, end)
+    moves = timeline.own.of_type(ev.PartitionsRevoked, *_ASSIGNED).between(begin, end)
     shares = grouped(moves, partial(speaker_of, timeline)).values()
     return next(filter(None, map(_share_in_words, shares)), "")
 
 
 def _lost_its_reason(line: ev.RebalanceStarted) -> bool:
-    # Since 2.1 the coordinator names the state, and a reason behind it.
+    # Since 2.1 the coordinator logs the state, followed by a reason.
     return line.reason is None and (LEFT_OUT in line.text or " in state " in line.text)
 
 
 def _leaver_in_words(timeline: Timeline, rebalance: Rebalance) -> str:
-    """The member whose LeaveGroup began it, as far as lines name it, and the reason that it gave."""
+    """The member whose LeaveGroup started the rebalance, and its reason; empty if the lines do not name a member."""
     opened = next((e for e in rebalance.events if isinstance(e, ev.RebalanceStarted)), None)
     if opened is None or opened.trigger != "member-left" or len(opened.members) != 1:
         return ""
@@ -249,27 +250,27 @@ def _leaver_in_words(timeline: Timeline, rebalance: Rebalance) -> str:
 
 
 def _left_in_words(who: str, reason: str | None) -> str:
-    """A leave with the reason in its LeaveGroup (KIP-800), up to what these lines do not show."""
-    # A consumer "is being closed" after an exception, too: the reason says what was called, not what for.
+    """A departure with the reason in its LeaveGroup (KIP-800), as the beginning of a sentence."""
+    # "the consumer is being closed" also after an exception: the reason names the call, not why it was made.
     if reason and reason != "not provided":
         return f'{who} left the group ("{reason}"); these lines do not show '
     return f"{who} left the group; these lines do not show why, "
 
 
 def _searched_for(timeline: Timeline, rebalance: Rebalance) -> str:
-    """What was looked for in vain, or why it cannot be found."""
+    """The causes that were ruled out, or why the logs cannot show the cause."""
     if lacks_reason(rebalance):
         return (
             "a coordinator of this release names neither the reason nor who joined or left, so only the clients' own "
             "logs show it."
         )
-    # A log that begins with the rebalance may begin in the middle of it, behind the line that gives the reason.
+    # A log that begins with the rebalance may begin after the line with the reason.
     if not covering(timeline.coverage.brokers, rebalance.started_at - 1, rebalance.ended_at()):
-        heard = any(e.speaker.role == "broker" for e in rebalance.events)
+        logged_by_broker = any(e.speaker.role == "broker" for e in rebalance.events)
         missing = _missing_in_words(timeline, rebalance)
         unknown = missing or (
             "the coordinator's lines at hand do not show who joined or left."
-            if heard
+            if logged_by_broker
             else "without the coordinator's log it is not known who joined or left."
         )
         return f"no client gave one, no change of subscription or metadata is seen, and {unknown}"
@@ -280,10 +281,13 @@ def _searched_for(timeline: Timeline, rebalance: Rebalance) -> str:
 
 
 def _missing_in_words(timeline: Timeline, rebalance: Rebalance) -> str:
-    """The members that the leader's list no longer names, which is all that its log shows of a departure."""
+    """The members that are missing from the leader's list; empty if there are none.
+
+    A client's log shows the departure of another member only like this.
+    """
     lists = set(map(id, rebalance.events))
-    listed = (d for d in timeline.departures if only_listed(d) and lists.issuperset(map(id, d.events)))
-    missing = sorted({d.participant.name for d in listed}, key=natural)
+    unlisted = (d for d in timeline.departures if only_listed(d) and lists.issuperset(map(id, d.events)))
+    missing = sorted({d.participant.name for d in unlisted}, key=natural)
     if not missing:
         return ""
     are, they = ("is", "it") if len(missing) == 1 else ("are", "they")
@@ -294,10 +298,10 @@ def _missing_in_words(timeline: Timeline, rebalance: Rebalance) -> str:
 
 
 def _effect(timeline: Timeline, rebalances: Sequence[Rebalance]) -> tuple[Severity, str]:
-    """What it did to the group: a rebalance that stopped work for long, or never ended, is a fault."""
+    """The severity and a sentence on the effect: a warning for a rebalance that took long or did not end."""
     last = rebalances[-1]
     replaced = _replaced_in_a_row(timeline, last.generation)
-    # A member that waits all the while is an incident of its own, which says how often it asked (kept_out).
+    # A member that waits all this time is reported separately, with its number of attempts (kept_out).
     waits = (
         any(w.begin <= last.started_at <= w.end for w in waiting_members(timeline)) if replaced >= ENDLESS else False
     )
@@ -317,11 +321,11 @@ def _effect(timeline: Timeline, rebalances: Sequence[Rebalance]) -> tuple[Severi
 
 
 def _replaced_in_a_row(timeline: Timeline, generation: int | None) -> int:
-    """The number of generations, this among them, that each gave way to the next before a SyncGroup was answered."""
+    """The number of consecutive generations, including this one, that ended before a SyncGroup was answered."""
     replaced = _replaced_generations(timeline)
     if generation is None or replaced.isdisjoint((generation - 1, generation)):
         return 0
-    # The last of them may be the first whose assignment arrives.
+    # The generation after them may be the first whose assignment arrived.
     last = generation if generation in replaced else generation - 1
     first = last
     while first - 1 in replaced:
@@ -338,10 +342,10 @@ def _replaced_generations(timeline: Timeline) -> frozenset[int]:
 
 
 def of_coordinator_alone(timeline: Timeline) -> Iterator[Hypothesis]:
-    """What an excerpt has of a coordinator's lines about a group, where none shows why."""
+    """Findings from a coordinator's lines about the group, in an excerpt that shows no reason."""
     found = _of_coordinator_alone(timeline)
-    # A whole log has more: a broker that starts loads all of its groups, and most go on as they were. After a leave or
-    # an assignment, which a rebalance follows or precedes, a whole log has that rebalance.
+    # Not in complete logs: there, a broker that starts loads all of its groups, and most of them are not affected. The
+    # rebalance that follows a leave or precedes an assignment is logged there as well.
     moved = any(isinstance(e, ev.GroupLoaded | ev.GroupUnloaded | ev.MemberLoaded) for e in found)
     if moved and not timeline.coverage.is_excerpt and len(timeline.ungrouped):
         return
@@ -371,13 +375,13 @@ def _coordinators_words(timeline: Timeline, line: Event) -> str:
 
 
 def mentioned(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Rebalances of which the lines show no more than that they were."""
+    """Rebalances about which the lines show only that they took place."""
     for lines in runs(_mentions(timeline), time_of, QUIET_MS):
         yield _hypothesis_of_group(timeline, lines, _mention_in_words(timeline, lines))
 
 
 def led(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Rebalances of which the lines show the leader's assignment, and neither a generation that began nor a reason."""
+    """Rebalances about which the lines show only the leader's assignment, without a new generation or a reason."""
     assigned = [
         e for e in timeline.own.of_type(ev.AssignmentComputed) if e.at is not None and e.speaker.role != "broker"
     ]
@@ -408,10 +412,10 @@ def _mention_in_words(timeline: Timeline, lines: Sequence[Event]) -> str:
 
 
 def listeners_in_words(events: Sequence[Event]) -> str:
-    """A rebalance listener that failed, and what its client makes of that."""
+    """A sentence on a rebalance listener that failed, and on how its client handles that."""
     during = list(dict.fromkeys(e.during for e in events if isinstance(e, ev.ListenerFailed) and e.during))
     where = f" ({', '.join(during)})" if during else ""
-    # ConsumerCoordinator rethrows it since 2.4; kafka-python and aiokafka log it and go on.
+    # ConsumerCoordinator rethrows the exception since 2.4; kafka-python and aiokafka log it and continue.
     thrown = "a Java client's poll() throws that exception, and " if any(map(is_java, events)) else ""
     return (
         f"was in a rebalance when its application's rebalance listener failed{where}: {thrown}what the listener had to "
@@ -420,7 +424,7 @@ def listeners_in_words(events: Sequence[Event]) -> str:
 
 
 def _joiner_in_words(rebalance: Rebalance) -> str:
-    """The coordinator names the member whose JoinGroup began it, if nothing else."""
+    """The member whose JoinGroup started the rebalance, as a clause; empty if the coordinator does not name it."""
     opened = (e for e in rebalance.events if isinstance(e, ev.RebalanceStarted))
     first = next((e for e in opened if e.trigger in REJOINS and e.members), None)
     if first is None:
@@ -429,7 +433,7 @@ def _joiner_in_words(rebalance: Rebalance) -> str:
 
 
 def _notices_by_rebalance(timeline: Timeline) -> list[list[Event]]:
-    """The members' lines, one list for each rebalance, where no log shows a generation of the group."""
+    """The members' lines, one list for each rebalance; empty if any log shows a generation of the group."""
     # KafkaJS, Spring and others log no generation. Java clients do, but an excerpt may hold only their notices that the
     # group is rebalancing.
     if timeline.rebalances:
@@ -438,17 +442,17 @@ def _notices_by_rebalance(timeline: Timeline) -> list[list[Event]]:
         e for e in timeline.of(ev.HeartbeatFailed, ev.JoinRequested) if e.at is not None and is_rebalance_notice(e)
     ]
     # A Java client repeats the notice at each heartbeat until it rejoins.
-    again = any(isinstance(e, ev.JoinRequested) for e in notices)
-    found = runs(notices, time_of, 2 * heartbeat_interval_ms(timeline) if again else ROUND_TRIP_MS)
-    shown = [*_reassignments(timeline), *_elections(timeline)]
-    together = runs(shown, lambda s: time_of(s[0]), ROUND_TRIP_MS, until=lambda s: time_of(s[-1]))
-    return found or [[event for steps in rebalance for event in steps] for rebalance in together]
+    repeated = any(isinstance(e, ev.JoinRequested) for e in notices)
+    found = runs(notices, time_of, 2 * heartbeat_interval_ms(timeline) if repeated else ROUND_TRIP_MS)
+    steps = [*_reassignments(timeline), *_elections(timeline)]
+    steps_by_rebalance = runs(steps, lambda s: time_of(s[0]), ROUND_TRIP_MS, until=lambda s: time_of(s[-1]))
+    return found or [[event for step in rebalance for event in step] for rebalance in steps_by_rebalance]
 
 
 def _topics_gained(rebalance: Sequence[Event]) -> list[str]:
-    """Topics of the partitions that a member was newly assigned, where it also revoked partitions of other topics."""
+    """Topics that were assigned but not revoked; empty if no partition was revoked."""
     before = _topics(rebalance, (ev.PartitionsRevoked,))
-    return sorted(_topics(rebalance, _GIVEN) - before) if before else []
+    return sorted(_topics(rebalance, _ASSIGNED) - before) if before else []
 
 
 def _topics(events: Sequence[Event], kinds: tuple[type[Event], ...]) -> set[str]:
@@ -458,9 +462,9 @@ def _topics(events: Sequence[Event], kinds: tuple[type[Event], ...]) -> set[str]
 
 def _reassignments(timeline: Timeline) -> Iterator[list[Event]]:
     """A revocation and the next JoinGroup or assignment of the same member, as in every eager rebalance."""
-    # Sarama logs no JoinGroup, but looks for its coordinator before each (consumer_group.go, newSession).
+    # Sarama does not log JoinGroup, but looks up its coordinator before each one (consumer_group.go, newSession).
     revoked: dict[object, Event] = {}
-    for event in timeline.own.of_type(ev.PartitionsRevoked, ev.JoinStarted, ev.CoordinatorFound, *_GIVEN):
+    for event in timeline.own.of_type(ev.PartitionsRevoked, ev.JoinStarted, ev.CoordinatorFound, *_ASSIGNED):
         speaker = timeline.participants.of_speaker(event) or place_name(event)
         if event.at is None:
             continue
@@ -471,7 +475,7 @@ def _reassignments(timeline: Timeline) -> Iterator[list[Event]]:
 
 
 def _elections(timeline: Timeline) -> Iterator[list[Event]]:
-    """Each line in which a Schema Registry instance names a new leader."""
+    """The lines in which a Schema Registry instance names a new leader, each in a list of one."""
     before: str | None = None
     for event in timeline.own.of_type(ev.RegistryLeaderElected):
         assert isinstance(event, ev.RegistryLeaderElected)

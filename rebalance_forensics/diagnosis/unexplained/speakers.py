@@ -1,4 +1,4 @@
-"""The client that logged a line which no cause explains, and the finding about it."""
+"""Lines that no cause explains by the client that logged them, and findings about that client."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.time_index import grouped
 
-# Lines by member, or by log location where they do not name the member.
+# Lines by member, or by the place of the log if they do not name the member.
 Losses = dict[tuple[Participant | None, str], list[Event]]
 
 
 def speaker_of(timeline: Timeline, event: Event) -> tuple[Participant | None, str]:
-    """The participant that wrote a line, or else the place of its log."""
+    """The participant that logged a line and "", or None and the place of the log if the participant is unknown."""
     participant = timeline.participants.of_speaker(event)
     return participant, "" if participant is not None else place_name(event)
 
 
 def by_speaker(timeline: Timeline, events: Iterable[Event]) -> Losses:
-    """The lines of clients that have a time, by speaker_of."""
-    own = (event for event in events if event.speaker.role != "broker" and event.at is not None)
-    return grouped(own, partial(speaker_of, timeline))
+    """The clients' lines that have a time, by speaker_of()."""
+    of_clients = (event for event in events if event.speaker.role != "broker" and event.at is not None)
+    return grouped(of_clients, partial(speaker_of, timeline))
 
 
 def hypothesis_of_client(
@@ -38,7 +38,7 @@ def hypothesis_of_client(
     *,
     ongoing: bool = False,
 ) -> Hypothesis:
-    """The finding about one client; `sentence` follows its name."""
+    """The finding about a client; `sentence` is the rest of the sentence after its name."""
     culprit = culprit_of(participant) if participant is not None else Culprit(kind="host", name=place)
     return Hypothesis(
         because=tuple(events),
@@ -51,5 +51,5 @@ def hypothesis_of_client(
 
 
 def name_of(participant: Participant | None, otherwise: str) -> str:
-    """A participant as a report names its culprits."""
+    """The participant's name as a culprit, or `otherwise` if the participant is unknown."""
     return culprit_of(participant).name if participant is not None else otherwise

@@ -1,4 +1,4 @@
-"""Members that ask to join and are never in a generation."""
+"""Members that try to join but never become part of a generation."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from rebalance_forensics.timeline.windows import TICK_MS
 
 
 def kept_out(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
-    """Members that never joined, without a fault at that time that explains it."""
-    out = [w for w in waiting_members(timeline) if not is_amid_a_fault(drafts, w.begin, w.end)]
-    if out:
-        yield about_waiting(timeline, out)
+    """Members that never joined, unless a fault at that time explains it."""
+    waiting = [w for w in waiting_members(timeline) if not is_amid_a_fault(drafts, w.begin, w.end)]
+    if waiting:
+        yield about_waiting(timeline, waiting)
 
 
 # Only a member with an assignment logs these.
@@ -37,33 +37,34 @@ _ASSIGNED = (
 )  # fmt: skip
 _JOINING = (ev.Subscribed, ev.JoinStarted, ev.JoinFailed, ev.SyncFailed)
 
-# An excerpt of one or two lines may just leave out the answer.
+# Minimum number of attempts in an excerpt, because one or two lines may just omit the successful response.
 _PICKED_ATTEMPTS = 3
 
-# None for ruby-kafka's `Connection error`.
+# None is ruby-kafka's `Connection error`.
 _UNANSWERED = ("REQUEST_TIMED_OUT", "NETWORK_EXCEPTION", None)
+# At most this many different errors in a sentence.
 MOST_ANSWERS = 2
 
 
 class WaitingMember(Struct, frozen=True, kw_only=True):
-    """A member that requested to join, and how long its log continues without an assignment."""
+    """A member that tried to join, from its first attempt to the end of its log, without an assignment."""
 
     participant: Participant
     begin: int
     end: int
     asked: tuple[Event, ...]
     refused: tuple[ev.JoinFailed | ev.SyncFailed, ...] = ()
-    """The errors that it got instead."""
+    """Errors of JoinGroup and SyncGroup."""
     lost: tuple[Event, ...] = ()
-    """The times it gave up its coordinator meanwhile."""
+    """Lines in which it lost its coordinator."""
     reset: tuple[ev.GenerationReset, ...] = ()
-    """The joins whose generation was cleared before the answer was taken."""
+    """Lines in which its generation was reset before it processed the response to JoinGroup."""
     picked: bool = False
-    """True for an excerpt, which may leave out the line that admitted it."""
+    """True if the log is an excerpt, which may omit the line in which it joined."""
 
     @property
     def attempts(self) -> int:
-        """The number of attempts; a client that logs no attempt made at least as many as were rejected."""
+        """The number of attempts; for clients that log none, the number of errors."""
         return max(sum(isinstance(e, ev.JoinStarted) for e in self.asked), len(self.refused))
 
     @property
@@ -73,21 +74,21 @@ class WaitingMember(Struct, frozen=True, kw_only=True):
 
 
 def waiting_members(timeline: Timeline) -> Iterator[WaitingMember]:
-    """Members in no generation while their own logs continue for longer than a request may take."""
-    patience = setting_ms(timeline, REQUEST)
+    """Members that are in no generation although their own logs continue for longer than request.timeout.ms."""
+    request_timeout = setting_ms(timeline, REQUEST)
     for participant in timeline.participants.everybody:
         if not participant.has_log or _was_assigned(timeline, participant):
             continue
         if any(map(ended_its_session, timeline.events_from(participant, ev.CoordinatorLost))):
-            continue  # only a member has a session to lose
-        found = _waiting(timeline, participant)
-        if found is None:
+            continue  # only a member has a session that can expire
+        waiting = _waiting(timeline, participant)
+        if waiting is None:
             continue
-        # Each time-out lasted as long as a request may take by the client's own settings, however short they are. A
-        # connection that breaks under every JoinGroup leaves the client waiting as well, however soon it tries again.
-        timed_out = sum(e.error in _UNANSWERED for e in found.refused) >= _PICKED_ATTEMPTS
-        if found.reset or found.end - found.begin > patience or timed_out:
-            yield found
+        # Each timed-out request took the client's own request timeout, which may be shorter than the default. A client
+        # whose connection breaks during every JoinGroup is waiting as well, even if it retries immediately.
+        timed_out = sum(e.error in _UNANSWERED for e in waiting.refused) >= _PICKED_ATTEMPTS
+        if waiting.reset or waiting.end - waiting.begin > request_timeout or timed_out:
+            yield waiting
 
 
 def _waiting(timeline: Timeline, participant: Participant) -> WaitingMember | None:
@@ -102,7 +103,7 @@ def _waiting(timeline: Timeline, participant: Participant) -> WaitingMember | No
     begin = time_of(asked[0])
     end = time_of(asked[-1]) if picked else _log_end(timeline, participant, begin)
     refused = [e for e in asked if isinstance(e, ev.JoinFailed | ev.SyncFailed) and e.error != "MEMBER_ID_REQUIRED"]
-    # ruby-kafka logs a request that timed out as a connection error, too.
+    # ruby-kafka also logs a timed-out request as a connection error.
     repeated = {id(e) for before, e in pairwise(refused) if not e.error and time_of(e) - time_of(before) <= TICK_MS}
     refused = [e for e in refused if id(e) not in repeated]
     return WaitingMember(
@@ -118,7 +119,7 @@ def _waiting(timeline: Timeline, participant: Participant) -> WaitingMember | No
 
 
 def _was_assigned(timeline: Timeline, participant: Participant) -> bool:
-    """True if it ever had an assignment, or others list it; a join whose SyncGroup failed does not count."""
+    """True if it had an assignment or is in a list of members; a join whose SyncGroup failed does not count."""
     if timeline.events_from(participant, *_ASSIGNED):
         return True
     joined = timeline.events_from(participant, ev.JoinSucceeded)
@@ -132,21 +133,21 @@ def _was_assigned(timeline: Timeline, participant: Participant) -> bool:
 
 @answered_once
 def _listed(timeline: Timeline) -> tuple[frozenset[str], frozenset[str]]:
-    """The client ids and member ids of all members of generations."""
+    """The client ids and the member ids of the members of all generations."""
     members = [m for g in timeline.generations for m in g.members]
     client_ids = frozenset(m.client_id for m in members if m.client_id)
     return client_ids, frozenset(m.member_id for m in members if m.member_id)
 
 
 def _log_end(timeline: Timeline, participant: Participant, begin: int) -> int:
-    """How long its log shows that it waits: to the end of the log, or to its close."""
+    """The time up to which its log shows it waiting: its close or the end of its log."""
     logs = [log.end for log in timeline.coverage.detailed(participant)]
     stop = timeline.stops.of(participant).first(begin)
     return min(max(logs, default=begin), stop.at if stop is not None else timeline.last)
 
 
 def about_waiting(timeline: Timeline, out: Sequence[WaitingMember]) -> Hypothesis:
-    """Members that tried to join again and again without success, with the answers they received."""
+    """The finding about members that repeatedly tried to join without success, with the errors that they received."""
     culprits = tuple(culprit_of(w.participant) for w in out)
     return Hypothesis(
         because=tuple(line for w in out for line in w.lines),
@@ -174,7 +175,7 @@ def _attempts_in_words(out: Sequence[WaitingMember], longest: int | None) -> str
 
 
 def _answers(out: Sequence[WaitingMember]) -> str:
-    """The answers they received, the most frequent first."""
+    """The errors that they received, the most frequent first."""
     failures = Counter(
         ("SyncGroup" if isinstance(e, ev.SyncFailed) else "JoinGroup", e.error or e.detail or "no reason logged")
         for w in out

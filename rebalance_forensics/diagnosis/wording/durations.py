@@ -1,4 +1,4 @@
-"""Times and counts as one would say them, and settings as a person would write them."""
+"""Durations, counts and lists of names in words, and settings rounded to values that a person would set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
 
 
 def span(events: Iterable[Event]) -> str:
-    """` within 12.3 s`, from the first to the last; nothing for what happened once, or without times."""
+    """` within 12.3 s`, from the first event to the last; empty for a single event or without times."""
     known = [e.at for e in events if e.at is not None]
     length = elapsed(min(known), max(known)) if len(known) > 1 else None
     return "" if length is None else f" within {seconds(length) if length >= 1_000 else 'a second'}"
@@ -29,17 +29,17 @@ def times(number: int) -> str:
 
 
 def how_often(events: Sequence[Event]) -> str:
-    """`once`, `5 times within 12.3 s`: how often it happened, where several lines may show the same occurrence.
-
-    A broker, the client and its application, which names no client, each log it in a line of their own kind; no kind
-    shows it twice.
-    """
+    """`once`, `5 times within 12.3 s`: the number of occurrences, each of which several lines may show."""
     number = occurrences(events)
     return times(number) + (span(events) if number > 1 else "")
 
 
 def occurrences(events: Sequence[Event]) -> int:
-    """How often that is, as a number."""
+    """The number of occurrences that these lines show.
+
+    The broker, the client and the application (without a client id) may each log an occurrence, but no type of line
+    appears twice for it.
+    """
     return max(Counter((type(event), event.speaker.client_id is None) for event in events).values(), default=0)
 
 
@@ -60,30 +60,30 @@ def seconds(ms: int) -> str:
 
 
 def rounded_up(ms: int) -> int:
-    """A setting with headroom for what took `ms`: half as much again, as a person would write it."""
+    """A timeout in ms with headroom for something that took `ms`: half as much again, rounded up, at least 10 s."""
     step = 5_000 if ms < 60_000 else 30_000
     return max(10_000, -(-ms * 3 // 2 // step) * step)
 
 
 def some(names: Sequence[object], most: int = 4) -> str:
-    """`orders-1, orders-2 and orders-3`; of more than `most` the first: `orders-1, orders-2 and 5 more`."""
+    """`orders-1, orders-2 and orders-3`; if there are more than `most`, `orders-1, orders-2 and 5 more`."""
     return listed([*names[:most], *([f"{len(names) - most} more"] if len(names) > most else ())])
 
 
 def listed(names: Sequence[object], word: str = "and") -> str:
-    """`orders-1, orders-2 and orders-3`: all of them, as in a sentence."""
+    """`orders-1, orders-2 and orders-3`: all names, joined as in a sentence."""
     if len(names) == 1:
         return str(names[0])
     return f" {word} ".join(filter(None, (", ".join(map(str, names[:-1])), *map(str, names[-1:]))))
 
 
 def naming(template: str, names: Sequence[object]) -> str:
-    """`the logs of clients a and b`, by the template `the log{s} of client{s} {who}`."""
+    """`the logs of clients a and b` for the template `the log{s} of client{s} {who}`."""
     return template.replace("{s}", "s" if len(names) > 1 else "").replace("{who}", listed(names))
 
 
 def capitalized(text: str) -> str:
-    """As a sentence begins: the first letter large, unless a file's name begins it; the others as they are."""
+    """The text with its first letter in upper case, unless it starts with a file name (`server.log …`)."""
     return text if "." in text.partition(" ")[0].rstrip(".") else text[:1].upper() + text[1:]
 
 

@@ -1,4 +1,4 @@
-"""A step of a chain in words: who, what, and what the line adds to it."""
+"""An event in words: who logged it, what happened, and the details in the line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rebalance_forensics.timeline.evidence import shortened
 from rebalance_forensics.timeline.identity.names import broker_name, with_short_ids
 
 LONGEST_STEP = 240
-# Where the name of the event, in words, is not what one would say.
+# Phrases for events whose type name does not read well.
 _PHRASES: dict[type[Event], str] = {
     ev.LeaveSent: "sent LeaveGroup",
     ev.GenerationReset: "reset its generation",
@@ -25,18 +25,19 @@ _PHRASES: dict[type[Event], str] = {
     ev.ConnectorConfigChanged: "connector configuration changed",
     ev.MemberTransitioned: "member state changed",
 }
-# What Java prints for a cause that is not there.
+# Java prints "null" for an exception without a message.
 EMPTY = ("", "null")
+# At most this many details of an event, and names in a detail.
 SHOWN = 3
 _END_OF_SENTENCE = re.compile(r"\.(?: (?=[A-Z])|\Z)")
 _FLAGS = {"replacing": "in place of a dying one", "fatal": "fatal"}
 _NUMBERED = ("generation", "epoch")
-_SAID = ("reason", "client_reason", "error", "cause", "exception", "detail")
+_TEXTS = ("reason", "client_reason", "error", "cause", "exception", "detail")
 _NAMED = ("members", "member", "instance_id", "connector", "change", "topic", "topics", "names", "partitions", "after")
 
 
 def what_happened(event: Event) -> str:
-    """Say it as `payments-2: poll timeout expired`; random ids are cut to their beginning."""
+    """`payments-2: poll timeout expired`, with details; the random part of ids is shortened."""
     fields = _fields_of(type(event))
     words = f"fenced {_fenced(event)}" if _is_fencing(event) else fields.words
     text = ", ".join([f"{_who(event)}: {words}", *list(dict.fromkeys(_details(event, fields)))[:SHOWN]])
@@ -44,7 +45,7 @@ def what_happened(event: Event) -> str:
 
 
 def _is_fencing(event: Event) -> bool:
-    """True if a controller logged it about other brokers: the speaker itself did not stop."""
+    """True if a controller reports that it fenced other brokers, so that the speaker itself did not stop."""
     return type(event) is ev.BrokerStopped and event.phase == "fenced"
 
 
@@ -65,30 +66,30 @@ def _details(event: Event, fields: _Fields) -> list[str]:
     for name in fields.texts:
         text = getattr(event, name)
         if isinstance(text, str) and text not in EMPTY:
-            # What Java explains behind it says nothing about this event.
+            # After the first sentence, Java's messages explain in general terms and not about this event.
             parts.append(_END_OF_SENTENCE.split(text, 1)[0])
-    found: list[str] = []
+    facts: list[str] = []
     for name in fields.numbered:
         number = getattr(event, name)
         if isinstance(number, int):
-            found.append(f"{name} {number}")
+            facts.append(f"{name} {number}")
     if fields.flags:
-        found += [_FLAGS[name] for name in fields.flags if getattr(event, name) is True]
+        facts += [_FLAGS[name] for name in fields.flags if getattr(event, name) is True]
     for name in fields.named:
         value = getattr(event, name)
-        phrase = _own(event, _in_words(value)) if value else ""
+        phrase = _without_speaker(event, _in_words(value)) if value else ""
         if phrase and not (parts and any(phrase in text for text in parts)):
-            found.append(phrase)
+            facts.append(phrase)
     if len(parts) < 2:
-        return found + parts
-    return found + [text for index, text in enumerate(parts) if not any(text in other for other in parts[:index])]
+        return facts + parts
+    return facts + [text for index, text in enumerate(parts) if not any(text in other for other in parts[:index])]
 
 
 class _Fields(NamedTuple):
-    """Words for a type of events, and the fields that its text mentions, by the way they are mentioned."""
+    """The phrase for a type of event, and the fields that its text shows, by how they are shown."""
 
     words: str
-    """`poll timeout expired`."""
+    """For example `poll timeout expired`."""
     texts: tuple[str, ...]
     numbered: tuple[str, ...]
     flags: tuple[str, ...]
@@ -99,12 +100,12 @@ class _Fields(NamedTuple):
 def _fields_of(kind: type[Event]) -> _Fields:
     known = kind.__struct_fields__
     words = _PHRASES.get(kind) or re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind.__name__).lower()
-    chosen = (tuple([name for name in names if name in known]) for names in (_SAID, _NUMBERED, _FLAGS, _NAMED))
+    chosen = (tuple([name for name in names if name in known]) for names in (_TEXTS, _NUMBERED, _FLAGS, _NAMED))
     return _Fields(words, *chosen)
 
 
-def _own(event: Event, name: str) -> str:
-    """The text without the speaker's member id, whose client id stands there already."""
+def _without_speaker(event: Event, name: str) -> str:
+    """The name, or an empty text if it is the speaker's own member id, because the text starts with its client id."""
     client = event.speaker.client_id
     return "" if client and event.speaker.role != "broker" and name.startswith(client) else name
 

@@ -1,4 +1,4 @@
-"""Events as evidence: the most decisive lines first, at most twenty, and their total number."""
+"""The log lines shown as evidence: the most decisive first, at most twenty, with their total number."""
 
 from __future__ import annotations
 
@@ -17,31 +17,32 @@ MOST_CIRCUMSTANCES = 4
 
 
 def select_evidence(because: Iterable[Event], circumstances: Iterable[Event] = ()) -> tuple[tuple[Evidence, ...], int]:
-    """Twenty distinct lines at most, in the order the rule gave, and how many there are in all.
+    """Up to MOST_LINES distinct lines as evidence, in the given order, and the number of all distinct lines.
 
-    A few of the circumstances close the list even where it is long: without them it would not stand alone.
+    The last of them are up to MOST_CIRCUMSTANCES circumstances, even if the list is long: a reader needs them to
+    understand the other lines.
     """
     proof = distinct_events(because)
     others = distinct_events((*proof, *circumstances))[len(proof) :]
-    kept = others[:MOST_CIRCUMSTANCES]
-    chosen = _of_each_kind(proof, MOST_LINES - len(kept))
-    return tuple([evidence_of(event) for event in (*chosen, *kept)]), len(proof) + len(others)
+    shown_circumstances = others[:MOST_CIRCUMSTANCES]
+    chosen = _balanced_by_pattern(proof, MOST_LINES - len(shown_circumstances))
+    return tuple([evidence_of(event) for event in (*chosen, *shown_circumstances)]), len(proof) + len(others)
 
 
 def interleaved(proofs: Sequence[Sequence[T]]) -> list[T]:
-    """The best line of each proof first, then the second best, and so on."""
+    """The first item of each sequence, then the second of each, and so on."""
     ranks = sorted((rank, place) for place, lines in enumerate(proofs) for rank in range(len(lines)))
     return [proofs[place][rank] for rank, place in ranks]
 
 
-def _of_each_kind(lines: Sequence[Event], most: int) -> list[Event]:
-    """The first of every kind, then the second of every kind, and so on, in their order."""
-    # Twenty lines of one kind prove no more than ten; ten of another kind show what it led to.
+def _balanced_by_pattern(lines: Sequence[Event], most: int) -> list[Event]:
+    """Up to `most` of these lines, in their order: the first of each pattern, then the second of each, and so on."""
+    # Twenty lines of one pattern prove no more than ten; ten lines of another pattern show the consequences.
     if len(lines) <= most:
         return list(lines)
-    seen: dict[str, int] = defaultdict(int)
+    count_by_pattern: dict[str, int] = defaultdict(int)
     ranks: list[tuple[int, int]] = []
     for place, event in enumerate(lines):
-        ranks.append((seen[event.pattern], place))
-        seen[event.pattern] += 1
+        ranks.append((count_by_pattern[event.pattern], place))
+        count_by_pattern[event.pattern] += 1
     return [lines[place] for place in sorted(place for _, place in sorted(ranks)[:most])]

@@ -1,4 +1,4 @@
-"""Session timeouts and silences of members in words: how long, what bounds them, and where an operator sets them."""
+"""Session timeouts and missed heartbeats of members in words: lengths, limits, and the settings to change."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from rebalance_forensics.timeline.membership.lost_membership import EXPELLED
 
 
 def session_in_words(timeline: Timeline, participant: Participant | None = None) -> str:
-    """session.timeout.ms of a member as what follows `the session timeout is`; of the group where none is given.
+    """The session timeout of a member (by default: of the group), as the end of `the session timeout is …`.
 
-    A default is called one: no log shows it in use.
+    If no log shows it, the text names the default and calls it so.
     """
     if shown := timeouts.shown_session_ms(timeline, participant):
         return seconds(shown)
@@ -26,16 +26,19 @@ def session_in_words(timeline: Timeline, participant: Participant | None = None)
 
 
 def session_setting(timeline: Timeline) -> str:
-    """Where an operator sets it: since KIP-848 brokers send it to members, and Java clients refuse their own."""
+    """The setting of the session timeout: a group configuration since KIP-848, session.timeout.ms before.
+
+    With the consumer protocol brokers send it to members, and Java clients reject session.timeout.ms.
+    """
     if not timeouts.is_set_by_clients(timeline.protocol):
         return f"the group's {timeline.protocol}.session.timeout.ms (kafka-configs.sh --entity-type groups)"
     return consumer_setting(timeline, timeouts.SESSION)
 
 
 def consumer_setting(timeline: Timeline, name: str) -> str:
-    """How a consumer's setting is called where an operator sets it: a connector's configuration has it with a prefix.
+    """The name of a consumer setting, with the prefix that a connector's configuration requires for sink connectors.
 
-    KIP-458: `consumer.override.` in the connector's configuration; `consumer.` in the worker's is for all connectors.
+    KIP-458: `consumer.override.` in a connector's configuration; `consumer.` in the worker's applies to all connectors.
     """
     return f"consumer.override.{name}" if _runs_in_connect(timeline) else name
 
@@ -60,24 +63,24 @@ def session_ceiling(timeline: Timeline) -> str:
 
 
 def session_limit(timeline: Timeline, participant: Participant) -> str:
-    """What a silent member exceeded, `session.timeout.ms (10000 ms)`, with its value where a log shows it."""
+    """`session.timeout.ms (10000 ms)`: the limit that a member without heartbeats exceeded, with its value if known."""
     shown = timeouts.shown_session_ms(timeline, participant)
     if not timeouts.is_set_by_clients(timeline.protocol):
         return f"its session timeout{f' ({seconds(shown)})' if shown else ''}"
     return f"session.timeout.ms{f' ({shown} ms)' if shown else ''}"
 
 
-def silenced(timeline: Timeline, absence: Absence) -> str:
-    """How its session ended, as far as lines show it: by the coordinator's log, by a refusal, or by its own count."""
+def session_end(timeline: Timeline, absence: Absence) -> str:
+    """How a member's session ended, as logged by the coordinator, by an error response or by the client's own timer."""
     limit = session_limit(timeline, absence.participant)
     if expired_by_own_count(absence):
         return f"got no answer from its coordinator for {limit} and considered its session expired"
     if any(e.speaker.role == "broker" for e in absence.departure_lines) or not absence.departure_lines:
         return f"was evicted after {limit} without a heartbeat"
-    # A client learns that it is out, and not why: no line of the coordinator is there to show an eviction.
+    # The response shows a client that it is no longer a member, but not why; no coordinator's line shows an eviction.
     errors = (getattr(e, "error", None) for e in absence.departure_lines)
-    refusal = next((f" ({error})" for error in errors if error in EXPELLED), "")
-    return f"was no longer a member{refusal}, as after {limit} without a heartbeat"
+    response = next((f" ({error})" for error in errors if error in EXPELLED), "")
+    return f"was no longer a member{response}, as after {limit} without a heartbeat"
 
 
 def expired_by_own_count(absence: Absence) -> bool:
@@ -86,28 +89,28 @@ def expired_by_own_count(absence: Absence) -> bool:
 
 
 def its_log(absence: Absence) -> str:
-    """The reason why it is unknown: `its log does not show` or `without its log nobody can tell`."""
+    """The reason why something about a member is unknown: its log does not show it, or is not among the logs."""
     return "its log does not show" if absence.participant.has_log else "without its own log it is unknown"
 
 
 def raise_session(timeline: Timeline, figure: int | None) -> str:
-    """The setting to raise, and to what: to the figure of the advice, None where the length of a silence is unknown."""
+    """The setting to raise and its new value in ms; `figure` is None if the time without heartbeats is unknown."""
     return f"set {session_setting(timeline)} {'to about {figure}' if figure else 'above the longest'}"
 
 
 def away_ms(absence: Absence) -> int | None:
-    """From when the group lost it to its return, 0 for one that had joined anew before; None where it is not back."""
+    """Milliseconds from a member's departure to its return, 0 if it rejoined before; None if it did not return."""
     return None if absence.back_at is None else max(absence.back_at - absence.at, 0)
 
 
 def silence_ms(timeline: Timeline, participant: Participant, away: int | None) -> int | None:
-    """How long no heartbeat came, as far as is known; None where no session timeout is, or no time."""
+    """Milliseconds without a heartbeat: the session timeout and the absence; None if either cannot be determined."""
     session, back_after = timeouts.known_session_ms(timeline, participant), away or 0
     return None if session is None or timeline.measured(back_after) is None else session + back_after
 
 
 def missed_heartbeats(timeline: Timeline, absence: Absence) -> str:
-    """How long no heartbeat came, where the coordinator shows that; else the rule by which members are evicted."""
+    """The time without heartbeats if the coordinator logged the eviction, otherwise when members are evicted."""
     if any(e.speaker.role == "broker" for e in absence.departure_lines):
         silence = silence_in_words(timeline, absence.participant, away_ms(absence))
         return f"The coordinator received no heartbeat from it {silence}"
@@ -115,7 +118,7 @@ def missed_heartbeats(timeline: Timeline, absence: Absence) -> str:
 
 
 def silence_in_words(timeline: Timeline, participant: Participant, away: int | None) -> str:
-    """Length of the silence as the end of a sentence."""
+    """The time without heartbeats as the end of a sentence: `for about 12 s`."""
     if (silence := silence_ms(timeline, participant, away)) is not None:
         return f"for {'at least' if away is None else 'about'} {seconds(silence)}"
     longer = lasting(timeline.measured(away or 0) or None, "for {} longer than its session timeout")
