@@ -108,3 +108,21 @@ def test_an_instance_that_ends_long_after_its_topics_were_found_ends_for_another
     story = shop().by_assignor(1, 1, "01:10:00.000", OF_3_0)
     story.by_instance(1, "01:10:30.000", "State transition from RUNNING to PENDING_ERROR")
     assert "streams-shutdown" not in story.causes()
+
+
+@pytest.mark.parametrize("response", ["SHUTDOWN_CLIENT", "REPLACE_THREAD"])
+def test_a_thread_that_throws_missing_source_topic_was_told_so_in_its_assignment(response: str) -> None:
+    """StreamsRebalanceListener throws it for INCOMPLETE_SOURCE_TOPIC_METADATA alone, which only the leader sets."""
+    story = shop().by_instance(
+        2,
+        "01:10:00.000",
+        "Encountered the following exception during processing and the registered exception handler opted to "
+        f"{response}. The streams client is going to shut down now.\n"
+        "org.apache.kafka.streams.errors.MissingSourceTopicException: One or more source topics were missing during "
+        "rebalance",
+        "ERROR",
+    )
+    found = next(i for i in story.incidents() if i.root_causes[0].cause == "streams-shutdown")
+    assert found.root_causes[0].confidence >= 0.75
+    assert found.root_causes[0].culprits == ()
+    assert "source topics" in found.root_causes[0].advice[0].action

@@ -11,12 +11,14 @@ from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.diagnosis.wording.durations import listed
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import ExceptionLogged
 from rebalance_forensics.events.streams import ShutdownRequested, SourceTopicsMissing, StreamsStateChanged, ThreadFailed
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 
+_MISSING_SOURCE_TOPIC = "MissingSourceTopicException"
 SHUTDOWN_REQUESTED = clue(
     "application-shutdown-requested", DECISIVE + WEAK, "an instance sent a shutdown request for the entire application"
 )
@@ -28,6 +30,12 @@ SOURCE_TOPICS_NAMED = clue(
 )
 TOPICS_MISSED_AT_THE_END = clue(
     "source-topics-missing", DECISIVE, "source topics were reported missing just before the instances went into ERROR"
+)
+
+THREW_MISSING_SOURCE_TOPIC = clue(
+    "missing-source-topic-thrown",
+    DECISIVE,
+    "a stream thread threw MissingSourceTopicException, as it does when the leader reports missing source topics",
 )
 
 
@@ -47,7 +55,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 CAUSE = Cause(
     propose=propose,
-    evidence_types=(ShutdownRequested, ThreadFailed, Request, SourceTopicsMissing),
+    evidence_types=(ShutdownRequested, ThreadFailed, Request, SourceTopicsMissing, ExceptionLogged),
     implies=(
         "shutdown",
         "scale-in",
@@ -100,18 +108,21 @@ def about_shutdown_asked(timeline: Timeline, lines: Sequence[Event], requests: S
     )
 
 
-def about_missing_source_topics(timeline: Timeline, missing: Sequence[SourceTopicsMissing]) -> Hypothesis:
+def about_missing_source_topics(timeline: Timeline, missing: Sequence[Event]) -> Hypothesis:
     """The leader found source topics missing and put the error code into every assignment."""
-    at, first = time_of(missing[0]), next((e for e in missing if e.topics), missing[0])
-    leader = timeline.participants.of_speaker(first)
+    reports = [e for e in missing if isinstance(e, SourceTopicsMissing)]
+    at, first = time_of(missing[0]), next((e for e in reports if e.topics), missing[0])
+    # Only the leader logs the topics; every thread throws the exception (StreamsRebalanceListener).
+    leader = timeline.participants.of_speaker(first) if reports else None
     culprits = culprits_of(timeline, [leader]) if leader is not None else ()
-    topics = sorted({t for e in missing for t in e.topics})
+    topics = sorted({t for e in reports for t in e.topics})
     which = listed(topics) or "of the topology"
     ends = (e for e in timeline.of(StreamsStateChanged).between(at, at + windows.ONE_SCALING_MS) if is_end(e))
     create = Advice(
         action=f"Create the missing source topics ({which}), then start the application again.",
         why="Streams creates its internal topics but never its source topics; no instance restarts by itself.",
     )
+    shown = SOURCE_TOPICS_NAMED if topics else TOPICS_MISSED_AT_THE_END if reports else THREW_MISSING_SOURCE_TOPIC
     return Hypothesis(
         because=(first, *missing, *ends),
         culprits=culprits,
@@ -120,7 +131,7 @@ def about_missing_source_topics(timeline: Timeline, missing: Sequence[SourceTopi
         onset=at,
         explains=ended_with_the_application(timeline, at),
         participants=(leader,) if leader is not None else (),
-        clues={SOURCE_TOPICS_NAMED if topics else TOPICS_MISSED_AT_THE_END: Present(tuple(missing))},
+        clues={shown: Present(tuple(missing))},
         narrative=(
             f"{culprits[0].name if culprits else 'The leader'} found source topics missing ({which}) and reported "
             "it to every instance in the assignment; their threads stop."
@@ -134,14 +145,17 @@ def is_end(event: StreamsStateChanged) -> bool:
     return event.after in ("PENDING_ERROR", "ERROR")
 
 
-def _fatally_missing_topics(timeline: Timeline) -> list[SourceTopicsMissing]:
-    """Reports of missing topics just before instances went into error."""
+def _fatally_missing_topics(timeline: Timeline) -> Sequence[Event]:
+    """Reports of missing topics just before instances went into error, and the exceptions that threads threw."""
     # Topics that appear in time end nothing. A coordinator of KIP-1071 also reports internal topics that are not
     # created yet.
-    end = next((time_of(e) for e in timeline.of(StreamsStateChanged) if is_end(e)), 0)
+    failures = timeline.of(ThreadFailed, ExceptionLogged)
+    thrown = [e for e in failures if (getattr(e, "exception", None) or "").endswith(_MISSING_SOURCE_TOPIC)]
+    ends = [*thrown[:1], *(e for e in timeline.of(StreamsStateChanged) if is_end(e))]
+    end = min(map(time_of, ends), default=0)
     near = timeline.of(SourceTopicsMissing).between(end - windows.ONE_REBALANCE_MS, end + windows.ROUND_TRIP_MS)
     reports = [e for e in near if e.speaker.role != "broker"]
-    return reports if reports and time_of(reports[-1]) >= end - windows.AT_ONCE_MS else []
+    return [*reports, *thrown] if thrown or (reports and time_of(reports[-1]) >= end - windows.AT_ONCE_MS) else []
 
 
 def ended_with_the_application(timeline: Timeline, begin: int) -> tuple[Fact, ...]:
