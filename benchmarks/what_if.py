@@ -18,7 +18,14 @@ from typing import Any
 from lab.cost import cost_of
 from lab.members import PROTOCOLS
 from rebalance_forensics.diagnosis.what_if.alternatives import COOPERATIVE, KIP_848, STATIC
-from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSequence, Pace, StoodStill, Went
+from rebalance_forensics.diagnosis.what_if.faults import (
+    Fault,
+    FaultSequence,
+    Pace,
+    ProcessEnded,
+    ProcessStalled,
+    ProcessStarted,
+)
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol, Simulated, simulate
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze_with_events
@@ -89,11 +96,11 @@ def _twin(row: Mapping[str, Any]) -> Twin:
 def _fault(kind: str, member: str, begin: int, end: int | None = None) -> Fault:
     match kind:
         case "came":
-            return Came(member=member, at=begin)
+            return ProcessStarted(member=member, at=begin)
         case "closed" | "died":
-            return Went(member=member, at=begin, how=kind)
+            return ProcessEnded(member=member, at=begin, how=kind)
         case "frozen" | "stuck":
-            return StoodStill(member=member, begin=begin, end=end or begin, how=kind)
+            return ProcessStalled(member=member, begin=begin, end=end or begin, how=kind)
         case _:
             raise ValueError(kind)
 

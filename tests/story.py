@@ -202,13 +202,13 @@ class Story:
         """The group as the report shows it."""
         return self.case().history
 
-    def broken_off(self) -> list[str]:
+    def failed_causes(self) -> list[str]:
         """The gaps that tell of rules that broke off: mistakes of ours."""
         return [gap.what for gap in self.case().gaps if "could not be evaluated" in gap.what]
 
     def causes(self) -> list[str]:
         """The first cause of each incident, start-up and shutdown aside."""
-        assert not self.broken_off()
+        assert not self.failed_causes()
         return [i.root_causes[0].cause for i in self.incidents()]
 
     def incidents(self) -> list[Incident]:

@@ -86,17 +86,17 @@ def unit_of(kill: ev.ProcessKilled) -> str | None:
     return None if not unit or _WITHOUT_NAME.fullmatch(unit) else unit
 
 
-def units_beside(kill: ev.ProcessKilled, kills: Iterable[ev.ProcessKilled]) -> set[str]:
+def units_killed_with(kill: ev.ProcessKilled, kills: Iterable[ev.ProcessKilled]) -> set[str]:
     """The units named in the same moment on the same host: syslog cuts times, and systemd reports a kill afterwards."""
-    return {unit for e in _lines_beside(kill, kills) if (unit := unit_of(e)) is not None}
+    return {unit for e in _lines_of_same_kill(kill, kills) if (unit := unit_of(e)) is not None}
 
 
-def containers_beside(kill: ev.ProcessKilled, kills: Iterable[ev.ProcessKilled]) -> set[str]:
+def containers_killed_with(kill: ev.ProcessKilled, kills: Iterable[ev.ProcessKilled]) -> set[str]:
     """The cgroups of containers and pods named in the same moment on the same host."""
-    return {unit for e in _lines_beside(kill, kills) if _OF_A_CONTAINER.search(unit := e.unit or "")}
+    return {unit for e in _lines_of_same_kill(kill, kills) if _OF_A_CONTAINER.search(unit := e.unit or "")}
 
 
-def _lines_beside(kill: ev.ProcessKilled, kills: Iterable[ev.ProcessKilled]) -> Iterator[ev.ProcessKilled]:
+def _lines_of_same_kill(kill: ev.ProcessKilled, kills: Iterable[ev.ProcessKilled]) -> Iterator[ev.ProcessKilled]:
     near = [e for e in kills if home_of(e) == home_of(kill) and abs(time_of(e) - time_of(kill)) < 2 * SECOND_MS]
     own = {unit_of(e) for e in near if e.pid == kill.pid}
     # systemd names no process: its line is of the process that the kernel names with that unit.
@@ -261,14 +261,14 @@ def _behind_probe(failed: Sequence[ev.ContainerReported], probe: str) -> tuple[L
     return (Link("probe-failed", why, 0.9, failed[-3:]),)
 
 
-def is_of_the_heap(died: ev.ProcessDied) -> bool:
+def is_heap_exhausted(died: ev.ProcessDied) -> bool:
     """True for a JVM that ran out of its heap; metaspace, threads and direct buffers lie outside it."""
     return any(words in (died.reason or "") for words in ("heap space", "GC overhead"))
 
 
 def _full_heap(died: ev.ProcessDied, last: ev.ThreadsStopped | None) -> tuple[Link, ...]:
     """The heap when the JVM ran out of it, as its hs_err file or its last collection shows it."""
-    if not is_of_the_heap(died):
+    if not is_heap_exhausted(died):
         return ()
     shown = died if died.size_kib else last
     if shown is None or (used := heap_after(shown)) is None:
@@ -421,7 +421,7 @@ def _memory(kib: int) -> str:
     return f"{kib / _KIB_A_GIB:.1f} GiB" if kib >= _KIB_A_GIB else f"{kib / 1024:,.0f} MiB"
 
 
-def after_stop_of_threads(stop: ev.ThreadsStopped) -> Advice:
+def advice_on_stopped_threads(stop: ev.ThreadsStopped) -> Advice:
     """What to change so that a JVM does not stand still for so long."""
     stood = seconds(stop.stopped_ms)
     if stop.stopped_ms == 0:
@@ -452,7 +452,7 @@ def after_stop_of_threads(stop: ev.ThreadsStopped) -> Advice:
     )
 
 
-def without_the_slow_call(links: Sequence[Link]) -> tuple[Advice, ...]:
+def advice_on_slow_call(links: Sequence[Link]) -> tuple[Advice, ...]:
     """What to change about the call in which the polling thread was seen, or on which it gave up."""
     stack = links[0].lines[0] if links else None
     if not isinstance(stack, ev.ThreadStack):
@@ -471,6 +471,6 @@ def advice_on(links: Sequence[Link]) -> tuple[Advice, ...]:
     """What to change about the last of what stands behind it; empty where that was planned, or nothing is known."""
     first = links[0] if links else None
     if first is not None and isinstance(stop := first.lines[0], ev.ThreadsStopped):
-        return (after_stop_of_threads(stop),)
+        return (advice_on_stopped_threads(stop),)
     last = next((link for link in reversed(links) if link.what not in _PLANNED), None)
     return (Advice(action=glossary().links[last.what].remedy, why=last.why),) if last is not None else ()

@@ -9,13 +9,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.engine.contest import Outcome, contest, merge_repeats
-from rebalance_forensics.diagnosis.engine.discovery import all_causes, consequences, put_forward
-from rebalance_forensics.diagnosis.engine.drafts import Assigned, Draft, assign_rebalances, merged, rebalances_shared
+from rebalance_forensics.diagnosis.engine.discovery import all_causes, consequences, propose_all
+from rebalance_forensics.diagnosis.engine.drafts import Assigned, Draft, assign_rebalances, merged, shared_rebalances
 from rebalance_forensics.diagnosis.engine.impact import Extent, shared_out, silences
 from rebalance_forensics.diagnosis.engine.incidents import IncidentAndUnread, ended_at, incident_of, with_unique_ids
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import broker_outages, unreached_brokers
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
-from rebalance_forensics.diagnosis.gaps import broken_off, gaps_of
+from rebalance_forensics.diagnosis.gaps import failed_causes, gaps_of
 from rebalance_forensics.diagnosis.group_patterns import tips
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
 from rebalance_forensics.diagnosis.unexplained.left_over import left_over
@@ -86,7 +86,7 @@ def investigate(
             unreached=unreached_brokers(timeline)[:MOST_LOSSES] if incidents else (),
         ),
         incidents=tuple(incidents),
-        gaps=(*gaps_of(timeline, incidents), *broken_off(timeline, broken)),
+        gaps=(*gaps_of(timeline, incidents), *failed_causes(timeline, broken)),
         clocks=timeline.clocks,
         speakers=_speakers(timeline),
     )
@@ -95,7 +95,7 @@ def investigate(
 def _diagnosed(timeline: Timeline) -> tuple[list[IncidentAndUnread], dict[str, str], dict[str, str]]:
     """The incidents; the trigger of each rebalance that belongs to one, by its id; by cause why it broke off."""
     # Nothing else of the contest outlives it: the hypotheses of a hot group take more memory than its lines.
-    weighed, broken = put_forward(timeline)
+    weighed, broken = propose_all(timeline)
     outcome = contest(weighed, consequences())
     merge_repeats(outcome, quiet_ms(timeline))
     explain_silences(timeline, silences(all_causes(), outcome))
@@ -150,7 +150,7 @@ def _incidents(
     owners, member_time = ownership_of(timeline), member_time_of(timeline)
     unread = shared_out(owners.spans, owners.until, extents)
     absences = shared_out(member_time.spans, member_time.until, extents)
-    shared = rebalances_shared(timeline, drafts, outcome.explains, assigned)
+    shared = shared_rebalances(timeline, drafts, outcome.explains, assigned)
     for draft, rebalances in by_draft.items():
         left, also = unread.get(draft, ()), shared.get(draft, ())
         yield incident_of(timeline, causes, outcome, draft, rebalances, left, absences.get(draft, ()), also), left

@@ -76,7 +76,7 @@ def _coordinator(timeline: Timeline) -> str:
     return f"server.log of the group's coordinator{brokers}"
 
 
-def broken_off(timeline: Timeline, broken: Mapping[str, str]) -> list[Gap]:
+def failed_causes(timeline: Timeline, broken: Mapping[str, str]) -> list[Gap]:
     """The causes that broke off on this group's lines."""
     return [
         Gap(

@@ -341,7 +341,7 @@ def tips(timeline: Timeline) -> Reading:
     rounds = rounds_of(timeline)
     return Reading(
         leadership=leadership_of(rounds),
-        close_together=close_together_of(timeline, rounds),
+        close_together=bursts_of(timeline, rounds),
         spacings=tuple(s for s in spacings(timeline, rounds) if s.evenly or s.setting is not None),
         participants=participants_of(rounds),
     )
@@ -402,7 +402,7 @@ def _took_part(name: str, before: Round, after: Round) -> bool | None:
     return any(n == name and (not known or member is None or member in known) for n, member in after.members)
 
 
-def close_together_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Burst, ...]:
+def bursts_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Burst, ...]:
     """Every burst of two rebalances or more."""
     apart = runs(rounds, lambda r: r.started_at, NEXT_HEARTBEAT_MS, until=Round.ended_at)
     bursts = [run for run in apart if len(run) > 1]

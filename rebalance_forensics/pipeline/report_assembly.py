@@ -82,7 +82,7 @@ def _incidents(cases: Cases, selected: Sequence[int], shared: ClusterIncidents) 
     ]
     for place in selected:
         for number, headline in enumerate(cases.outlines[place].incidents):
-            if headline.id not in shared.whole_of:
+            if headline.id not in shared.cluster_incident_of:
                 placed.append((headline, (place, number)))
     placed.sort(key=lambda pair: (pair[0].cluster, natural(pair[0].group or ""), pair[0].started_at, pair[0].id))
 

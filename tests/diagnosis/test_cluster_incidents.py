@@ -197,7 +197,7 @@ def test_the_unread_time_of_a_group_is_counted_in_the_incident_of_its_cluster() 
     found = cluster_incidents(cases, lambda case, number: cases[case].incidents[number])
     known = {incident.id for incident in found.incidents}
     for case in cases:
-        replaced = {incident.id for incident in case.incidents} & set(found.whole_of)
+        replaced = {incident.id for incident in case.incidents} & set(found.cluster_incident_of)
         history = found.in_history(case.history)
         assert not replaced & {span.incident for span in history.unread}
         assert {span.incident for span in history.unread} <= known | {None}

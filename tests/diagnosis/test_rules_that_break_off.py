@@ -31,6 +31,6 @@ def broken_scale_out(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_other_causes_are_found_and_the_gap_is_told() -> None:
     story = closes(Story().formed("c-1", "c-2"), "c-2", "01:10:00.000", ["c-1"])
     assert [incident.root_causes[0].cause for incident in story.incidents()] == ["scale-in"]
-    (gap,) = story.broken_off()
+    (gap,) = story.failed_causes()
     assert gap.startswith(f"Whether group {story.group} had a case of scale-out could not be evaluated")
     assert "LookupError: no such member (diagnosis/engine/discovery.py:" in gap

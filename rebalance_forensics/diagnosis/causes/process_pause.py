@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from rebalance_forensics.diagnosis.behind import after_stop_of_threads, behind_pause, heap_after, operation_of
+from rebalance_forensics.diagnosis.behind import advice_on_stopped_threads, behind_pause, heap_after, operation_of
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import lines_after, losses
@@ -31,7 +31,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         if not stops and (logs := process_stops.gc_logs(timeline, absence)):
             advice = (_not_by_a_collection(logs[0].path, advice[0]), *advice[1:])
         if stops:
-            advice, heap = (after_stop_of_threads(stops[0]), *advice[1:]), heap_after(stops[0])
+            advice, heap = (advice_on_stopped_threads(stops[0]), *advice[1:]), heap_after(stops[0])
             stood = f"stopped all threads for {seconds(stops[0].stopped_ms)}{operation_of(stops[0])}"
             if stops[0].what == "stall":
                 stood = f"ran no thread for {seconds(stops[0].stopped_ms)}, as its connection pool (HikariCP) logged"

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.behind import behind_late_poll, behind_slow_loop, without_the_slow_call
+from rebalance_forensics.diagnosis.behind import advice_on_slow_call, behind_late_poll, behind_slow_loop
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
     UnreachableBroker,
@@ -168,7 +168,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             ),
             advice=(_CLOSE_THE_OLD,)
             if unclosed
-            else (*without_the_slow_call(links), *shorten_loops(timeline, slow, waited)),
+            else (*advice_on_slow_call(links), *shorten_loops(timeline, slow, waited)),
             behind=links,
             onset=min(a.at for a in duplicates) if unclosed else None,
         )

@@ -17,7 +17,13 @@ from rebalance_forensics.diagnosis.cluster.host_index import index_hosts
 from rebalance_forensics.diagnosis.cluster.impacts import summed
 from rebalance_forensics.diagnosis.cluster.relations import Relations, relations_among
 from rebalance_forensics.diagnosis.cluster.sentences import group_sentence, narrative_of, overruled_because, summary_of
-from rebalance_forensics.diagnosis.cluster.shared_faults import Part, SharedFault, led_by, shared_faults, went_in_turn
+from rebalance_forensics.diagnosis.cluster.shared_faults import (
+    Part,
+    SharedFault,
+    led_by,
+    restarted_in_turn,
+    shared_faults,
+)
 from rebalance_forensics.diagnosis.engine.confidence import LIKELY, PROBABLE, UNSURE
 from rebalance_forensics.diagnosis.model import (
     RANKS,
@@ -58,7 +64,7 @@ class ClusterIncidents(Struct, frozen=True):
     """The incidents of clusters, and which of them each group's own incident became a part of."""
 
     incidents: tuple[Incident, ...] = ()
-    whole_of: Mapping[str, str] = {}
+    cluster_incident_of: Mapping[str, str] = {}
     """The id of a group's incident -> that of the cluster's."""
     triggers: Mapping[tuple[str, str, int], str] = {}
     """(cluster, group, generation) -> the cause of the cluster's incident that began it."""
@@ -68,7 +74,7 @@ class ClusterIncidents(Struct, frozen=True):
 
     def own(self, incidents: Iterable[Incident]) -> tuple[Incident, ...]:
         """A case's incidents without those that became a part of a cluster's, with what relates them to others."""
-        return tuple(self.related(incident) for incident in incidents if incident.id not in self.whole_of)
+        return tuple(self.related(incident) for incident in incidents if incident.id not in self.cluster_incident_of)
 
     def related(self, incident: Incident) -> Incident:
         """An incident with its relations, if it has any."""
@@ -76,14 +82,16 @@ class ClusterIncidents(Struct, frozen=True):
 
     def in_history(self, history: GroupHistory) -> GroupHistory:
         """A history whose unread spans and generations point to the cluster's incident."""
-        if not self.whole_of:
+        if not self.cluster_incident_of:
             return history
         place = (history.cluster, history.group)
         return replace(
             history,
             unread=tuple(
                 [
-                    replace(span, incident=whole) if (whole := self.whole_of.get(each.incident or "")) else span
+                    replace(span, incident=whole)
+                    if (whole := self.cluster_incident_of.get(each.incident or ""))
+                    else span
                     for each in history.unread
                     if (span := each.if_running() if each.incident in self.running else each) is not None
                 ]
@@ -114,7 +122,7 @@ def cluster_incidents(cases: Sequence[CaseOutline], whole: Whole) -> ClusterInci
     ]
     host_index = index_hosts(histories)
     incidents: list[Incident] = []
-    whole_of: dict[str, str] = {}
+    cluster_incident_of: dict[str, str] = {}
     triggers: dict[tuple[str, str, int], str] = {}
     running: set[str] = set()
 
@@ -131,12 +139,12 @@ def cluster_incidents(cases: Sequence[CaseOutline], whole: Whole) -> ClusterInci
         incident = _incident(fault, own, asked, histories, whole(best.case, best.number).signs)
         incidents.append(incident)
         for each in own:
-            whole_of[each.id] = incident.id
+            cluster_incident_of[each.id] = incident.id
             if each.cause != fault.cause:
                 place = (each.headline.cluster, each.group)
                 triggers |= {(*place, number): fault.cause for number in each.generations}
-    relations = relations_among([part for part in parts if part.headline.id not in whole_of], host_index)
-    return ClusterIncidents(tuple(incidents), whole_of, triggers, frozenset(running), relations)
+    relations = relations_among([part for part in parts if part.headline.id not in cluster_incident_of], host_index)
+    return ClusterIncidents(tuple(incidents), cluster_incident_of, triggers, frozenset(running), relations)
 
 
 class Disturbance(Part, frozen=True, kw_only=True):
@@ -295,7 +303,7 @@ def _worst_first(row: DisturbedGroup) -> tuple[object, ...]:
 
 def _severity(fault: SharedFault, groups: Sequence[DisturbedGroup]) -> Severity:
     """The worst of its groups; brokers that were restarted in turn and cost no group any work were planned."""
-    in_turn = went_in_turn(fault)
+    in_turn = restarted_in_turn(fault)
     unharmed = all(not group.impact.unread_partition_ms and not group.impact.rebalances for group in groups)
     if fault.kind == "broker" and in_turn and unharmed:
         return "info"

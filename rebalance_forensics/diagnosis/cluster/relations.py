@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from rebalance_forensics.diagnosis.cluster.host_index import HostIndex
 from rebalance_forensics.diagnosis.cluster.sentences import NAMES_SHOWN
-from rebalance_forensics.diagnosis.cluster.shared_faults import Part, hosts_of_part, of_several_groups
+from rebalance_forensics.diagnosis.cluster.shared_faults import Part, hosts_of_part, runs_of_several_groups
 from rebalance_forensics.diagnosis.model import Relation
 from rebalance_forensics.diagnosis.wording.durations import seconds, some
 from rebalance_forensics.records import SECOND_MS
@@ -34,7 +34,7 @@ def relations_among(parts: Iterable[Part], host_index: HostIndex) -> Relations:
     )
     relations: dict[str, list[Relation]] = defaultdict(list)
     for (_, host), on_host in sorted(by_host.items()):
-        for run in of_several_groups(on_host, ONE_REBALANCE_MS):
+        for run in runs_of_several_groups(on_host, ONE_REBALANCE_MS):
             _relate(relations, host, run)
     return {own: tuple(found) for own, found in relations.items()}
 

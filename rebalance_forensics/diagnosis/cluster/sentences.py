@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.cluster.shared_faults import SharedFault, led_by, went_in_turn
+from rebalance_forensics.diagnosis.cluster.shared_faults import SharedFault, led_by, restarted_in_turn
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import offsets_partition
 from rebalance_forensics.diagnosis.model import DisturbedGroup
 from rebalance_forensics.diagnosis.wording.durations import capitalized, counted, listed, seconds, some
@@ -137,7 +137,7 @@ def _brokers(names: Sequence[str], fault: SharedFault) -> str:
     by_name: dict[str, list[BrokerOutage]] = {name: [o for o in fault.outages if o.broker == name] for name in names}
     if len(names) > 1:
         together = listed(names)
-        if went_in_turn(fault):
+        if restarted_in_turn(fault):
             planned = all(outage.how == "shut-down" for outage in fault.outages)
             return f"{together} {'were restarted in turn' if planned else 'went down and came back in turn'}"
         if fault.is_shared:

@@ -373,7 +373,7 @@ def led_by(fault: SharedFault, history: GroupOutline) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def went_in_turn(fault: SharedFault) -> bool:
+def restarted_in_turn(fault: SharedFault) -> bool:
     """True for brokers that went one after another, each once: a rolling restart, as far as lines show."""
     brokers = [outage.broker for outage in fault.outages]
     if len(set(brokers)) < 2 or {culprit.name for culprit in fault.culprits} != set(brokers):
@@ -461,7 +461,7 @@ def _of_hosts(_: Sequence[GroupOutline], parts: Sequence[Part], *, host_index: H
     placed = ((hosts_of_part(host_index, part), part) for part in silent if id(part) not in taken)
     by_host = lists_by_key((hosts[0], part) for hosts, part in placed if len(hosts) == 1)
     for host, on_host in sorted(by_host.items()):
-        for run in of_several_groups(on_host, ONE_REBALANCE_MS):
+        for run in runs_of_several_groups(on_host, ONE_REBALANCE_MS):
             affected = {part.group for part in run}
             if 2 * len(affected) > len(host_index.members.get((run[0].headline.cluster, host), ())):
                 found.append(_of_silence(host_index, run))
@@ -539,7 +539,7 @@ def _of_deployments(histories: Sequence[GroupOutline], parts: Sequence[Part]) ->
     restarted = [part for part in parts if part.cause in RESTARTED]
     # Whatever is left open of a group's leaves and joins meanwhile is the same deployment's.
     others = [p for p in parts if p.cause in LEAVES_AND_JOINS and p.headline.severity == "info"]
-    for run in of_several_groups([*restarted, *_closed_and_started(histories, parts)], ONE_REBALANCE_MS):
+    for run in runs_of_several_groups([*restarted, *_closed_and_started(histories, parts)], ONE_REBALANCE_MS):
         begin, end = min(part.begin for part in run), max(part.end for part in run)
         affected = {part.group for part in run}
         for part in others:
@@ -581,7 +581,7 @@ def _of_topics(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[SharedF
     by_topic = lists_by_key((topic, part) for part in changes for topic in dict.fromkeys(part.culprits("topic")))
     together: dict[tuple[int, ...], tuple[list[Part], list[str]]] = {}
     for topic, changed in sorted(by_topic.items()):
-        for run in of_several_groups(changed, METADATA_AGE_MS):
+        for run in runs_of_several_groups(changed, METADATA_AGE_MS):
             together.setdefault(tuple(map(id, run)), (run, []))[1].append(topic)
     found, taken = [], set[int]()
     for run, topics in sorted(together.values(), key=lambda pair: -len(pair[0])):
@@ -601,7 +601,7 @@ def _of_credentials(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Sh
     cause = "authorization-failure"
     denied = [part for part in parts if cause in {blame.cause for blame in part.headline.root_causes}]
     found = []
-    for run in of_several_groups(denied, ONE_REBALANCE_MS):
+    for run in runs_of_several_groups(denied, ONE_REBALANCE_MS):
         if len({part.group for part in run}) < 3 and all(part.cause != cause for part in run):
             continue
         blamed = {c.name: c for part in run for c in part.headline.root_causes[0].culprits}
@@ -639,7 +639,7 @@ def _of_the_unexplained(histories: Sequence[GroupOutline], parts: Sequence[Part]
     return found
 
 
-def of_several_groups(parts: Iterable[Part], gap_ms: int) -> Iterator[list[Part]]:
+def runs_of_several_groups(parts: Iterable[Part], gap_ms: int) -> Iterator[list[Part]]:
     """Incidents close together in time, where they are of more than one group."""
     for run in runs(parts, lambda part: part.begin, gap_ms, until=lambda part: part.end):
         if len({part.group for part in run}) > 1:

@@ -1,1 +1,1 @@
-"""Hypotheses in, incidents out: what speaks for and against each cause, which wins, what is ruled out, what is open."""
+"""Turn hypotheses into incidents: weigh each cause, choose the verdict, rule out the others, list the missing logs."""

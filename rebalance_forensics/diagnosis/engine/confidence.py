@@ -1,22 +1,22 @@
-"""From odds to the confidence that a report prints: one table, for every cause."""
+"""Map odds to the confidence that a report prints, with one table for all causes."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 
-# The lines say it in so many words.
+# The lines state the cause explicitly.
 CERTAIN = 0.97
-# The lines of both sides fit this cause and no other.
+# The lines of both the coordinator and the clients match this cause and no other.
 LIKELY = 0.9
-# It fits best; a neighbour cannot be excluded without another log.
+# The best match, but ruling out a similar cause takes another log.
 PROBABLE = 0.75
-# It fits, and so does a neighbour, a little less well.
+# A similar cause matches nearly as well.
 UNSURE = 0.55
-# Several causes would look the same in these logs, so each is less likely than not.
+# Several causes would look the same in these logs: each is less likely than not.
 GUESS = 0.4
 
-# Share of the odds -> how often such findings are right: benchmarks/CALIBRATION.md is measured on logs cut down as
-# people cut them. A hypothesis at odds 4 against nothing but chance has 16 of 17 parts.
+# Minimum probability -> how often such verdicts are right, measured on logs truncated as people truncate them
+# (benchmarks/CALIBRATION.md). A hypothesis at odds 4 without a rival has a probability of 16/17.
 _TABLE = ((0.955, CERTAIN), (0.88, LIKELY), (0.7, PROBABLE), (0.51, UNSURE), (0.0, GUESS))
 MOST_ODDS = 7
 LEAST_SHOWN = 0.05
@@ -24,9 +24,9 @@ LEAST_SHOWN = 0.05
 
 @lru_cache(maxsize=1 << 10)
 def confidences(odds: tuple[int, ...]) -> tuple[float, ...]:
-    """How sure the first of these rivals is, and the others, none of them surer than it; together at most 1.
+    """Return the confidence of the first hypothesis and of its rivals: none exceeds the first, and their sum at most 1.
 
-    Odds are logarithms to base 2; beside the rivals there is always "something else" at odds 0.
+    Odds are base-2 logarithms; "something else", at odds 0, always competes too.
     """
     parts = [2.0 ** min(max(o, -MOST_ODDS), MOST_ODDS) for o in odds]
     whole = 1 + sum(parts)

@@ -1,6 +1,6 @@
-"""The contest of hypotheses for facts: the better one explains a fact, and takes in what follows from it.
+"""The contest of hypotheses for facts: the best one explains a fact, and absorbs hypotheses that follow from it.
 
-What explains all losses of a member explains each of them better than another hypothesis does.
+A hypothesis that explains all losses of a member is better than one for each loss.
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK
 from rebalance_forensics.timeline.facts import Fact, Rebalance
 from rebalance_forensics.timeline.time_index import grouped
 
-# Cause -> the causes that follow from it. Not transitive: a slow loop may look like a flap, and a flap like a restart,
-# and yet a slow loop is no restart.
-Brings = Mapping[str, frozenset[str]]
+# Cause -> the causes that can follow from it. Not transitive: a slow poll loop may look like a scaling flap, and a flap
+# like a restart, but a slow poll loop does not cause restarts.
+Consequences = Mapping[str, frozenset[str]]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Outcome:
-    """The hypotheses that stand, the explanation of each fact (by fact id), and what became of the others."""
+    """The accepted hypotheses, the one that explains each fact (by fact id), and the rejected ones."""
 
     standing: list[Weighed] = field(default_factory=list)
     explains: dict[str, Weighed] = field(default_factory=dict)
     rivals: dict[Weighed, list[Weighed]] = field(default_factory=lambda: defaultdict(list))
-    """Hypotheses that explain the same facts less well, and that no sign rules out."""
+    """Accepted hypothesis -> less likely ones for the same facts that no sign rules out."""
     contradicted: dict[Weighed, list[Weighed]] = field(default_factory=lambda: defaultdict(list))
-    """Hypotheses for the same facts that a sign rules out."""
+    """Accepted hypothesis -> hypotheses for the same facts that a sign rules out."""
 
 
-def contest(hypotheses: Iterable[Weighed], implies: Brings) -> Outcome:
-    """Let the hypotheses compete for the facts, the best first, none before those it may follow from."""
+def contest(hypotheses: Iterable[Weighed], implies: Consequences) -> Outcome:
+    """Let the hypotheses compete for the facts, best first, but each after those that may have caused it."""
     every = sorted(hypotheses, key=_best_first)
-    # At less than even odds against chance a hypothesis does not stand by itself; it may still be a rival.
+    # A hypothesis that is less likely than not cannot be a verdict, but it may be a rival.
     possible = [w for w in every if w.contradiction is None and w.odds >= 0]
     outcome = Outcome()
-    for weighed in _in_turn(possible, implies):
+    for weighed in _causes_first(possible, implies):
         _decide(weighed, outcome, implies)
     for weighed in every:
         if weighed.contradiction is not None or weighed.odds < 0:
@@ -54,32 +54,32 @@ def _best_first(weighed: Weighed) -> tuple[object, ...]:
     return -weighed.odds, -len(hypothesis.explains), hypothesis.started_at(), weighed.cause, names
 
 
-def _in_turn(possible: Sequence[Weighed], implies: Brings) -> Iterator[Weighed]:
-    """Hypotheses best first, each after those that it may follow from."""
-    accounting: dict[str, list[Weighed]] = defaultdict(list)
+def _causes_first(possible: Sequence[Weighed], implies: Consequences) -> Iterator[Weighed]:
+    """Yield the hypotheses best first, but each after those that may have caused it."""
+    by_fact: dict[str, list[Weighed]] = defaultdict(list)
     for weighed in possible:
         for fact in weighed.hypothesis.accounts_for:
-            accounting[fact.id].append(weighed)
+            by_fact[fact.id].append(weighed)
     done: set[int] = set()
     for weighed in possible:
-        yield from _after_its_causes(weighed, accounting, implies, done)
+        yield from _after_its_causes(weighed, by_fact, implies, done)
 
 
 def _after_its_causes(
-    weighed: Weighed, accounting: Mapping[str, Sequence[Weighed]], implies: Brings, done: set[int]
+    weighed: Weighed, by_fact: Mapping[str, Sequence[Weighed]], implies: Consequences, done: set[int]
 ) -> Iterator[Weighed]:
-    """The hypotheses that this one may follow from, then itself, unless it is done already."""
+    """Yield the hypotheses that may have caused this one, then this one, each unless it is in `done`."""
     if id(weighed) in done:
         return
     done.add(id(weighed))
-    cause, odds = weighed.cause, min(weighed.odds, WEAK)  # a bare guess does not take in what the lines say clearly
-    deeper: dict[int, Weighed] = {}
+    cause, odds = weighed.cause, min(weighed.odds, WEAK)  # a mere guess must not absorb a well-supported one
+    underlying: dict[int, Weighed] = {}
     for fact in _core(weighed):
-        for other in accounting[fact.id]:
+        for other in by_fact[fact.id]:
             if cause in implies[other.cause] and other.odds >= odds:
-                deeper[id(other)] = other
-    for other in sorted(deeper.values(), key=_best_first) if len(deeper) > 1 else deeper.values():
-        yield from _after_its_causes(other, accounting, implies, done)
+                underlying[id(other)] = other
+    for other in sorted(underlying.values(), key=_best_first) if len(underlying) > 1 else underlying.values():
+        yield from _after_its_causes(other, by_fact, implies, done)
     yield weighed
 
 
@@ -87,7 +87,7 @@ def _core(weighed: Weighed) -> tuple[Fact, ...]:
     return weighed.hypothesis.explains or weighed.hypothesis.implies
 
 
-def _decide(weighed: Weighed, outcome: Outcome, implies: Brings) -> None:
+def _decide(weighed: Weighed, outcome: Outcome, implies: Consequences) -> None:
     core = _core(weighed)
     separate = _is_separate_fault(weighed, outcome, implies)
     if core and all(fact.id in outcome.explains for fact in core) and not separate:
@@ -96,26 +96,26 @@ def _decide(weighed: Weighed, outcome: Outcome, implies: Brings) -> None:
             for winner in winners:
                 outcome.rivals[winner].append(weighed)
         return
-    deeper = _follows_from(weighed, outcome, implies)
+    root = _explained_by(weighed, outcome, implies)
     if separate:
-        outcome.explains |= {fact.id: deeper or weighed for fact in weighed.hypothesis.explains}
+        outcome.explains |= {fact.id: root or weighed for fact in weighed.hypothesis.explains}
     for fact in weighed.hypothesis.accounts_for:
-        outcome.explains.setdefault(fact.id, deeper or weighed)
-    if deeper is None:
+        outcome.explains.setdefault(fact.id, root or weighed)
+    if root is None:
         outcome.standing.append(weighed)
 
 
-def _is_separate_fault(weighed: Weighed, outcome: Outcome, implies: Brings) -> bool:
-    """True if it is a fault in rebalances that something else began, and does not follow from that."""
-    # What began a rebalance, a restart or members that come and go, is its trigger: it does not explain how long one
-    # member let the others wait. Beside another fault it takes clear evidence.
+def _is_separate_fault(weighed: Weighed, outcome: Outcome, implies: Consequences) -> bool:
+    """True if it is a fault within rebalances that had another trigger, and does not follow from that trigger."""
+    # The trigger of a rebalance (a restart, members that join and leave) does not explain why one member kept the rest
+    # waiting. If the trigger is itself a fault, a second fault takes decisive evidence.
     if weighed.hypothesis.severity == "info" or weighed.odds <= 0 or not weighed.hypothesis.explains:
         return False
     return all(_is_implied_only(fact, weighed, outcome, implies) for fact in weighed.hypothesis.explains)
 
 
-def _is_implied_only(fact: Fact, weighed: Weighed, outcome: Outcome, implies: Brings) -> bool:
-    """True if the fact is a rebalance that its explanation implies, while that explains other facts."""
+def _is_implied_only(fact: Fact, weighed: Weighed, outcome: Outcome, implies: Consequences) -> bool:
+    """True if the fact is a rebalance that its hypothesis only implies, while it explains other facts."""
     winner = outcome.explains.get(fact.id)
     if winner is None or not isinstance(fact, Rebalance) or weighed.cause in implies[winner.cause]:
         return False
@@ -125,9 +125,9 @@ def _is_implied_only(fact: Fact, weighed: Weighed, outcome: Outcome, implies: Br
     return winner.hypothesis.severity == "info" or weighed.odds >= DECISIVE
 
 
-def _follows_from(weighed: Weighed, outcome: Outcome, implies: Brings) -> Weighed | None:
-    """The hypothesis about the same culprits that brings this one about and explains most of its facts."""
-    # The rest follows from it too: a flap of a thread that is replaced again and again may begin before the first line.
+def _explained_by(weighed: Weighed, outcome: Outcome, implies: Consequences) -> Weighed | None:
+    """Return the hypothesis about the same culprits that causes this one and explains most of its facts, if any."""
+    # Most is enough: a thread that is replaced repeatedly may have flapped before the first line of its replacement.
     core = _core(weighed)
     bringing = [w for f in core if (w := outcome.explains.get(f.id)) and weighed.cause in implies[w.cause]]
     if not bringing:
@@ -140,13 +140,13 @@ def _follows_from(weighed: Weighed, outcome: Outcome, implies: Brings) -> Weighe
 
 
 def _winners(weighed: Weighed, outcome: Outcome) -> list[Weighed]:
-    """Hypotheses that explain its facts, each once."""
+    """Return the distinct hypotheses that explain its facts."""
     found = {id(w): w for fact in _core(weighed) if (w := outcome.explains.get(fact.id)) is not None}
     return list(found.values())
 
 
-def consequences_of(direct: Mapping[str, Iterable[str]]) -> Brings:
-    """What each cause declares; two causes that bring each other about are refused."""
+def consequences_of(direct: Mapping[str, Iterable[str]]) -> Consequences:
+    """Return the declared consequences of each cause; raise ValueError if two causes imply each other."""
     found = {cause: frozenset(implies) for cause, implies in direct.items()}
     mutual = sorted(f"{a} and {b}" for a, bs in found.items() for b in bs if a < b and a in found.get(b, ()))
     if mutual:
@@ -154,14 +154,14 @@ def consequences_of(direct: Mapping[str, Iterable[str]]) -> Brings:
     return defaultdict(frozenset, found)
 
 
-# Cause -> the hypothesis by which it explains what the verdict explains, the verdict among them.
+# Cause -> its hypothesis for the facts that the verdict explains; includes the verdict.
 Choices = dict[str, Weighed]
 
 
 def merge_repeats(outcome: Outcome, quiet_ms: int) -> None:
-    """Let the same culprit's losses have one cause where one could explain them all (contract: one incident)."""
-    # From brokers alone a process that crashes in a loop looks like a pause each time it comes back, and like a crash
-    # once the logs end before it does.
+    """Give repeated losses of the same culprits one cause if one can explain them all: one cause makes one incident."""
+    # In brokers' logs alone, a process that crashes in a loop looks like a pause each time it rejoins, and like a crash
+    # if the logs end before that.
     verdicts = _Verdicts(outcome)
     for losses in _repeated(outcome.standing, quiet_ms):
         for run in _runs_with_one_cause([_choices(weighed, outcome) for weighed in losses]):
@@ -169,7 +169,7 @@ def merge_repeats(outcome: Outcome, quiet_ms: int) -> None:
 
 
 def _repeated(standing: Iterable[Weighed], quiet_ms: int) -> Iterator[list[Weighed]]:
-    """Findings of the same culprits, in runs that end where the group was quiet for longer."""
+    """Yield the hypotheses about the same culprits, split wherever the group was quiet for more than `quiet_ms`."""
     ordered = sorted(standing, key=lambda w: (w.hypothesis.started_at(), w.cause))
     for names, losses in grouped(ordered, lambda w: frozenset(c.name for c in w.hypothesis.culprits)).items():
         chain: list[Weighed] = []
@@ -182,7 +182,7 @@ def _repeated(standing: Iterable[Weighed], quiet_ms: int) -> Iterator[list[Weigh
 
 
 def _choices(weighed: Weighed, outcome: Outcome) -> Choices:
-    """The verdict and, if no member has a log, rivals that explain exactly the same facts about as well."""
+    """Return the verdict and, if none of its members has a log, rivals nearly as likely for exactly the same facts."""
     if any(who.has_log for who in weighed.hypothesis.participants):
         return {weighed.cause: weighed}
     facts = {fact.id for fact in weighed.hypothesis.explains}
@@ -195,7 +195,7 @@ def _choices(weighed: Weighed, outcome: Outcome) -> Choices:
 
 
 def _runs_with_one_cause(losses: Sequence[Choices]) -> Iterator[list[Choices]]:
-    """The longest stretches of losses that some cause can explain throughout."""
+    """Yield the longest runs of losses that one cause can explain."""
     run: list[Choices] = []
     shared: set[str] = set()
     for choices in losses:
@@ -210,7 +210,7 @@ def _runs_with_one_cause(losses: Sequence[Choices]) -> Iterator[list[Choices]]:
 
 
 class _Verdicts:
-    """The hypotheses that stand, by their place, and what each explains: a storm has thousands to be exchanged."""
+    """An index of the accepted hypotheses and the facts of each: a storm of evictions may exchange thousands."""
 
     def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
@@ -220,7 +220,7 @@ class _Verdicts:
             self._explained[by].append(fact)
 
     def settle(self, run: Sequence[Choices]) -> None:
-        """Give the whole run the cause that explains it best."""
+        """Give all losses of the run the cause with the highest total odds."""
         if len(run) == 1 and len(run[0]) == 1:
             return
         shared = set.intersection(*(set(choices) for choices in run))

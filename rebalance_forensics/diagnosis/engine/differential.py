@@ -1,4 +1,4 @@
-"""What stands beside a verdict, all of it from the signs: rivals, what is ruled out, what would decide."""
+"""The differential diagnosis of a verdict, from the signs: its rivals, causes ruled out, and logs that would decide."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, QUIET_MS, ROUND_TRIP_MS
 
-# A storm repeats itself: what contradicts a cause in its first cases contradicts it in all.
+# At most this many findings must contradict a cause to rule it out: a storm repeats the same case.
 MOST_ASKED = 20
 MOST_LINES = 5
 _KINDS: Mapping[type[Answer], SignAnswer] = {Present: "present", Absent: "absent", Unobservable: "unobservable"}
 
 
 class Rival(Struct, frozen=True):
-    """A cause that is not ruled out: how sure, and its hypotheses in this incident, the likeliest first."""
+    """A cause that is not ruled out: its confidence, and its hypotheses in this incident, likeliest first."""
 
     cause: str
     confidence: float
@@ -44,7 +44,7 @@ class Rival(Struct, frozen=True):
 
 
 def rivals_of(findings: Sequence[Weighed], outcome: Outcome) -> tuple[float, tuple[Rival, ...]]:
-    """Confidence of an incident's verdict, and its rivals."""
+    """Return the confidence of an incident's verdict, and its rivals."""
     best = findings[0]
     if len(findings) > 1:
         best = max(findings, key=lambda w: (w.odds, -w.hypothesis.started_at()))
@@ -64,7 +64,7 @@ def rivals_of(findings: Sequence[Weighed], outcome: Outcome) -> tuple[float, tup
 
 
 def _limited(best: Weighed, sure: float) -> float:
-    """Hints in an excerpt add up to a likely cause, never to a decided one."""
+    """Cap the confidence if lines are missing: hints alone never make a verdict certain."""
     return min(sure, UNSURE) if best.lacks_decision else sure
 
 
@@ -75,31 +75,33 @@ def ruled_out(
     outcome: Outcome,
     possible: Iterable[str],
 ) -> tuple[RuledOut, ...]:
-    """The causes that a line contradicts, or that a log at hand would have shown."""
+    """Return the causes that a line contradicts, or that a log at hand would have shown."""
     verdict = findings[0].cause
     asked = {w.cause for weighed in findings for w in outcome.contradicted.get(weighed, ())}
     asked |= set(causes[verdict].lookalikes)
     found = []
     for name in sorted(asked - {verdict, *possible}):
-        against = _contradiction(timeline, causes[name], name, findings[0], outcome)
+        against = _decisive_contradiction(timeline, causes[name], name, findings[0], outcome)
         others = findings[1:MOST_ASKED]
-        if against and all(_contradiction(timeline, causes[name], name, weighed, outcome) for weighed in others):
+        if against and all(
+            _decisive_contradiction(timeline, causes[name], name, weighed, outcome) for weighed in others
+        ):
             found.append(_ruled_out(name, against))
     return tuple(found)
 
 
-def _contradiction(
+def _decisive_contradiction(
     timeline: Timeline, cause: Cause, name: str, verdict: Weighed, outcome: Outcome
 ) -> tuple[Row, Answer] | None:
-    """What speaks decisively against a cause for what another explains."""
+    """Return the first decisive sign against a cause as an explanation of the verdict's facts, if any."""
     loser = next((other for other in outcome.contradicted.get(verdict, ()) if other.cause == name), None)
     against = contradictions(timeline, cause, verdict.subject) if loser is None else loser.answers(timeline)
-    found = ((row, answer) for row, answer in against if worth(row, answer) <= -DECISIVE and _is_shown(answer))
+    found = ((row, answer) for row, answer in against if worth(row, answer) <= -DECISIVE and _is_proven(answer))
     return next(found, None)
 
 
-def _is_shown(answer: Answer) -> bool:
-    """A claim without a line or a log that was searched is none."""
+def _is_proven(answer: Answer) -> bool:
+    """True if the answer is backed by a line or by a searched log."""
     if type(answer) is Present:
         return bool(answer.lines)
     return type(answer) is Absent and bool(answer.looked_in or answer.lines)
@@ -119,7 +121,7 @@ def _ruled_out(name: str, against: tuple[Row, Answer]) -> RuledOut:
 def sign_table(
     timeline: Timeline, verdict: Weighed, rivals: Sequence[Rival], losers: Iterable[Weighed]
 ) -> tuple[SignRow, ...]:
-    """Every sign that was asked for, with what it adds to each hypothesis."""
+    """Return every sign that was checked, with its weight for each hypothesis."""
     rows: list[tuple[Row, Answer, dict[str, int]]] = []
     known: dict[tuple[Sign, type[Answer]], dict[str, int]] = {}
     for weighed in (verdict, *[rival.weighed[0] for rival in rivals], *losers):
@@ -158,7 +160,7 @@ def _sign_row(row: Row, answer: Answer, weighs: tuple[tuple[str, int], ...]) -> 
 
 @lru_cache(maxsize=1 << 12)
 def _bare_row(sign: str, sentence: str, answer: SignAnswer, weighs: tuple[tuple[str, int], ...]) -> SignRow:
-    """A row without a line or a log of its own, held once: a busy cluster has a million, of a few hundred kinds."""
+    """Return a cached row of a sign without evidence: a large cluster has a million, but only a few hundred differ."""
     return SignRow(sign=sign, says=sentence, answer=answer, weighs=weighs)
 
 
@@ -179,7 +181,7 @@ def _searched(answer: Answer) -> tuple[SearchedLog, ...]:
     )
 
 
-# Nobody fetches more than this to explain one rebalance.
+# At most this many logs are asked for: nobody fetches more to explain one rebalance.
 MOST_LOGS = 5
 Answers = Iterable[tuple[Row, Answer]]
 
@@ -187,12 +189,12 @@ Answers = Iterable[tuple[Row, Answer]]
 def would_decide(
     timeline: Timeline, causes: Mapping[str, Cause], verdict: Weighed, rivals: Sequence[Rival], *, sure: bool
 ) -> tuple[WouldDecide, ...]:
-    """The logs whose absence leaves the verdict open, each once, with the causes that it parts.
+    """Return the missing logs that would settle the verdict, each with the causes that it would distinguish.
 
-    Of a `sure` verdict without rivals they are those that would show what is behind it.
+    For a `sure` verdict without rivals, return those that would show the cause behind it.
     """
     if sure and not rivals:
-        return _would_show_why(timeline, verdict)
+        return _logs_behind_verdict(timeline, verdict)
     candidates = _candidates(timeline, causes, verdict, rivals)
     wanted_by: dict[Need, set[str]] = defaultdict(set)
     for name, answers in candidates.items():
@@ -213,8 +215,8 @@ def would_decide(
     return tuple(_decides(timeline, needs, parted, tuple(candidates)) for needs, parted in undecided)
 
 
-def _would_show_why(timeline: Timeline, verdict: Weighed) -> tuple[WouldDecide, ...]:
-    """The logs of its JVM, host or supervisor, or of the broker, that would show what is behind a sure verdict."""
+def _logs_behind_verdict(timeline: Timeline, verdict: Weighed) -> tuple[WouldDecide, ...]:
+    """Return the logs of the JVM, host, supervisor or broker that would show the cause behind a sure verdict."""
     if verdict.hypothesis.severity == "info":
         return ()
     hypothesis = verdict.hypothesis
@@ -229,7 +231,7 @@ def _would_show_why(timeline: Timeline, verdict: Weighed) -> tuple[WouldDecide, 
 def _candidates(
     timeline: Timeline, causes: Mapping[str, Cause], verdict: Weighed, rivals: Sequence[Rival]
 ) -> dict[str, Answers]:
-    """The verdict, its rivals, and what a reader would think of that no sign rules out."""
+    """Return the answers for the verdict, its rivals, and its lookalikes that no sign rules out, by cause."""
     found: dict[str, Answers] = {verdict.cause: verdict.answers(timeline)}
     found |= {rival.cause: rival.weighed[0].answers(timeline) for rival in rivals}
     for name in causes[verdict.cause].lookalikes:
@@ -241,7 +243,7 @@ def _candidates(
 
 
 def _missing_logs(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
-    """Where no sign asks for a log: those concerned, the coordinator, the other members; what came before and after."""
+    """Yield logs to fetch if no sign needs one: of blamed members, the coordinator, other members; earlier, later."""
     begin, end = verdict.subject.begin, verdict.subject.end
     blamed = verdict.hypothesis.participants
     yield from (client_log(participant, begin, end) for participant in blamed)
@@ -262,12 +264,12 @@ def _members_by_name(timeline: Timeline) -> list[Participant]:
 
 
 def _is_at_hand(timeline: Timeline, need: Need) -> bool:
-    """True if the log is there already, as long and as detailed as needed."""
+    """True if a log at hand already covers that time in enough detail."""
     if need.begin is None or need.end is None or need.of_its_host:
         return False
     if need.of_the_coordinator:
         return bool(covering(timeline.coverage.brokers, need.begin, need.end))
-    participant = _everybody_by_name(timeline).get(need.who) if need.who else None
+    participant = _participants_by_name(timeline).get(need.who) if need.who else None
     return participant is not None and bool(covering(timeline.coverage.of(participant), need.begin, need.end))
 
 
@@ -276,9 +278,9 @@ def _decides(timeline: Timeline, needs: Sequence[Need], parted: set[str], order:
     ends = [need.end for need in needs if need.end is not None]
     begin, end = min(begins, default=None), max(ends, default=None)
     if begin is not None and is_timed(begin) and end is not None and end - begin < ROUND_TRIP_MS:
-        # Nobody fetches one second of a log: what led to a moment and what followed it stands around it.
+        # A span of a second is widened: the lines around it show what led to it and what followed.
         begin, end = begin - AT_ONCE_MS, end + AT_ONCE_MS
-    need = _by_its_name(timeline, needs[0], begin, end)
+    need = _with_coordinator_names(timeline, needs[0], begin, end)
     return WouldDecide(
         needs=naming(need.what, [need.who]),
         who=need.who,
@@ -289,8 +291,8 @@ def _decides(timeline: Timeline, needs: Sequence[Need], parted: set[str], order:
     )
 
 
-def _by_its_name(timeline: Timeline, need: Need, begin: int | None, end: int | None) -> Need:
-    """The coordinator's log with the brokers that clients or other brokers call the coordinator at that time."""
+def _with_coordinator_names(timeline: Timeline, need: Need, begin: int | None, end: int | None) -> Need:
+    """Name the brokers that were the coordinator at that time, according to clients or other brokers, in a need."""
     if not need.of_the_coordinator or begin is None or end is None:
         return need
     names = list(dict.fromkeys(term.broker for term in timeline.coordinators if term.overlaps(begin, end)))
@@ -302,5 +304,5 @@ def _by_its_name(timeline: Timeline, need: Need, begin: int | None, end: int | N
 
 
 @answered_once
-def _everybody_by_name(timeline: Timeline) -> dict[str, Participant]:
+def _participants_by_name(timeline: Timeline) -> dict[str, Participant]:
     return {participant.name: participant for participant in reversed(timeline.participants.everybody)}

@@ -1,4 +1,4 @@
-"""Incidents in the making: what happens to the same culprit before the group was quiet, and its rebalances."""
+"""Draft incidents: findings about the same culprit without a quiet time in between, and their rebalances."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, PROCESS_START
 
 @dataclass(slots=True, eq=False)
 class Draft:
-    """An incident in the making: hypotheses of one cause that belong together."""
+    """A draft incident: findings of one cause that belong together."""
 
     cause: str
     started_at: int
-    """Its first evidence."""
+    """Time of its first evidence."""
     last_at: int
-    """Its last known effect."""
+    """Time of its last known effect."""
     names: set[str] = field(default_factory=set)
     """Names of the culprits."""
     findings: list[Weighed] = field(default_factory=list)
     hit_at: int | None = None
-    """Time of the last strike, for causes that may strike several members at once."""
+    """When the latest finding hit its culprit, for causes that can hit several members at once."""
 
     def add(self, weighed: Weighed) -> None:
         """Add a finding."""
@@ -40,26 +40,26 @@ class Draft:
 
 
 def names_of(weighed: Weighed) -> set[str]:
-    """Names of a hypothesis' culprits."""
+    """Return the names of a hypothesis's culprits."""
     return {c.name for c in weighed.hypothesis.culprits}
 
 
-def _hit_together(draft: Draft, weighed: Weighed) -> bool:
-    """True if both were hit within seconds: such members have one cause in common, though each is blamed."""
+def _were_hit_together(draft: Draft, weighed: Weighed) -> bool:
+    """True if both were hit within seconds, so that they share a cause although different members are blamed."""
     if draft.hit_at is None or weighed.hypothesis.hit_at is None:
         return False
     return abs(weighed.hypothesis.hit_at - draft.hit_at) <= PROCESS_START_MS
 
 
 def merged(findings: Iterable[Weighed], quiet: int) -> list[Draft]:
-    """One draft for what recurs for the same culprit before the group was quiet for `quiet` ms."""
+    """Merge findings about the same culprits into one draft unless the group was quiet between them for `quiet` ms."""
     drafts: list[Draft] = []
     recent: dict[str, list[Draft]] = {}
     for weighed in sorted(findings, key=lambda w: (w.hypothesis.started_at(), w.cause)):
         at, names = weighed.hypothesis.started_at(), names_of(weighed)
         alike = recent[weighed.cause] = [d for d in recent.get(weighed.cause, ()) if at - d.last_at <= quiet]
-        # It shares a culprit with the draft, or both have none, or both were hit at once.
-        same = (d for d in alike if names & d.names or not (names or d.names) or _hit_together(d, weighed))
+        # The finding shares a culprit with the draft, or both have none, or both were hit at once.
+        same = (d for d in alike if names & d.names or not (names or d.names) or _were_hit_together(d, weighed))
         draft = next(same, None)
         if draft is None:
             draft = Draft(weighed.cause, at, weighed.hypothesis.last_at(), names, [weighed], weighed.hypothesis.hit_at)
@@ -70,12 +70,12 @@ def merged(findings: Iterable[Weighed], quiet: int) -> list[Draft]:
     return drafts
 
 
-# Which draft each rebalance belongs to and its trigger (a cause or a follow-up), by the rebalance's identity.
+# Rebalance id -> the draft that it belongs to, and its trigger (a cause or a follow-up).
 Assigned = dict[str, tuple[Draft, str]]
 
 
 def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mapping[str, Weighed]) -> Assigned:
-    """Assign each rebalance to the draft that explains it or that it follows up on."""
+    """Assign each rebalance to the draft that explains it, and a follow-up to the draft of the rebalance before it."""
     of_finding = {f: d for d in drafts for f in d.findings}
     explains = {w: {fact.id for fact in w.hypothesis.explains} for w in set(explained.values())}
     found: Assigned = {}
@@ -92,15 +92,15 @@ def assign_rebalances(timeline: Timeline, drafts: list[Draft], explained: Mappin
             last = of_finding[finding]
             found[rebalance.id] = (last, finding.cause)
         elif rebalance.events and not rebalance.followup:
-            last = None  # nothing explains it, nor what follows up on it
+            last = None  # neither this rebalance nor its follow-ups are explained
     return found
 
 
-def rebalances_shared(
+def shared_rebalances(
     timeline: Timeline, drafts: Sequence[Draft], explained: Mapping[str, Weighed], assigned: Assigned
 ) -> Mapping[Draft, Sequence[Rebalance]]:
-    """Of each draft the rebalances of another that removed a member whose departure this one explains."""
-    # A coordinator removes everybody who is missing in one rebalance; it belongs to one incident and is a cost of each.
+    """Return the rebalances of other drafts that also removed a member whose departure a draft explains, by draft."""
+    # One rebalance removes all missing members: it belongs to one incident, but is a cost of each of theirs.
     of_finding = {f: d for d in drafts for f in d.findings}
     found: dict[Draft, list[Rebalance]] = defaultdict(list)
     for rebalance, own in _with_facts(timeline, explained):
@@ -113,16 +113,16 @@ def rebalances_shared(
 
 
 def _with_facts(timeline: Timeline, explained: Mapping[str, Weighed]) -> Iterator[tuple[Rebalance, Sequence[Fact]]]:
-    """Each rebalance with the explained facts that may have begun it."""
+    """Yield each rebalance with the explained facts that may have triggered it."""
     unordered: list[Fact] = [
         *timeline.departures, *timeline.arrivals, *timeline.stops, *timeline.requests, *timeline.returns,
     ]  # fmt: skip
     facts = TimeIndex((fact for fact in unordered if fact.id in explained), fact_at)
-    since, quiet = 0, quiet_ms(timeline)  # what happened before the group was quiet for so long began nothing later
+    since, quiet = 0, quiet_ms(timeline)  # facts before a quiet time trigger no rebalance after it
     earlier: set[int] = set()
     for rebalance in timeline.rebalances:
         found = _facts_of(rebalance, facts, max(since, rebalance.started_at - quiet) if since else 0)
-        # What the lines of an earlier rebalance show, as who came and went by its list of members, began that one.
+        # A fact shown only by lines of an earlier rebalance (its member list, for example) triggered that one.
         yield rebalance, [f for f in found if not f.events or not earlier.issuperset(map(id, f.events))]
         earlier.update(map(id, rebalance.events))
         since = max(since, rebalance.barrier_end())
@@ -134,12 +134,12 @@ def _facts_of(rebalance: Rebalance, facts: TimeIndex[Fact], since: int) -> list[
     return facts.between(begin - TICK_MS + 1, until)
 
 
-def found_between(drafts: Iterable[Draft], begin: int, end: int) -> Iterator[Hypothesis]:
-    """The findings of these drafts that were going on at some time in a span."""
+def findings_between(drafts: Iterable[Draft], begin: int, end: int) -> Iterator[Hypothesis]:
+    """Return the hypotheses of these drafts whose time overlaps the span."""
     findings = (weighed.hypothesis for draft in drafts for weighed in draft.findings)
     return (h for h in findings if h.started_at() <= end and h.last_at() >= begin)
 
 
-def is_amid_a_fault(drafts: Iterable[Draft], begin: int, end: int) -> bool:
-    """True if a fault, which is more than information, was going on between these times."""
-    return any(h.severity != "info" for h in found_between(drafts, begin, end))
+def overlaps_a_fault(drafts: Iterable[Draft], begin: int, end: int) -> bool:
+    """True if a finding above severity info overlaps the span."""
+    return any(h.severity != "info" for h in findings_between(drafts, begin, end))

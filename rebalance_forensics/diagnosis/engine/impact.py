@@ -37,7 +37,7 @@ S = TypeVar("S", UnreadSpan, MemberSpan)
 def member_impact_of(
     timeline: Timeline, started: int, rebalances: Sequence[Rebalance], spans: Sequence[MemberSpan]
 ) -> MemberImpact | None:
-    """The cost of an incident by its members' spans and its rebalances; None if the coordinator logged neither."""
+    """Return the cost in member time, from absences and rebalances; None if the coordinator logged neither."""
     member_time = member_time_of(timeline)
     by_member: dict[str, int] = defaultdict(int)
     for span in spans:
@@ -64,7 +64,7 @@ def member_impact_of(
 def _all_members_absent_ms(
     timeline: Timeline, member_time: MemberTime, begun: set[str], spans: Sequence[MemberSpan], size: int | None
 ) -> tuple[int | None, int | None]:
-    """Time for which no member read anything, at least and at most; only eager members all stop for a rebalance."""
+    """Return the least and the most ms for which no member read anything; only eager members all stop to rebalance."""
     if size is None or timeline.mode == "server-side":
         return None, None
     without_assignment = [
@@ -81,14 +81,14 @@ def _all_members_absent_ms(
         if span.all_stopped_at is not None and timeline.mode == "eager"
     ]
     unassigned = [(span.started_at, _end_of(span, member_time.until)) for span in without_assignment]
-    # All of them may have been gone for longer than the logs show.
+    # All members may have been absent for longer than the logs show.
     unbounded = bool(spans) and any(span.at_least for span in spans) and len({span.member for span in spans}) >= size
     at_most = None if unbounded or timeline.mode == "cooperative" else _covered([*possibly_absent, *unassigned])
     return _covered([*certainly_absent, *joined]) or None, at_most
 
 
 def _all_absent(absences: Iterable[Stretch], member_time: MemberTime) -> list[Stretch]:
-    """Spans in which every member of an assignment was absent at once."""
+    """Return the spans in which all members of an assignment were absent at the same time."""
     marks = sorted([mark for begin, end in absences for mark in ((begin, 1), (end, -1))])
     found: list[Stretch] = []
     absent = 0
@@ -111,9 +111,9 @@ def impact_of(
     unread: Sequence[UnreadSpan],
     absent_members: Sequence[MemberSpan],
 ) -> Impact:
-    """Pauses that overlap the incident, and the spans without a reader that are its own; each counts whole.
+    """Return the cost: pauses that overlap the incident and its own unread spans, each counted in full.
 
-    Lines without times give no lengths, only the members that paused and the number of rebalances.
+    Without timestamps, only the members that paused and the number of rebalances are known.
     """
     until = ended + ROUND_TRIP_MS
     pauses = timeline.pauses.touching(started, until)
@@ -142,7 +142,7 @@ def impact_of(
     return replace(
         paused,
         unread_partition_ms=sum(by_partition.values()),
-        unread_partitions=_concerned(by_partition),
+        unread_partitions=_notably_unread(by_partition),
         known_partitions=len(owners.partitions) if whole else None,
         unread_at_least=not whole or bool(owners.unknown.touching(started, until)),
         longest_unread_ms=longest_ms,
@@ -152,8 +152,8 @@ def impact_of(
 
 
 def _is_known(owners: Ownership, started: int, until: int, by_partition: Mapping[str, int]) -> bool:
-    """True if the logs show what was unread."""
-    # No unread span means no cost only where the owners of all partitions are known.
+    """True if the logs show which partitions were unread, or that none was."""
+    # Without unread spans the cost is 0 only if the owners of all partitions are known.
     if by_partition:
         return True
     if not owners.known_between(started, until) or owners.unknown.touching(started, until):
@@ -162,7 +162,7 @@ def _is_known(owners: Ownership, started: int, until: int, by_partition: Mapping
 
 
 def _unless_below_resolution(ms: int | None, step: int) -> int | None:
-    """A length, or None if it is shorter than the resolution of the times behind it."""
+    """Return the duration, or None if it is shorter than the resolution of the timestamps."""
     return None if (ms or 0) < step else ms
 
 
@@ -173,7 +173,7 @@ def _end_of(span: UnreadSpan | MemberSpan | NoneInForce, until: int) -> int:
 def _stopped(
     owners: Ownership, started: int, until: int, unread: Sequence[UnreadSpan], by_partition: Mapping[str, int]
 ) -> int | None:
-    """Time for which no member read any partition, within the incident and its own spans."""
+    """Return the time in ms for which no partition was read, within the incident and its own spans."""
     if not unread:
         return 0
     begin = min(started, *(span.started_at for span in unread))
@@ -184,13 +184,13 @@ def _stopped(
 
 @answered_once
 def _logs_showing_pauses(timeline: Timeline) -> IntervalIndex[CoveredLog]:
-    """Logs that would show a pause: only the member itself logs that it revoked partitions."""
+    """Return the logs that would show a pause: only the member itself logs that it revoked partitions."""
     logs = chain.from_iterable(map(timeline.coverage.detailed, timeline.participants.everybody))
     return IntervalIndex(logs, attrgetter("begin"), attrgetter("end"))
 
 
-def _concerned(by_partition: Mapping[str, int]) -> int:
-    """Number of partitions unread for about as long as the longest; mere changes of owner do not count."""
+def _notably_unread(by_partition: Mapping[str, int]) -> int:
+    """Count the partitions unread for at least half as long as the longest: a mere change of owner is short."""
     longest = max(by_partition.values(), default=0)
     return sum(2 * ms >= longest for ms in by_partition.values())
 
@@ -208,7 +208,7 @@ def stopped_for_good(timeline: Timeline, unread: Sequence[UnreadSpan]) -> bool:
 
 
 def stopped_by_rebalancing_ms(timeline: Timeline, unread: Sequence[UnreadSpan]) -> int:
-    """Time for which the group was stopped by anything but clean shutdowns."""
+    """Return the time in ms for which the group was stopped for a reason other than clean shutdowns."""
     owners = ownership_of(timeline)
     by_rebalance = [span for span in unread if span.why not in ("stopped", "unassigned")]
     if not by_rebalance:
@@ -222,19 +222,19 @@ def stopped_by_rebalancing_ms(timeline: Timeline, unread: Sequence[UnreadSpan]) 
 
 
 def silences(causes: Mapping[str, Cause], outcome: Outcome) -> Mapping[str, WhyUnread]:
-    """Why members fell silent, by the fact that the verdict explains."""
+    """Return why members stopped sending heartbeats, by the fact that the verdict explains."""
     reasons: dict[Weighed, WhyUnread | None] = {}
     for verdict in outcome.explains.values():
         if verdict not in reasons:
             why = causes[verdict.cause].silence
-            # Members that are only guessed to have been shut down may as well have been cut off.
+            # If the shutdown is only a guess, the members may have been cut off instead.
             guessed = why == "stopped" and rivals_of([verdict], outcome)[0] <= GUESS
             reasons[verdict] = None if guessed else why
     return {fact: why for fact, verdict in outcome.explains.items() if (why := reasons[verdict]) is not None}
 
 
 class Extent(Struct, frozen=True, eq=False, dict=True):
-    """From its first evidence to its last known effect: one incident."""
+    """The time of one incident, from its first evidence to its last known effect."""
 
     draft: Draft
     started_at: int
@@ -242,41 +242,41 @@ class Extent(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def is_fault(self) -> bool:
-        """True if any finding is above info."""
+        """True if any finding is above severity info."""
         return any(weighed.hypothesis.severity != "info" for weighed in self.draft.findings)
 
 
 def shared_out(spans: Iterable[S], end: int, extents: Sequence[Extent]) -> Mapping[Draft, Sequence[S]]:
-    """The spans without a reader of each incident, by partition or by member; one still open lasts until `end`."""
+    """Assign the unread spans of partitions or members to incidents; an open span lasts until `end`."""
     known = IntervalIndex(extents, attrgetter("started_at"), lambda extent: extent.ended_at + ROUND_TRIP_MS)
     found: dict[Draft, list[S]] = defaultdict(list)
     for span in spans:
-        extent = _of(span, _end_of(span, end), known)
+        extent = _extent_of_span(span, _end_of(span, end), known)
         if extent is not None:
             found[extent.draft].append(span)
     return found
 
 
-def _of(span: UnreadSpan | MemberSpan, until: int, known: IntervalIndex[Extent]) -> Extent | None:
-    """The incident in which it began, or in which the member was missed; else the first one that it reaches into."""
+def _extent_of_span(span: UnreadSpan | MemberSpan, until: int, known: IntervalIndex[Extent]) -> Extent | None:
+    """Return the incident in which the span began or its member was found missing, else the first that it overlaps."""
     begin = span.from_earliest if span.from_earliest is not None else span.started_at
-    # A member that waits for a rebalance waits for what holds it up, which may begin later.
+    # A member that revoked its partitions waits for whatever delays the rebalance, which may start later.
     waits = span.why == "revoked" and span.ended_at is not None
     noticed = until if waits or _is_missed(span) or span.why == "assignment-failed" else span.started_at
     near = known.touching(min(begin, span.started_at), noticed)
     if near:
-        # The incident that blames the member that could no longer read, else the longest together with it.
+        # Prefer the incident that blames the absent member, then a fault, then the longest overlap.
         missed = span.client_id if _is_missed(span) else None
         return max(near, key=lambda e: (missed in e.draft.names, e.is_fault, _overlap(e, span, until)))
     return next(iter(known.touching(span.started_at, until)), None)
 
 
 def _is_missed(span: UnreadSpan | MemberSpan) -> bool:
-    """True where the group missed a member only after it had stopped reading, at a time that no line shows."""
+    """True if the group noticed that the member was missing only later: no line shows when it stopped reading."""
     # A Streams instance and a static member that close send no LeaveGroup.
     return span.why in _MEMBER_GONE or (span.why == "stopped" and span.from_earliest is not None)
 
 
 def _overlap(extent: Extent, span: UnreadSpan | MemberSpan, until: int) -> tuple[int, int]:
-    """How long the two lasted together; of two alike the earlier."""
+    """Return the overlap in ms, and the negated start so that the earlier of two equal incidents wins."""
     return min(extent.ended_at + ROUND_TRIP_MS, until) - max(extent.started_at, span.started_at), -extent.started_at

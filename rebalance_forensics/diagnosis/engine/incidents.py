@@ -1,4 +1,4 @@
-"""From drafts to incidents: generations, follow-ups, impact, rivals, what is ruled out, a stable id."""
+"""Turn drafts into incidents: generations, follow-ups, impact, rivals, ruled-out causes, a stable id."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ LONGEST_CHAIN = 40
 
 
 def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], confidence: float) -> RootCause:
-    """One cause of an incident, with the evidence and advice of all its hypotheses."""
+    """Return one cause of an incident, with the evidence and advice of all its hypotheses."""
     hypotheses = [w.hypothesis for w in findings]
     because = [e for h in hypotheses for e in h.because]
     circumstances = [e for h in hypotheses for e in h.circumstances]
@@ -69,12 +69,12 @@ def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], conf
 
 
 def _behind(findings: Sequence[Weighed]) -> tuple[Behind, ...]:
-    """What stands behind the first of them of which logs show it."""
+    """Return the cause behind the first finding for which the logs show one."""
     return outlined(next((w.hypothesis.behind for w in findings if w.hypothesis.behind), ()))
 
 
 def _advice(findings: Sequence[Weighed]) -> tuple[Advice, ...]:
-    """Each piece of advice once, with the culprits' names; of those that differ in figures the longest occurrence's."""
+    """Return each kind of advice once, with the culprits' names and the figures of the longest occurrence."""
     kept: dict[str, Advice] = {}
     hypotheses = [w.hypothesis for w in findings]
     for hypothesis in (
@@ -86,7 +86,7 @@ def _advice(findings: Sequence[Weighed]) -> tuple[Advice, ...]:
 
 
 def summary_of(findings: Sequence[Weighed]) -> str:
-    """Narrative of the first fault, and the number of other members affected."""
+    """Return the narrative of the first fault, and the number of other members affected."""
     narrative, others = _first_fault(findings).hypothesis.narrative, _others(findings)
     if not others:
         return narrative
@@ -101,7 +101,7 @@ def _others(findings: Sequence[Weighed]) -> list[str]:
 
 
 def _first_fault(findings: Sequence[Weighed]) -> Weighed:
-    """The first finding above info, else the first: a planned stop before repeated failures explains little."""
+    """Return the first finding above severity info (a planned stop before failures explains little), else the first."""
     return next((weighed for weighed in findings if weighed.hypothesis.severity != "info"), findings[0])
 
 
@@ -123,9 +123,9 @@ def _culprits(timeline: Timeline, findings: Sequence[Weighed]) -> tuple[Culprit,
     return tuple(found[name] for name in sorted(found, key=natural))
 
 
-# An incident, and the spans without a reader that are its own.
+# An incident and its own unread spans.
 IncidentAndUnread = tuple[Incident, Sequence[UnreadSpan]]
-# From here on an incident asks for no further log.
+# At this confidence or above, an incident asks for no further log to settle its verdict.
 SURE = 0.9
 
 
@@ -139,7 +139,7 @@ def incident_of(
     absent_members: Sequence[MemberSpan],
     shared: Sequence[Rebalance] = (),
 ) -> Incident:
-    """The incident of one draft; `assigned` are its rebalances with their triggers, `unread` what it left unread.
+    """Return the incident of one draft; `assigned` are its rebalances with their triggers, `unread` its unread spans.
 
     `absent_members` are the spans of absent members that coordinators' logs show. `shared` are rebalances of other
     incidents that removed its members as well.
@@ -191,39 +191,39 @@ def incident_of(
 
 
 def ended_at(draft: Draft, assigned: Sequence[tuple[Rebalance, str]]) -> int:
-    """Time of its last known effect, its rebalances included."""
+    """Return the time of its last known effect, including its rebalances."""
     return max([draft.last_at, *(rebalance.ended_at() for rebalance, _ in assigned)])
 
 
 def _severity(timeline: Timeline, draft: Draft, confidence: float, unread: Sequence[UnreadSpan]) -> Severity:
-    """The worst of its hypotheses, and what it cost: a fault that stopped the group for good is critical."""
-    # A plan that kept the whole group from reading for long, other than by shutting it down, is a warning like a fault.
-    # A guess is not critical.
+    """Return the worst severity of its findings, raised by cost: a fault that stops the group for good is critical."""
+    # A planned change that stopped the whole group for long, unless it was a shutdown, is a warning. A guess is not
+    # critical.
     worst = min([w.hypothesis.severity for w in draft.findings], key=RANKS.__getitem__)
     stopped = timeline.measured(stopped_by_rebalancing_ms(timeline, unread)) or 0
-    if worst == "info" and (stopped >= REQUEST_TIMEOUT_MS or _keeps_coming_back(timeline, draft)):
+    if worst == "info" and (stopped >= REQUEST_TIMEOUT_MS or _keeps_recurring(timeline, draft)):
         worst = "warning"
     if worst == "warning" and stopped_for_good(timeline, unread):
         worst = "critical"
     return "warning" if worst == "critical" and confidence <= GUESS else worst
 
 
-def _keeps_coming_back(timeline: Timeline, draft: Draft) -> bool:
-    """True if a planned change keeps coming back to the same member, or to the group as a whole."""
-    # A script that creates connectors is through in two minutes, and a deployment restarts each member once. A loop
-    # that rewrites configurations, restarts members or changes subscriptions comes back to them. A job that runs every
-    # minute in a group of its own interrupts nobody.
+def _keeps_recurring(timeline: Timeline, draft: Draft) -> bool:
+    """True if a planned change keeps recurring for the same member, or for the group as a whole."""
+    # A script that creates connectors is done in two minutes, and a deployment restarts each member once. A loop that
+    # rewrites configurations, restarts members or changes subscriptions affects the same ones again. A job that runs
+    # every minute in its own group interrupts no other member.
     if draft.cause in ("startup", "shutdown") or timeline.measured(draft.last_at - draft.started_at) is None:
         return False
     facts = (fact for weighed in draft.findings for fact in weighed.hypothesis.explains)
     visits = lists_by_key(
         ((type(fact), None if isinstance(fact, Rebalance) else fact.participant), fact_at(fact)) for fact in facts
     )
-    return any(max(v) - min(v) >= ONE_SCALING_MS and _occasions(v) > ONE_PLAN for v in visits.values())
+    return any(max(v) - min(v) >= ONE_SCALING_MS and _occurrences_of(v) > ONE_PLAN for v in visits.values())
 
 
-def _occasions(visits: Iterable[int]) -> int:
-    """How often it came back: what follows a visit at once is part of it, however tight a loop is."""
+def _occurrences_of(visits: Iterable[int]) -> int:
+    """Count the occurrences: one that follows another at once is part of it, even in a tight loop."""
     began: list[int] = []
     for at in sorted(visits):
         if not began or at - began[-1] > AT_ONCE_MS:
@@ -252,9 +252,9 @@ def _hashed(*parts: str) -> str:
 
 
 def with_unique_ids(found: Iterable[IncidentAndUnread]) -> Iterator[IncidentAndUnread]:
-    """Give incidents that begin with the same line different ids: alerts and links refer to one incident by its id.
+    """Give incidents with the same first line different ids: alerts and links refer to an incident by its id.
 
-    Each comes with the spans that it left unread, oldest incident first.
+    Yields each incident with its unread spans, oldest first.
     """
     taken: set[str] = set()
     for incident, unread in sorted(found, key=lambda pair: (pair[0].started_at, pair[0].id, pair[0].summary)):

@@ -1,6 +1,6 @@
-"""What an orchestrator did to a hypothesis' members, or their host: evidence for or against it, and what is behind it.
+"""Actions of an orchestrator or a host on a hypothesis's members: evidence for or against it, and the cause behind it.
 
-It concerns every cause by which processes stop, start or fall silent, so no cause asks for it by itself.
+They matter to every cause in which processes stop, start or go silent, so they are added here and not by each cause.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rebalance_forensics.diagnosis.signs.process_stops import behind_clock, behi
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 
-# Kind of a link -> its statement, and what it adds to the odds of each cause.
+# Kind of link -> its statement (here) and its weight for each cause (`_ADDS`).
 _SAYS = {
     "stopped": "their processes were told to stop from outside",
     "rollout": "their workload was rolled out at that time",
@@ -38,7 +38,7 @@ _RESTARTED = {
     "member-left": -STRONG,
 }  # fmt: skip
 _ADDS: dict[str, dict[str, int]] = {
-    # A process that is stopped on request and does not leave has ended without closing its consumer.
+    # A process that was stopped on request but sent no LeaveGroup ended without closing its consumer.
     "stopped": {
         "process-crash": 0, "process-pause": -STRONG, "network-partition": -STRONG, "scale-in": WEAK,
         "rolling-restart": WEAK, "shutdown": WEAK, "static-member-restart": WEAK,
@@ -47,7 +47,7 @@ _ADDS: dict[str, dict[str, int]] = {
     "link-down": {"network-partition": STRONG, "process-crash": -STRONG, "process-pause": -STRONG},
     "cpu-stuck": {"process-pause": STRONG, "process-crash": -WEAK, "network-partition": -STRONG},
     "clock-step": {"slow-processing": 0},
-    # A node that is lost died, stands still or is cut off, and its members with it.
+    # A lost node crashed, paused or was cut off from the network, together with its members.
     "node-lost": {"process-crash": 0, "process-pause": 0, "network-partition": 0},
     "rollout": _RESTARTED,
     "recreated": _RESTARTED,
@@ -57,9 +57,9 @@ _ADDS: dict[str, dict[str, int]] = {
         "scaling-flap": STRONG + WEAK, "rolling-restart": -STRONG - WEAK, "scale-in": -WEAK, "scale-out": -WEAK,
     },
 }  # fmt: skip
-# Causes that a host which stands still, or is cut off, brings about or looks like.
+# Causes that a paused or disconnected host produces or resembles.
 _OF_A_HOST = frozenset(("process-pause", "network-partition", "process-crash"))
-# Causes by which processes stop or start, which something behind them may have made them do.
+# Causes in which processes stop or start, possibly because something else made them.
 _STOPS_AND_STARTS = frozenset(
     (
         *("rolling-restart", "scale-in", "scale-out", "scaling-flap", "shutdown", "startup", "member-left"),
@@ -85,7 +85,7 @@ def _shows_any(timeline: Timeline) -> bool:
 
 
 def with_orchestration(timeline: Timeline, cause: str, hypothesis: Hypothesis) -> Hypothesis:
-    """The hypothesis with what its host did, or orchestrators did to its pods; as it was where no log shows that."""
+    """Add actions of its host, or of orchestrators on its pods, to the hypothesis; unchanged if no log shows any."""
     if not _shows_any(timeline):
         return hypothesis
     links: tuple[Link, ...] = ()
@@ -98,7 +98,7 @@ def with_orchestration(timeline: Timeline, cause: str, hypothesis: Hypothesis) -
         links = links_behind(timeline, hypothesis.absences, arrivals)
     links = links or behind_unit(timeline, hypothesis.absences)
     if cause in _OF_A_HOST and any(link.what == "stopped" for link in links):
-        # What logs on was not stopped: that was another container, or another pod of its name.
+        # A member that keeps logging was not stopped: that was another container, or another pod with its name.
         if any(isinstance(log_continues(timeline, absence), Present) for absence in hypothesis.absences):
             return hypothesis
         links = tuple(

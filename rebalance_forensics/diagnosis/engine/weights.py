@@ -1,4 +1,4 @@
-"""The weight of one hypothesis by its signs."""
+"""The odds of a hypothesis, from its clues and the signs of its cause."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 
 
 class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
-    """A hypothesis with its clues, the answer to each sign of its cause, and the odds that come of them."""
+    """A hypothesis with its clues, the answers of the signs of its cause, and the resulting odds."""
 
     cause: str
     hypothesis: Hypothesis
     subject: Subject
-    """What its signs are asked about, with what they answered: hypotheses of several causes share one."""
+    """What its signs are evaluated for, with their answers; hypotheses of several causes may share one."""
     rows: tuple[Row, ...]
-    """Its clues, then the signs of its cause: most hypotheses of one cause share them."""
+    """Its clues, then the signs of its cause; most hypotheses of one cause share this tuple."""
     given: tuple[Answer, ...] = ()
-    """The answer to each; empty in a storm, where few of them are ever shown and these are asked again."""
+    """The answer for each row; empty in a storm, where few are ever shown and those are evaluated again."""
     odds: int
     lacks_decision: bool = False
-    """True if none of its lines decides, and others that may contradict them were left out of an excerpt or lost.
+    """True if no line is decisive and lines that could contradict it are missing (an excerpt, a gap in a log).
 
-    Also true if some of them were logged in another cluster than the others.
+    Also true if its lines were logged in different clusters.
     """
     contradiction: tuple[Row, Answer] | None = None
     """The sign that rules it out, if one does."""
 
     def answers(self, timeline: Timeline) -> Iterator[tuple[Row, Answer]]:
-        """Its clues and the signs of its cause, each with its answer."""
+        """Return its clues and the signs of its cause, each with its answer."""
         if self.given:
             return zip(self.rows, self.given, strict=True)
         clues, subject = self.hypothesis.clues, self.subject
@@ -51,7 +51,7 @@ class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
 def weighed(
     timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis, subject: Subject, *, keep: bool
 ) -> Weighed:
-    """Add up the weights of its clues and of the signs of its cause; `keep` the answers, or ask again for them."""
+    """Add up the weights of its clues and of the signs of its cause; without `keep` the answers are not stored."""
     rows, given = answered(timeline, cause.signs, subject, hypothesis.clues)
     odds, against, is_decided = cause.prior, None, False
     for row, answer in zip(rows, given, strict=True):
@@ -63,7 +63,7 @@ def weighed(
         is_decided |= adds >= DECISIVE and kind is Present
         if adds <= -DECISIVE and against is None:
             against = row, answer
-    # A decisive line does not decide where others speak against it.
+    # A decisive line does not settle it if other signs outweigh it.
     has_gaps = timeline.coverage.is_excerpt or lacks_lines(timeline, hypothesis, subject)
     undecided = has_gaps and not (is_decided and odds >= DECISIVE)
     return Weighed(
@@ -79,13 +79,13 @@ def weighed(
 
 
 def lacks_lines(timeline: Timeline, hypothesis: Hypothesis, subject: Subject) -> bool:
-    """True if a log that shows it, or one of its members' own, lacks lines of that time."""
+    """True if lines of that time are missing from a log that supports the hypothesis, or from a log of its members."""
     missing = timeline.coverage.missing
-    # Members that logged that they stop and came back were restarted, whatever else was logged.
+    # Members that logged their shutdown and rejoined were restarted, whatever the missing lines are.
     restarted = subject.absences and all(away.is_over and away.stop is not None for away in subject.absences)
     if not missing or restarted:
         return False
-    # A member that did not come back may have done so at any time since.
+    # A member that did not rejoin may have done so in missing lines at any later time.
     until = subject.end if all(absence.is_over for absence in subject.absences) else timeline.coverage.end
     files = {event.speaker.file for event in hypothesis.because}
     files |= {file for participant in hypothesis.participants for file in participant.files}
@@ -93,7 +93,7 @@ def lacks_lines(timeline: Timeline, hypothesis: Hypothesis, subject: Subject) ->
 
 
 def spans_clusters(timeline: Timeline, hypothesis: Hypothesis) -> bool:
-    """True if it blames members by what was logged in another cluster: groups of one name are two groups there."""
+    """True if its lines come from several clusters: groups with the same name are then different groups."""
     clusters = _clusters_of_logs(timeline)
     if not clusters:
         return False
@@ -104,7 +104,7 @@ def spans_clusters(timeline: Timeline, hypothesis: Hypothesis) -> bool:
 
 @answered_once
 def _clusters_of_logs(timeline: Timeline) -> Mapping[str, str]:
-    # Empty where all logs are of one cluster.
+    # Empty if all logs are from one cluster.
     clusters = reported_clusters(timeline.own, timeline.participants)
     return clusters if len({*clusters.values()}) > 1 else {}
 
@@ -112,8 +112,8 @@ def _clusters_of_logs(timeline: Timeline) -> Mapping[str, str]:
 def answered(
     timeline: Timeline, signs: tuple[Row, ...], subject: Subject, clues: Mapping[Row, Answer] = NO_CLUES
 ) -> tuple[tuple[Row, ...], tuple[Answer, ...]]:
-    """The clues of a hypothesis, then the signs of its cause, asked about its subject; and the answer to each."""
-    # A sign that a clue answers already is not asked again.
+    """Return the clues of a hypothesis and the signs of its cause, and the answer to each for its subject."""
+    # Skip signs that a clue already answers.
     if clues:
         given = {row.sign for row in clues}
         signs = tuple([row for row in signs if row.sign not in given])
@@ -126,7 +126,7 @@ def answered(
 
 
 def contradictions(timeline: Timeline, cause: Cause, subject: Subject) -> Iterator[tuple[Row, Answer]]:
-    """Decisive answers against a cause, lazily: the first may be enough."""
+    """Yield decisive answers against a cause; lazily, since the first may be enough."""
     for row in cause.excluding:
         answer = row.sign.answer(timeline, subject)
         if worth(row, answer) <= -DECISIVE:
@@ -134,6 +134,6 @@ def contradictions(timeline: Timeline, cause: Cause, subject: Subject) -> Iterat
 
 
 def worth(row: Row, answer: Answer) -> int:
-    """What an answer adds to the odds; what no log could show adds nothing."""
+    """Return what an answer adds to the odds; an unobservable sign adds nothing."""
     kind = type(answer)
     return row.present if kind is Present else row.absent if kind is Absent else 0

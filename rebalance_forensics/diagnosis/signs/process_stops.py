@@ -363,7 +363,7 @@ def _fills_its_session(timeline: Timeline, absence: Absence, spans: Iterable[tup
 def heap_unseen(timeline: Timeline, absence: Absence, links: Sequence[behind.Link]) -> tuple[Need, ...]:
     """The GC log that would show the heap of a JVM that ended because it was full; empty where a link shows it."""
     died = links[-1].lines[0] if links and links[-1].what == "out-of-memory" else None
-    if not isinstance(died, ev.ProcessDied) or not behind.is_of_the_heap(died) or gc_logs(timeline, absence):
+    if not isinstance(died, ev.ProcessDied) or not behind.is_heap_exhausted(died) or gc_logs(timeline, absence):
         return ()
     return (host_place(timeline, absence, _gc_log_that_decides(timeline, absence)).need,)
 
@@ -540,7 +540,7 @@ def _is_its_own(timeline: Timeline, participant: Participant, kill: ev.ProcessKi
         return same
     if kill.command is None:
         return is_named_after(timeline.group, participant, behind.unit_of(kill) or "")
-    if units := behind.units_beside(kill, timeline.of(ev.ProcessKilled)):
+    if units := behind.units_killed_with(kill, timeline.of(ev.ProcessKilled)):
         return all(is_named_after(timeline.group, participant, unit) for unit in units)
     return not is_java_member(timeline, participant) and is_named_after(timeline.group, participant, kill.command)
 
@@ -548,11 +548,11 @@ def _is_its_own(timeline: Timeline, participant: Participant, kill: ev.ProcessKi
 def _is_a_java_of_its_host(timeline: Timeline, participant: Participant, kill: ev.ProcessKilled) -> bool:
     """True for a `java` without a name, as far as no other process id, unit, container or JVM is seen there."""
     kills = timeline.of(ev.ProcessKilled)
-    cgroups = behind.containers_beside(kill, kills)
+    cgroups = behind.containers_killed_with(kill, kills)
     return (
         kill.command == "java"
         and participant.has_pid(kill.pid, of_the_kernel=True) is None
-        and not behind.units_beside(kill, kills)
+        and not behind.units_killed_with(kill, kills)
         and (not cgroups or any(map(is_unique, participant.hosts)) or may_run_in(participant, cgroups))
         and is_java_member(timeline, participant)
         and not _runs_beside_another_jvm(timeline, participant)

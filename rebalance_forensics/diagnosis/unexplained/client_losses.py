@@ -8,7 +8,7 @@ from itertools import chain
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Hypothesis
-from rebalance_forensics.diagnosis.engine.drafts import Draft, found_between, is_amid_a_fault
+from rebalance_forensics.diagnosis.engine.drafts import Draft, findings_between, overlaps_a_fault
 from rebalance_forensics.diagnosis.model import Severity
 from rebalance_forensics.diagnosis.unexplained import config_lags, rebalances
 from rebalance_forensics.diagnosis.unexplained.speakers import Losses, by_speaker, hypothesis_of_client, speaker_of
@@ -141,7 +141,7 @@ def expired_sessions(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hy
     session = session_timeout_ms(timeline)
     expired = by_speaker(timeline, filter(ended_its_session, timeline.own.of_type(ev.CoordinatorLost)))
     for (participant, place), events in expired.items():
-        unclaimed = [e for e in events if not any(found_between(drafts, time_of(e) - session, time_of(e) + session))]
+        unclaimed = [e for e in events if not any(findings_between(drafts, time_of(e) - session, time_of(e) + session))]
         if not unclaimed:
             continue
         stayed = participant is not None and _stayed_in(timeline, participant, unclaimed, session)
@@ -287,14 +287,14 @@ def fatal_answers(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypot
     """Members whose client gave up after a fatal error, unless a fault at that time explains it."""
     answers = by_speaker(timeline, filter(_is_fatal, timeline.own.of_type(ev.ExceptionLogged, *_ERROR_RESPONSES)))
     for (participant, place), events in answers.items():
-        if not is_amid_a_fault(drafts, time_of(events[0]), time_of(events[-1])):
+        if not overlaps_a_fault(drafts, time_of(events[0]), time_of(events[-1])):
             yield hypothesis_of_client(participant, place, events, "warning", _fatal_errors_in_words(events))
 
 
 def without_coordinator(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
     """Members that lost their coordinator until the end of their logs, unless a fault at that time explains it."""
     for (participant, place), events in _left_without_coordinator(timeline).items():
-        if not is_amid_a_fault(drafts, time_of(events[0]), time_of(events[-1])):
+        if not overlaps_a_fault(drafts, time_of(events[0]), time_of(events[-1])):
             lost = [e for e in events if isinstance(e, ev.CoordinatorLost)]
             brokers = {broker_name(e.coordinator): None for e in lost if e.coordinator is not None}
             which = f" ({', '.join(brokers)})" if brokers else ""

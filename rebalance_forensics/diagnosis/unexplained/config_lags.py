@@ -11,7 +11,7 @@ from msgspec import Struct
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.causes.unexplained import REJOINED
-from rebalance_forensics.diagnosis.engine.drafts import Assigned, Draft, is_amid_a_fault
+from rebalance_forensics.diagnosis.engine.drafts import Assigned, Draft, overlaps_a_fault
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Advice, Culprit
 from rebalance_forensics.diagnosis.sign import Present
@@ -41,7 +41,7 @@ def lagging_workers(timeline: Timeline, assigned: Assigned, drafts: Sequence[Dra
     """Workers that do not catch up with the config topic, except those that a fault kept from reading it."""
     unexplained = [r for r in timeline.rebalances if r.id not in assigned and r.events]
     found = [(lags, _about_lag(timeline, lags, unexplained)) for lags in _repeated_lags(timeline)]
-    return [h for lags, h in found if not (_timed_out(lags) and is_amid_a_fault(drafts, h.started_at(), h.last_at()))]
+    return [h for lags, h in found if not (_timed_out(lags) and overlaps_a_fault(drafts, h.started_at(), h.last_at()))]
 
 
 def forced_in_words(events: Sequence[Event]) -> str:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.causes.unexplained import REJOINED
-from rebalance_forensics.diagnosis.engine.drafts import Draft, found_between
+from rebalance_forensics.diagnosis.engine.drafts import Draft, findings_between
 from rebalance_forensics.diagnosis.episodes.members.absences import lacks_reason, only_listed
 from rebalance_forensics.diagnosis.episodes.members.departures import waits_for_newcomers
 from rebalance_forensics.diagnosis.episodes.runs import runs
@@ -112,7 +112,7 @@ def without_generation(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[
     session = session_timeout_ms(timeline)
     for notices in _notices_by_rebalance(timeline):
         first = time_of(notices[0])
-        if not any(found_between(drafts, first - session, first + session)):
+        if not any(findings_between(drafts, first - session, first + session)):
             assigned = [e for h in led(timeline) for e in h.because if time_of(e) >= first]
             words = _led_in_words(timeline, assigned[-1]) if assigned else _unnumbered_in_words(notices)
             unexplained = _hypothesis_of_group(timeline, notices, words)

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Hypothesis
-from rebalance_forensics.diagnosis.engine.drafts import Draft, is_amid_a_fault
+from rebalance_forensics.diagnosis.engine.drafts import Draft, overlaps_a_fault
 from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, times
 from rebalance_forensics.events.base import Event
@@ -25,7 +25,7 @@ from rebalance_forensics.timeline.windows import TICK_MS
 
 def kept_out(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
     """Members that never joined, unless a fault at that time explains it."""
-    waiting = [w for w in waiting_members(timeline) if not is_amid_a_fault(drafts, w.begin, w.end)]
+    waiting = [w for w in waiting_members(timeline) if not overlaps_a_fault(drafts, w.begin, w.end)]
     if waiting:
         yield about_waiting(timeline, waiting)
 

@@ -12,7 +12,14 @@ from msgspec.structs import replace
 
 from rebalance_forensics.diagnosis.episodes.members.rebalance_notices import rebalance_notices
 from rebalance_forensics.diagnosis.model import Impact, Saving, WhatIf
-from rebalance_forensics.diagnosis.what_if.faults import Came, FaultSequence, Pace, StoodStill, Went, fault_sequence
+from rebalance_forensics.diagnosis.what_if.faults import (
+    FaultSequence,
+    Pace,
+    ProcessEnded,
+    ProcessStalled,
+    ProcessStarted,
+    fault_sequence,
+)
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol, Simulated, simulate, spread_of
 from rebalance_forensics.diagnosis.wording.durations import counted, seconds
 from rebalance_forensics.timeline import timeouts, windows
@@ -52,8 +59,8 @@ class OtherTimeout(Struct, frozen=True, kw_only=True):
 def other_timeouts(sequence: FaultSequence, pace: Pace, gap: PollGap, known: KnownTimeouts) -> Iterator[OtherTimeout]:
     """The timeouts that these faults waited for, at half their value or the usual one below that."""
     # A dead member's session had to expire first; a shorter one would have evicted members that stood still sooner.
-    died = any(isinstance(fault, Went) and fault.how == "died" for fault in sequence.faults)
-    still = [fault for fault in sequence.faults if isinstance(fault, StoodStill)]
+    died = any(isinstance(fault, ProcessEnded) and fault.how == "died" for fault in sequence.faults)
+    still = [fault for fault in sequence.faults if isinstance(fault, ProcessStalled)]
     if died and all(_delayed_rebalance(fault, pace) for fault in still):
         session = _usual_below(pace.session, max(known.least_session, timeouts.HEARTBEATS_PER_SESSION * pace.heartbeat))
         if session is not None:
@@ -75,7 +82,7 @@ def other_timeouts(sequence: FaultSequence, pace: Pace, gap: PollGap, known: Kno
             )
 
 
-def _delayed_rebalance(fault: StoodStill, pace: Pace) -> bool:
+def _delayed_rebalance(fault: ProcessStalled, pace: Pace) -> bool:
     """True if a rebalance waited for the stuck member, for less than max.poll.interval.ms."""
     return fault.how == "stuck" and fault.end - fault.begin < pace.poll_interval
 
@@ -296,7 +303,7 @@ def _explained(case: _Case, offer: Alternative) -> str:
 
 
 def _faults(sequence: FaultSequence) -> str:
-    kinds = Counter("started" if isinstance(fault, Came) else fault.how for fault in sequence.faults)
+    kinds = Counter("started" if isinstance(fault, ProcessStarted) else fault.how for fault in sequence.faults)
     shown = ("closed", "shut down"), ("died", "died"), ("frozen", "frozen"), ("stuck", "stuck"), ("started", "started")
     return ", ".join(f"{kinds[kind]} {what}" for kind, what in shown if kinds[kind])
 

@@ -21,14 +21,14 @@ from rebalance_forensics.timeline.timeouts import shown_session_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS
 
 
-class Came(Struct, frozen=True, kw_only=True):
+class ProcessStarted(Struct, frozen=True, kw_only=True):
     """A process started: at this time its consumer asks to join."""
 
     member: str
     at: int
 
 
-class Went(Struct, frozen=True, kw_only=True):
+class ProcessEnded(Struct, frozen=True, kw_only=True):
     """A process ended: it closed its consumer, or died without leaving."""
 
     member: str
@@ -38,7 +38,7 @@ class Went(Struct, frozen=True, kw_only=True):
     """Time of its last heartbeat, if its eviction shows it."""
 
 
-class StoodStill(Struct, frozen=True, kw_only=True):
+class ProcessStalled(Struct, frozen=True, kw_only=True):
     """A process lived and did not work: all of it was frozen, or its polling thread was stuck in a batch."""
 
     member: str
@@ -49,12 +49,12 @@ class StoodStill(Struct, frozen=True, kw_only=True):
     """When the group last heard from it, where its eviction shows it."""
 
 
-Fault = Came | Went | StoodStill
+Fault = ProcessStarted | ProcessEnded | ProcessStalled
 
 
 def began(fault: Fault) -> int:
     """When a fault began."""
-    return fault.begin if isinstance(fault, StoodStill) else fault.at
+    return fault.begin if isinstance(fault, ProcessStalled) else fault.at
 
 
 class FaultSequence(Struct, frozen=True, kw_only=True):
@@ -108,7 +108,7 @@ def fault_sequence(
         faults += seen
     came_back = {d.returned.id for d in departures if d.returned is not None and d.returned.start is None}
     faults += [
-        Came(member=a.participant.name, at=a.at)
+        ProcessStarted(member=a.participant.name, at=a.at)
         for a in timeline.arrivals.between(*window)
         if a.id not in came_back or _closed(a.ends)
     ]
@@ -123,24 +123,26 @@ def _closed(departure: Departure | None) -> bool:
 def _departure(timeline: Timeline, departure: Departure, ended: int) -> list[Fault] | None:
     name, at, back = departure.participant.name, departure.at, departure.returned
     if departure.why in _CLOSED:
-        return [Went(member=name, at=at, how="closed")]
+        return [ProcessEnded(member=name, at=at, how="closed")]
     loss, session = loss_of(timeline, departure), shown_session_ms(timeline, departure.participant)
     if departure.why == "poll-timeout" and loss.bounded and (back is None or back.start is None):
         until = back.at if back is not None else max(ended, at)
-        return [StoodStill(member=name, begin=loss.at, end=until, how="stuck")]
+        return [ProcessStalled(member=name, begin=loss.at, end=until, how="stuck")]
     if departure.why != "session-expired" or session is None:
         return None
     if back is not None and back.start is None and loss.why in _RUNNING:
-        return [StoodStill(member=name, begin=loss.at, end=back.at, how="frozen", heard=at - session)]
-    return [Went(member=name, at=loss.at, how="died", heard=at - session)]
+        return [ProcessStalled(member=name, begin=loss.at, end=back.at, how="frozen", heard=at - session)]
+    return [ProcessEnded(member=name, at=loss.at, how="died", heard=at - session)]
 
 
-def _stragglers(timeline: Timeline, rebalances: Sequence[Rebalance], known: set[str]) -> Iterator[StoodStill]:
+def _stragglers(timeline: Timeline, rebalances: Sequence[Rebalance], known: set[str]) -> Iterator[ProcessStalled]:
     """Members that joined long after a rebalance began were stuck in a batch."""
     for rebalance in rebalances if timeline.mode == "eager" else ():
         late = late_join(timeline, rebalance)
         if late is not None and late.participant.name not in known:
-            yield StoodStill(member=late.participant.name, begin=rebalance.started_at, end=late.joined_at, how="stuck")
+            yield ProcessStalled(
+                member=late.participant.name, begin=rebalance.started_at, end=late.joined_at, how="stuck"
+            )
 
 
 def _sequence(timeline: Timeline, faults: list[Fault], ended: int) -> FaultSequence | None:
@@ -156,9 +158,9 @@ def _sequence(timeline: Timeline, faults: list[Fault], ended: int) -> FaultSeque
     )
     there = (timeline.participants.of_member(member.member_id) for member in there_before)
     members = sorted({who.name for who in there if who is not None})
-    if not members or not _anybody_is_left(members, faults):
+    if not members or not _any_member_left(members, faults):
         return None
-    last = max(fault.end if isinstance(fault, StoodStill) else fault.at for fault in faults)
+    last = max(fault.end if isinstance(fault, ProcessStalled) else fault.at for fault in faults)
     settles = (shown_session_ms(timeline) or 0) + 2 * NEXT_HEARTBEAT_MS
     found = FaultSequence(
         members=tuple(members),
@@ -171,12 +173,12 @@ def _sequence(timeline: Timeline, faults: list[Fault], ended: int) -> FaultSeque
     return found if found.work <= MOST_WORK else None
 
 
-def _anybody_is_left(members: Sequence[str], faults: Sequence[Fault]) -> bool:
+def _any_member_left(members: Sequence[str], faults: Sequence[Fault]) -> bool:
     """Where everybody shut down or died no protocol saves anything."""
     alive = {*members}
     for fault in faults:
-        if isinstance(fault, Went):
+        if isinstance(fault, ProcessEnded):
             alive.discard(fault.member)
-        elif isinstance(fault, Came):
+        elif isinstance(fault, ProcessStarted):
             alive.add(fault.member)
     return bool(alive)

@@ -16,7 +16,13 @@ from typing import Literal
 
 from msgspec import Struct
 
-from rebalance_forensics.diagnosis.what_if.faults import Came, FaultSequence, Pace, StoodStill, Went
+from rebalance_forensics.diagnosis.what_if.faults import (
+    FaultSequence,
+    Pace,
+    ProcessEnded,
+    ProcessStalled,
+    ProcessStarted,
+)
 from rebalance_forensics.timeline.identity.names import topic_of
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import DEFAULTS, INITIAL_DELAY
@@ -44,7 +50,7 @@ class Consumer:
     """What it takes between two polls, on average. Milliseconds."""
     heartbeat: int
     chance: Random
-    still: tuple[StoodStill, ...] = ()
+    still: tuple[ProcessStalled, ...] = ()
     alive: bool = False
     life: int = 0
     """How many processes there were; what one of them had planned its successor does not do."""
@@ -143,7 +149,7 @@ class SimulatedGroup(ABC):
         self.members = {name: self._member(name) for name in names}
 
     def _member(self, name: str) -> Consumer:
-        still = tuple(f for f in self.sequence.faults if isinstance(f, StoodStill) and f.member == name)
+        still = tuple(f for f in self.sequence.faults if isinstance(f, ProcessStalled) and f.member == name)
         return Consumer(name, self.batch, self.pace.heartbeat, self.chance, still)
 
     def run(self) -> list[Reading]:
@@ -196,13 +202,13 @@ class SimulatedGroup(ABC):
             slot.member.give_up([*slot.member.owned], now)
         self.removed(slot, now)
 
-    def _plan(self, fault: Came | Went | StoodStill) -> None:
+    def _plan(self, fault: ProcessStarted | ProcessEnded | ProcessStalled) -> None:
         match fault:
-            case Came(member=name, at=at):
+            case ProcessStarted(member=name, at=at):
                 self.agenda.plan(at, lambda now: self._comes(self.members[name], now))
-            case Went(member=name, at=at):
+            case ProcessEnded(member=name, at=at):
                 self.agenda.plan(at, lambda now: self._goes(self.members[name], fault, now))
-            case StoodStill(member=name, begin=begin):
+            case ProcessStalled(member=name, begin=begin):
                 self.agenda.plan(begin, lambda now: self._stands_still(self.members[name], fault, now))
 
     def _comes(self, member: Consumer, now: float) -> None:
@@ -211,7 +217,7 @@ class SimulatedGroup(ABC):
             member.life += 1
             self.joins(member, now)
 
-    def _goes(self, member: Consumer, fault: Went, now: float) -> None:
+    def _goes(self, member: Consumer, fault: ProcessEnded, now: float) -> None:
         # A closing member leaves at once unless it is static (KIP-345); any other loss takes a session timeout.
         slot = self.slot_of(member)
         member.alive = False
@@ -230,11 +236,11 @@ class SimulatedGroup(ABC):
 
         self.agenda.plan(self._heard(member, fault, now) + self.pace.session, expire)
 
-    def _heard(self, member: Consumer, fault: Went | StoodStill, now: float) -> float:
+    def _heard(self, member: Consumer, fault: ProcessEnded | ProcessStalled, now: float) -> float:
         """When it sent its last heartbeat, up to an interval before."""
         return fault.heard if fault.heard is not None else now - (now - member.beats_from) % self.pace.heartbeat
 
-    def _stands_still(self, member: Consumer, fault: StoodStill, now: float) -> None:
+    def _stands_still(self, member: Consumer, fault: ProcessStalled, now: float) -> None:
         slot = self.slot_of(member)
         if slot is None or not member.alive:
             return
@@ -319,7 +325,7 @@ class Unread(Struct, frozen=True, kw_only=True):
 def unread_of(sequence: FaultSequence, readings: Iterable[Reading]) -> Unread:
     """The gaps between the readings; a frozen or stuck member owns partitions without reading them."""
     read: dict[str, list[Span]] = defaultdict(list)
-    still = grouped((f for f in sequence.faults if isinstance(f, StoodStill)), attrgetter("member"))
+    still = grouped((f for f in sequence.faults if isinstance(f, ProcessStalled)), attrgetter("member"))
     for reading in readings:
         standstills = [(fault.begin, fault.end) for fault in still.get(reading.member, ())]
         read[reading.partition] += awake((reading.begin, reading.end), standstills)

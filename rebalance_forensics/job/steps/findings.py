@@ -216,7 +216,9 @@ class Incidents:
             yield from ((day, incident) for incident in of_date.shared.incidents)
             for place in of_date.places:
                 own = self.kept[place].outline.incidents
-                yield from ((day, headline) for headline in own if headline.id not in of_date.shared.whole_of)
+                yield from (
+                    (day, headline) for headline in own if headline.id not in of_date.shared.cluster_incident_of
+                )
 
     @property
     def of_clusters(self) -> Iterator[tuple[int, Incident]]:
@@ -250,7 +252,7 @@ class Incidents:
                     yield DatedIncident(day=day, incident=incident, histories=histories)
             for place in of_date.places:
                 wanted = {i.id for i in self.kept[place].outline.incidents if i.severity in severities}
-                if wanted - of_date.shared.whole_of.keys():
+                if wanted - of_date.shared.cluster_incident_of.keys():
                     case = self._case(place)
                     history = of_date.shared.in_history(case.history)
                     for incident in of_date.shared.own(case.incidents):

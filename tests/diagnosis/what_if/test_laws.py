@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSequence, Pace, StoodStill, Went
+from rebalance_forensics.diagnosis.what_if.faults import (
+    Fault,
+    FaultSequence,
+    Pace,
+    ProcessEnded,
+    ProcessStalled,
+    ProcessStarted,
+)
 from rebalance_forensics.diagnosis.what_if.simulations import (
     Protocol,
     Reading,
@@ -42,17 +49,17 @@ def lives(draw: some.DrawFn, name: str) -> list[Fault]:
     at, lasts = draw(moments), draw(some.integers(100, 90_000))
     match draw(some.sampled_from(["nothing", "frozen", "stuck", "closed", "died", "restarted", "crashed"])):
         case "frozen":
-            return [StoodStill(member=name, begin=at, end=at + lasts, how="frozen")]
+            return [ProcessStalled(member=name, begin=at, end=at + lasts, how="frozen")]
         case "stuck":
-            return [StoodStill(member=name, begin=at, end=at + lasts, how="stuck")]
+            return [ProcessStalled(member=name, begin=at, end=at + lasts, how="stuck")]
         case "closed":
-            return [Went(member=name, at=at, how="closed")]
+            return [ProcessEnded(member=name, at=at, how="closed")]
         case "died":
-            return [Went(member=name, at=at, how="died")]
+            return [ProcessEnded(member=name, at=at, how="died")]
         case "restarted":
-            return [Went(member=name, at=at, how="closed"), Came(member=name, at=at + lasts)]
+            return [ProcessEnded(member=name, at=at, how="closed"), ProcessStarted(member=name, at=at + lasts)]
         case "crashed":
-            return [Went(member=name, at=at, how="died"), Came(member=name, at=at + lasts)]
+            return [ProcessEnded(member=name, at=at, how="died"), ProcessStarted(member=name, at=at + lasts)]
         case _:
             return []
 
@@ -62,7 +69,7 @@ def sequences(draw: some.DrawFn) -> FaultSequence:
     """Faults of a few members, of whom the first one has none; perhaps some newcomers."""
     members = [f"c-{number}" for number in range(draw(some.integers(1, 4)))]
     faults = [fault for name in members[1:] for fault in draw(lives(name))]
-    faults += [Came(member=f"new-{number}", at=draw(moments)) for number in range(draw(some.integers(0, 2)))]
+    faults += [ProcessStarted(member=f"new-{number}", at=draw(moments)) for number in range(draw(some.integers(0, 2)))]
     partitions = tuple(f"orders-{number}" for number in range(draw(some.integers(1, 7))))
     return FaultSequence(
         members=tuple(members),
@@ -95,7 +102,7 @@ def test_no_partition_is_read_by_two(sequence: FaultSequence, pace: Pace, protoc
 @settings(max_examples=60, deadline=None)
 @given(sequences(), paces, some.sampled_from(PROTOCOLS))
 def test_nothing_is_unread_before_the_first_fault(sequence: FaultSequence, pace: Pace, protocol: Protocol) -> None:
-    first = min([10_000, *(f.begin if isinstance(f, StoodStill) else f.at for f in sequence.faults)])
+    first = min([10_000, *(f.begin if isinstance(f, ProcessStalled) else f.at for f in sequence.faults)])
     found = once(sequence, pace, protocol)
     assert all(begin >= first for spans in found.spans.values() for begin, _ in spans)
 

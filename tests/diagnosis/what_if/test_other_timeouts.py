@@ -7,7 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from rebalance_forensics.diagnosis.what_if.alternatives import KnownTimeouts, OtherTimeout, PollGap, other_timeouts
-from rebalance_forensics.diagnosis.what_if.faults import Came, Fault, FaultSequence, Pace, StoodStill, Went
+from rebalance_forensics.diagnosis.what_if.faults import (
+    Fault,
+    FaultSequence,
+    Pace,
+    ProcessEnded,
+    ProcessStalled,
+    ProcessStarted,
+)
 from rebalance_forensics.diagnosis.what_if.simulations import Protocol, simulate
 
 TICK_MS = 300_000
@@ -29,12 +36,12 @@ def to(*faults: Fault) -> FaultSequence:
     )
 
 
-def died(at: int = 900_000) -> Went:
-    return Went(member="c-2", at=at, how="died", heard=at - 1_000)
+def died(at: int = 900_000) -> ProcessEnded:
+    return ProcessEnded(member="c-2", at=at, how="died", heard=at - 1_000)
 
 
-def stuck(lasts: int) -> StoodStill:
-    return StoodStill(member="c-2", begin=900_000, end=900_000 + lasts, how="stuck")
+def stuck(lasts: int) -> ProcessStalled:
+    return ProcessStalled(member="c-2", begin=900_000, end=900_000 + lasts, how="stuck")
 
 
 def offered(sequence: FaultSequence, pace: Pace = PACE, gap: PollGap = BATCH) -> dict[str, OtherTimeout]:
@@ -45,7 +52,9 @@ def test_each_fault_is_offered_the_timeout_that_it_waited_for() -> None:
     assert [one.name for one in offered(to(died())).values()] == ["session.timeout.ms of 20 s instead of 45 s"]
     (poll,) = offered(to(stuck(110_000))).values()
     assert poll.name == "max.poll.interval.ms of 1 min instead of 2 min"
-    assert not offered(to(Went(member="c-2", at=900_000, how="closed"), Came(member="c-2", at=910_000)))
+    assert not offered(
+        to(ProcessEnded(member="c-2", at=900_000, how="closed"), ProcessStarted(member="c-2", at=910_000))
+    )
 
 
 def test_no_session_is_shorter_than_three_heartbeats_or_than_the_broker_allows() -> None:
@@ -61,7 +70,7 @@ def test_no_poll_interval_is_shorter_than_three_batches_of_members_in_good_healt
 
 
 def test_members_that_live_and_were_evicted_are_not_to_be_evicted_earlier() -> None:
-    frozen = StoodStill(member="c-3", begin=900_000, end=980_000, how="frozen")
+    frozen = ProcessStalled(member="c-3", begin=900_000, end=980_000, how="frozen")
     assert not offered(to(stuck(200_000)))
     assert not offered(to(frozen))
     assert not offered(to(died(), frozen))
@@ -86,7 +95,7 @@ def test_partitions_of_a_dead_member_are_unread_for_as_much_less_as_its_session_
 
 
 def test_a_straggler_holds_up_an_eager_rebalance_for_no_longer_than_the_poll_interval() -> None:
-    sequence = to(Came(member="c-4", at=900_100), stuck(110_000))
+    sequence = to(ProcessStarted(member="c-4", at=900_100), stuck(110_000))
     (shorter,) = offered(sequence).values()
     now, then = (simulate(sequence, pace, "eager").stopped_ms.middle for pace in (PACE, shorter.pace))
     assert now > 100_000

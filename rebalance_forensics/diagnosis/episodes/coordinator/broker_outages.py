@@ -20,7 +20,7 @@ from rebalance_forensics.diagnosis.behind import (
     longest_first,
     lost_session,
     outlined,
-    units_beside,
+    units_killed_with,
 )
 from rebalance_forensics.diagnosis.episodes.members.pods import is_kill
 from rebalance_forensics.diagnosis.episodes.runs import runs
@@ -197,7 +197,7 @@ def _stops_of_processes(timeline: Timeline) -> Iterator[_Sighting]:
 
 def _ended_broker(timeline: Timeline, broker: int, kill: ev.ProcessKilled) -> bool:
     near = timeline.of(ev.ProcessKilled).between(time_of(kill) - 2 * SECOND_MS, time_of(kill) + 2 * SECOND_MS)
-    units = units_beside(kill, near) if kill.unit is None or kill.command else {kill.unit}
+    units = units_killed_with(kill, near) if kill.unit is None or kill.command else {kill.unit}
     of_kafka = kill.command in (None, "java") and all(map(_may_be_of_broker, units))
     return of_kafka and not ended_on_request(kill) and not _kept_logging(timeline, broker, time_of(kill))
 
