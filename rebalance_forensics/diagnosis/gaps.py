@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED
 from rebalance_forensics.diagnosis.episodes.members.departures import FIRST_EPOCH
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import losses
 from rebalance_forensics.diagnosis.model import Gap, GapKind, Incident
-from rebalance_forensics.diagnosis.signs.process_stops import gc_logs_of_several
+from rebalance_forensics.diagnosis.signs.process_stops import gc_logs_of_several_jvms
 from rebalance_forensics.diagnosis.wording.durations import capitalized, counted, lasting, seconds, some
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.dialects import last_known_release
@@ -436,7 +436,7 @@ def _untied_lines_of_hosts(timeline: Timeline, incidents: Sequence[Incident]) ->
                 f"{capitalized(counted(len(lines), what))} in {files} {have} no time.",
                 f"Nothing was concluded from {'it' if len(lines) == 1 else 'them'}. {consequence}",
             )
-    unlike = {(a.participant, logs) for a in losses(timeline) if (logs := gc_logs_of_several(timeline, a))}
+    unlike = {(a.participant, logs) for a in losses(timeline) if (logs := gc_logs_of_several_jvms(timeline, a))}
     for participant, logs in sorted(unlike, key=lambda found: (found[0].name, found[1])):
         yield _throughout(
             timeline,

@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss, surrounding_generations
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, heartbeats, process_stops, returns
-from rebalance_forensics.diagnosis.signs.connections import failed_requests, troubled
+from rebalance_forensics.diagnosis.signs.connections import connection_losses, failed_requests
 from rebalance_forensics.diagnosis.wording import sessions
 from rebalance_forensics.diagnosis.wording.durations import counted, rounded_up, seconds, span
 from rebalance_forensics.events.base import Event
@@ -24,7 +24,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every member that stopped heartbeating may have been cut off."""
     for absence in losses(timeline):
-        own = troubled(timeline, absence)
+        own = connection_losses(timeline, absence)
         yield about_heartbeat_loss(
             timeline,
             absence,
@@ -33,7 +33,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             own=own[:6],
             circumstances=(*own[-1:], *surrounding_generations(timeline, [absence.at])),
             advice=after_network_outage(timeline, absence),
-            unseen=(process_stops.host_unseen(timeline, absence),),
+            unseen=(process_stops.missing_kernel_log(timeline, absence),),
         )
 
 

@@ -16,12 +16,12 @@ from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, heartbeats, process_stops, returns
 from rebalance_forensics.diagnosis.signs.process_stops import (
-    death_of,
-    heap_unseen,
+    jvm_stops,
     kills_of,
     last_collection,
     likely_kills_of,
-    stops_of_threads,
+    logged_death,
+    missing_gc_log,
 )
 from rebalance_forensics.diagnosis.wording.durations import seconds
 from rebalance_forensics.diagnosis.wording.sessions import least_session, session_setting
@@ -36,7 +36,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every member that stopped heartbeating may have died; newcomers without a name may have taken its place."""
     replaced = successors(timeline)
     for absence in losses(timeline):
-        died, newcomers = death_of(timeline, absence), replaced.get(id(absence), ())
+        died, newcomers = logged_death(timeline, absence), replaced.get(id(absence), ())
         sure = kills_of(timeline, absence)
         kills = sure or (likely_kills_of(timeline, absence) if died is None else ())
         reports = [e for e in reports_of(timeline, absence) if e not in kills] if kills else []
@@ -59,8 +59,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             own=(*kills[:2], *((died,) if died is not None else ()), *last_line(timeline, absence)),
             implies=newcomers,
             advice=after_crash(timeline, absence, links, died),
-            behind=links or behind_pause([e for e in stops_of_threads(timeline, absence) if e.stopped_ms == 0]),
-            unseen=heap_unseen(timeline, absence, links),
+            behind=links or behind_pause([e for e in jvm_stops(timeline, absence) if e.stopped_ms == 0]),
+            unseen=missing_gc_log(timeline, absence, links),
         )
 
 

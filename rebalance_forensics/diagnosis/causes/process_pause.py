@@ -26,7 +26,7 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Every member that stopped heartbeating and resumed later may have stood still."""
     for absence in losses(timeline):
-        own, stops = lines_after(timeline, absence), process_stops.stops_of_threads(timeline, absence)
+        own, stops = lines_after(timeline, absence), process_stops.jvm_stops(timeline, absence)
         advice, narrative = after_pause(timeline, absence), sent_no_heartbeat(timeline, absence, own)
         if not stops and (logs := process_stops.gc_logs(timeline, absence)):
             advice = (_not_by_a_collection(logs[0].path, advice[0]), *advice[1:])
@@ -47,7 +47,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             own=(*stops[:1], *own),
             advice=advice,
             behind=behind_pause(stops),
-            unseen=() if stops else (process_stops.host_unseen(timeline, absence),),
+            unseen=() if stops else (process_stops.missing_kernel_log(timeline, absence),),
         )
 
 

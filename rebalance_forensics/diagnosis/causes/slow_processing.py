@@ -39,7 +39,7 @@ from rebalance_forensics.diagnosis.sign import (
     speaks_for,
 )
 from rebalance_forensics.diagnosis.signs import departures, heartbeats, process_stops
-from rebalance_forensics.diagnosis.signs.process_stops import errors_of_its_loop, slow_calls
+from rebalance_forensics.diagnosis.signs.process_stops import poll_loop_errors, slow_calls
 from rebalance_forensics.diagnosis.wording.culprits import broker, culprits_of, names_of
 from rebalance_forensics.diagnosis.wording.durations import capitalized, lasting, rounded_up, seconds
 from rebalance_forensics.diagnosis.wording.sessions import consumer_setting, session_limit
@@ -147,7 +147,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             clues[OUT_OF_REACH] = Present(waited.lines)
         stacks = [e for a in slow.absences for e in slow_calls(timeline, a)]
         links = behind_slow_loop(stacks) or behind_late_poll(
-            [e for a in slow.absences for e in errors_of_its_loop(timeline, a)]
+            [e for a in slow.absences for e in poll_loop_errors(timeline, a)]
         )
         shown_in = [link.why for link in links[:1] if link.confidence > 0.5]
         who = names_of(culprits_of(timeline, [a.participant for a in slow.absences]))

@@ -1,1 +1,1 @@
-"""One statement each about a history, by family, used by every cause that needs it."""
+"""Signs by family: each is one statement about a history, shared by all causes that need it."""

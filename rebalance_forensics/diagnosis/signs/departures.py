@@ -1,4 +1,4 @@
-"""How members left, closed or not: what the coordinator and their own logs give as the reason, and what came before."""
+"""Signs of how members left: the reasons that the coordinator and their own logs name, and errors before the close."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 @sign("an expired poll timeout was logged for it", "no expired poll timeout was logged for it")
 def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
-    """A line of either side says that the member did not call poll() in time."""
-    expiries = _lines(subject, "poll-timeout")
+    """The member or the coordinator logged that the member did not call poll() in time."""
+    expiries = _departure_lines(subject, "poll-timeout")
     if expiries and all(isinstance(e, PollTimeoutExpired) and is_implausible(e.exceeded_ms) for e in expiries):
         return Unobservable()
     if expiries:
@@ -47,7 +47,8 @@ def poll_timeout_logged(timeline: Timeline, subject: Subject) -> Answer:
         return unasked
     if shared_loop_lines(timeline, [a.participant for a in subject.absences]):
         return Unobservable()  # KafkaJS has no poll timeout; a member without heartbeats is evicted before it expires
-    # Clients before 2.1 send LeaveGroup on a poll timeout without a word at INFO, as static members do before 3.0.
+    # Before 2.1, clients log nothing at INFO when they send LeaveGroup on a poll timeout; before 3.0, static members
+    # log nothing either.
     spans = ((away, away.at - HEARTBEAT_MS, away.at + HEARTBEAT_MS) for away in subject.absences)
     places = (
         own_place(timeline, away.participant, begin, end, PollTimeoutExpired, need=own_log(timeline, away))
@@ -63,20 +64,22 @@ def other_reason_logged(_: Timeline, absence: Absence) -> Iterable[Event]:
     return (e for d in others for e in d.events if isinstance(e, MemberLeft) and e.reason)
 
 
-def _lines(subject: Subject, why: str) -> list[Event]:
+def _departure_lines(subject: Subject, why: str) -> list[Event]:
+    """The lines of all departures for this reason."""
     return [e for away in subject.absences for d in away.departures if d.why == why for e in d.events]
 
 
 @shown("it gave a reason for leaving, and that is cut off here")
 def reason_cut_off(_: Timeline, subject: Subject) -> Iterable[Event]:
-    """The logged reason of the leave is cut off, and may have been any reason."""
-    return (e for e in _lines(subject, "left") if isinstance(e, MemberLeft | LeaveSent) and e.why == "unknown")
+    """The logged reason of the leave is cut off and may have been any reason."""
+    lines = _departure_lines(subject, "left")
+    return (e for e in lines if isinstance(e, MemberLeft | LeaveSent) and e.why == "unknown")
 
 
 @sign("the coordinator was asked by an administrator to remove it")
 def removed_by_admin(timeline: Timeline, subject: Subject) -> Answer:
     """An administrator sent the LeaveGroup: Admin.removeMembersFromConsumerGroup (KIP-345)."""
-    if removals := _lines(subject, "removed-by-admin"):
+    if removals := _departure_lines(subject, "removed-by-admin"):
         return Present(tuple(removals))
     since = subject.begin - heartbeat_interval_ms(timeline)
     return Unobservable((coordinator_log(since, subject.begin),))
@@ -85,19 +88,19 @@ def removed_by_admin(timeline: Timeline, subject: Subject) -> Answer:
 @shown("the logged reason for leaving is that it unsubscribed")
 def unsubscribe_logged(_: Timeline, subject: Subject) -> Iterable[Event]:
     """The member left because it unsubscribed."""
-    return _lines(subject, "unsubscribed")
+    return _departure_lines(subject, "unsubscribed")
 
 
 @sign("it left on its own", "it did not leave on its own")
 def closed(timeline: Timeline, subject: Subject) -> Answer:
-    """All members closed, by a line of their own log or of the coordinator's."""
+    """All members closed, according to their own logs or the coordinator's."""
     del timeline
     lines: list[Event] = []
     for absence in subject.absences:
         shown = [e for d in absence.departures if d.why not in UNANNOUNCED for e in d.events]
         shown += absence.stop.events if absence.stop is not None else []
         if not shown:
-            # A Streams instance and a static member that close send no LeaveGroup and are evicted like the dead.
+            # Streams instances and static members send no LeaveGroup on close and are evicted like crashed members.
             quiet = absence.participant.kind == "instance" or absence.participant.instance_ids
             evicted = not quiet and "session-expired" in absence.whys
             return Absent(lines=absence.departure_lines) if evicted else Unobservable()
@@ -136,7 +139,7 @@ def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
 
 @shown("an error was logged just before it closed, which it may have outlived", otherwise=NOT_SHOWN)
 def error_beside_close(timeline: Timeline, subject: Subject) -> Iterable[Event]:
-    """Another thread than that of its loop logged an error, or it logged one that it had gone on after before."""
+    """Another thread than its poll loop logged the error, or it had logged the same error before and continued."""
     return [e for absence in subject.absences for e in error_beside(timeline, absence)[:2]]
 
 
@@ -155,7 +158,7 @@ def why_unheard(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign("no log of its own shows whether it came back, or whether it was replaced")
 def return_unheard(timeline: Timeline, subject: Subject) -> Answer:
-    """The logs end too soon to show a return, or count a member in its place; only the coordinator logged the leave."""
+    """Only the coordinator logged the leave, and its log ends too soon to show a return or counts a replacement."""
     if not why_unheard.is_present(timeline, subject):
         return Absent()
     ends = isinstance(logs_continue_long_enough.answer(timeline, subject), Absent)
@@ -163,12 +166,13 @@ def return_unheard(timeline: Timeline, subject: Subject) -> Answer:
 
 
 def _announced(absences: Iterable[Absence]) -> list[Event]:
+    """The first line of each departure by LeaveGroup or a logged close."""
     return [e for a in absences for d in a.departures if d.why not in UNANNOUNCED for e in d.events[:1]]
 
 
 @shown("its leave reason alone says that it closed, as it does after an error", otherwise=NOT_SHOWN)
 def only_reason_logged(timeline: Timeline, subject: Subject) -> Iterable[Event]:
-    """The close is known by the reason in the LeaveGroup only (KIP-800), which is the same for any close."""
+    """Only the reason in the LeaveGroup (KIP-800) shows the close, and it is the same for any close."""
     leaves = [e for a in subject.absences for d in a.departures if d.why == "closed" for e in d.events[:1]]
     return leaves if leaves and left_without_client_log(timeline, subject.absences) else ()
 
@@ -178,7 +182,7 @@ def only_reason_logged(timeline: Timeline, subject: Subject) -> Iterable[Event]:
     otherwise=NOT_SHOWN,
 )
 def thread_left(timeline: Timeline, subject: Subject) -> Iterable[Event]:
-    """A stream thread left by itself, as one does that an exception ends."""
+    """A stream thread left while its instance did not close, as a thread does when an exception ends it."""
     # StreamThread.run leaves the group when an exception ends it, KafkaStreams.close() does not; with
     # CloseOptions.leaveGroup(true) an instance leaves with all of its threads.
     if not timeline.is_classic or not left_without_client_log(timeline, subject.absences):
@@ -187,6 +191,7 @@ def thread_left(timeline: Timeline, subject: Subject) -> Iterable[Event]:
 
 
 def _only_some_threads_left(timeline: Timeline, absence: Absence) -> bool:
+    """True if one stream thread left, or some but not all threads of a dynamic instance."""
     instance = absence.participant
     if instance.kind != "instance" or instance.instance_ids:
         return False
@@ -201,8 +206,7 @@ def _only_some_threads_left(timeline: Timeline, absence: Absence) -> bool:
 )
 def task_left(timeline: Timeline, subject: Subject) -> Iterable[Event]:
     """The consumer of a single sink task closed while the connector's other tasks ran on."""
-    # WorkerSinkTask closes its consumer when the task throws. Asked where only brokers logged the leave, without a
-    # reason.
+    # WorkerSinkTask closes its consumer when the task throws. Evaluated only if no log of the worker is available.
     if len(subject.absences) != 1 or not left_without_client_log(timeline, subject.absences):
         return ()
     is_task = any(client.startswith(SINK_CLIENTS) for client in subject.absences[0].participant.client_ids)

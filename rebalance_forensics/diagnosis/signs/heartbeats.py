@@ -36,7 +36,7 @@ from rebalance_forensics.timeline.identity.names import has_unique_suffix, is_ba
 from rebalance_forensics.timeline.identity.participants import Participant, own_member_id
 from rebalance_forensics.timeline.membership.lost_membership import is_late_commit, was_expelled, was_refused
 
-# Answers to the heartbeat of one that is a member no more, or not of this generation.
+# Errors in response to a heartbeat of a former member, or of a member of an earlier generation.
 _NOT_A_MEMBER = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
 
 
@@ -45,18 +45,18 @@ _NOT_A_MEMBER = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
     "all threads of the process left",
 )
 def other_threads_stayed(timeline: Timeline, subject: Subject) -> Answer:
-    """Only some threads of an instance fell silent, and came back under the same names."""
+    """Only some threads of the instance fell silent and came back under the same names."""
     if not subject.absences or any(a.participant.kind != "instance" for a in subject.absences):
         return Unobservable()
-    lived = [a for a in subject.absences if heartbeat_loss.process_survived(timeline, a)]
-    return Present(distinct_events(e for a in lived for e in a.events)) if lived else Absent()
+    survived = [a for a in subject.absences if heartbeat_loss.process_survived(timeline, a)]
+    return Present(distinct_events(e for a in survived for e in a.events)) if survived else Absent()
 
 
 @shown("its client sends heartbeats from the loop that handles records, so one slow record silences it as well")
 def heartbeats_in_the_loop(timeline: Timeline, subject: Subject) -> Sequence[Event]:
     """The client sends heartbeats from the loop that handles records."""
-    # Without a heartbeat thread a slow handler and a pause look the same, as do a handler that never ends and a process
-    # that died. A refused commit shows that it was running, not that its heartbeats were missing.
+    # Without a heartbeat thread, a slow handler looks like a pause, and a handler that never returns like a crash. A
+    # failed commit shows that the process was running, not that heartbeats were missing.
     if any(a.back_at is None and not timeline.events_from(a.participant, Event).first(a.at) for a in subject.absences):
         return ()
     if all(map(heartbeat_loss.shown_without_heartbeats, subject.absences)):
@@ -67,7 +67,7 @@ def heartbeats_in_the_loop(timeline: Timeline, subject: Subject) -> Sequence[Eve
 @shown("it came back, and its client sends no heartbeat while the handler of a record waits for something")
 def heartbeats_between_records(timeline: Timeline, subject: Subject) -> Sequence[Event]:
     """The member came back, and its client sends no heartbeat while a record's handler waits."""
-    # In KafkaJS a handler that waits is silent although its process runs; a pause is the rarer of the two.
+    # In KafkaJS, a waiting handler sends no heartbeats although its process runs, which is more common than a pause.
     back = all(a.back_at is not None for a in subject.absences)
     return clients.between_records_lines(timeline, [a.participant for a in subject.absences]) if back else ()
 
@@ -85,7 +85,8 @@ def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
         if heartbeat_loss.unassigned_when_lost(timeline, absence) or heartbeat_loss.log_starts_after_expulsion(
             timeline, absence
         ):
-            # A member that does not sync in time is removed too; one that does not poll leaves: neither was silent.
+            # A member that sends no SyncGroup in time is removed as well, and one that does not poll sends LeaveGroup:
+            # neither lacked heartbeats.
             return Unobservable((coordinator_log(absence.at, absence.at),))
         if not absence.fell_silent:
             return Absent(lines=own_lines)
@@ -99,32 +100,32 @@ def no_leave_sent(timeline: Timeline, subject: Subject) -> Answer:
 
 
 def log_continues(timeline: Timeline, absence: Absence) -> Answer:
-    """The log of one member continues after the group lost it, without a start or a shutdown in between."""
+    """Whether the member's log continues after the group lost it, without a start or shutdown in between."""
     return timeline.cached_as(("log continues", absence), lambda: _continues(timeline, absence))
 
 
 def _continues(timeline: Timeline, absence: Absence) -> Answer:
-    if absence.start is not None or absence.stop is not None or _started_in_its_file(timeline, absence):
+    if absence.start is not None or absence.stop is not None or _unnamed_start_in_its_log(timeline, absence):
         return Unobservable()
     participant, end = absence.participant, timeline.coverage.ends(absence.participant)
     alive = heartbeat_loss.lines_after(timeline, absence)
     if alive and not covering(timeline.coverage.of(participant), absence.at - 1, time_of(alive[0])):
-        # A log that begins later, or holds warnings only, does not show whether the process was started anew, unless
-        # it still goes by the member id that only the process before can know, or a client that sends its heartbeats
-        # between records gets the answer that it is unknown.
+        # A log that begins later, or has only warnings, does not show whether the process was restarted. Two lines do:
+        # one with the former member id, which only the former process knows, and UNKNOWN_MEMBER_ID in response to a
+        # heartbeat of a client that sends its heartbeats between records.
         alive = events_with_former_id(timeline, absence)
         if not alive and clients.shared_loop_line(timeline, participant) is not None:
             alive = _heartbeats_refused(timeline, absence)
         end = None
     if alive and not isinstance(alive[0], ev.Subscribed):
-        return Unobservable((own_log(timeline, absence),)) if _lacks_its_loss(timeline, absence) else Present(alive)
-    # An application subscribes as it starts; a client that logs nothing else of its start shows only that.
+        return Unobservable((own_log(timeline, absence),)) if _lacks_loss_lines(timeline, absence) else Present(alive)
+    # An application subscribes when it starts, which may be the only line that its client logs about the start.
     if alive or end is None:
         return Unobservable((own_log(timeline, absence),))
     if end > absence.at + windows.HEARTBEAT_MS:
         return Present()
     if "poll-timeout" in absence.whys:
-        # It was running when it left, and a loop that never ends logs nothing more.
+        # It was running when it left, and a blocked poll loop logs nothing more.
         return Unobservable()
     soon = absence.back_at is not None or not lasts_a_session(timeline, absence.at)
     if soon or heartbeat_loss.may_be_cut_short(timeline, absence):
@@ -134,37 +135,37 @@ def _continues(timeline: Timeline, absence: Absence) -> Answer:
     )
 
 
-# What a Java member logs of a membership that is over, in whichever way it learns of it (AbstractCoordinator,
-# ConsumerCoordinator, ConsumerMembershipManager). A process that starts has none to lose.
-_OF_A_LOSS = (
+# Lines by which a Java member logs that it lost its membership (AbstractCoordinator, ConsumerCoordinator,
+# ConsumerMembershipManager). A process that has just started has no membership to lose.
+_LOSS_LINES = (
     ev.HeartbeatFailed, ev.GroupHeartbeatFailed, ev.GenerationReset, ev.CoordinatorLost, ev.NodeDisconnected,
     ev.OwnershipGivenUp, ev.PartitionsLost, ev.PartitionsRevoked, ev.OffsetCommitFailed, ev.JoinFailed, ev.SyncFailed,
     ev.PollTimeoutExpired, ev.LeaveSent, ev.MemberTransitioned, ev.TasksRevoked, ev.TasksLost,
 )  # fmt: skip
 
 
-def _lacks_its_loss(timeline: Timeline, absence: Absence) -> bool:
-    """True where a Java member is back and its log has no line of the loss: lines are missing, maybe of a start."""
+def _lacks_loss_lines(timeline: Timeline, absence: Absence) -> bool:
+    """True if a Java member is back but its log does not show the loss: lines are missing, perhaps about a start."""
     participant = absence.participant
-    # Before 2.1 a member that leaves at its poll timeout and joins again logs only the join.
+    # Before 2.1, a member that leaves at its poll timeout and rejoins logs only the join.
     java = clients.is_java_member(timeline, participant) and clients.logs_leave_group(timeline, participant)
     if absence.back_at is None or not java:
         return False
-    lines = timeline.events_from(participant, *_OF_A_LOSS)
+    lines = timeline.events_from(participant, *_LOSS_LINES)
     begin = min(absence.at, absence.back_at) - timeouts.session_timeout_ms(timeline)
     if lines.any_between(begin, max(absence.at, absence.back_at) + windows.ROUND_TRIP_MS):
         return False
     return not events_with_former_id(timeline, absence)
 
 
-def _started_in_its_file(timeline: Timeline, absence: Absence) -> bool:
-    """True if a client started in a log that several share, while this one was away, and no line shows which it was."""
-    # Go programs print whole seconds: the start may seem to come after the join that the broker logged.
+def _unnamed_start_in_its_log(timeline: Timeline, absence: Absence) -> bool:
+    """True if an unidentified client started during the absence in a log to which the member writes."""
+    # Go programs log whole seconds: the start may seem to follow the join that the broker logged.
     started = timeline.own.of_type(ev.ClientStarted).between(
         absence.at, (absence.back_at or absence.at) + windows.ROUND_TRIP_MS
     )
-    nameless = [e for e in started if timeline.participants.of_speaker(e) is None]
-    return bool(nameless) and not _logs_of(timeline, absence.participant).isdisjoint(map(place_of, nameless))
+    unnamed = [e for e in started if timeline.participants.of_speaker(e) is None]
+    return bool(unnamed) and not _logs_of(timeline, absence.participant).isdisjoint(map(place_of, unnamed))
 
 
 def _logs_of(timeline: Timeline, participant: Participant) -> frozenset[tuple[str, str | None]]:
@@ -182,8 +183,8 @@ own_log_continues = of_each(
 
 @shown("it logged itself that its session was over, so it was running")
 def logged_its_own_loss(timeline: Timeline, subject: Subject) -> Sequence[Event]:
-    """The member's own log has the loss of its session, or a request refused because the coordinator forgot it."""
-    # A new process has no member id yet that a coordinator could refuse.
+    """The member's own log shows that its session expired, or that a request failed because it was not a member."""
+    # A new process has no member id yet that a coordinator could reject.
     answers = (ev.GenerationReset, ev.GroupHeartbeatFailed, ev.JoinFailed, ev.SyncFailed)
     lines = (e for a in subject.absences for e in a.departure_lines if a.start is None or time_of(e) < a.start.at)
     losses = (
@@ -200,8 +201,8 @@ def logged_its_own_loss(timeline: Timeline, subject: Subject) -> Sequence[Event]
 @shown("it learned from a failed commit, after processing records, that it was no longer a member")
 def learned_by_commit(timeline: Timeline, subject: Subject) -> Sequence[Event]:
     """The member learned of its expulsion from a failed commit."""
-    # The heartbeat thread leaves when the poll timeout expires (KIP-62): the next commit is the first request that
-    # fails. Before, a member that polls again commits first, whether its loop was slow or its process stood still.
+    # The heartbeat thread sends LeaveGroup when the poll timeout expires (KIP-62), so the next commit is the first
+    # request that fails. Before KIP-62, a member that polls again commits first, after a slow loop and after a pause.
     if any(clients.heartbeats_from_poll(timeline, participant) for participant in subject.participants):
         return ()
     first_losses = [e for a in subject.absences for e in a.departure_lines[:1]]
@@ -210,22 +211,23 @@ def learned_by_commit(timeline: Timeline, subject: Subject) -> Sequence[Event]:
 
 @of_every("it left by itself and gave its partitions up as lost, which it does after its poll timeout alone")
 def left_unasked(timeline: Timeline, absence: Absence) -> Iterable[Event]:
-    """Its heartbeat thread left the group, which the polling thread learned later."""
+    """Its heartbeat thread sent LeaveGroup, and the polling thread noticed later."""
     return _left_unasked(timeline, absence)
 
 
 def _left_unasked(timeline: Timeline, absence: Absence) -> Iterable[Event]:
-    """The lines of a leave after which partitions were given up as lost: a close or unsubscribe revokes them."""
+    """The lines about leaving before partitions were given up as lost; a close or unsubscribe would revoke them."""
     given_up = [e for e in absence.departure_lines if isinstance(e, ev.OwnershipGivenUp) or is_late_commit(e)]
     if not given_up:
         return ()
     own = timeline.events_from(absence.participant, ev.GenerationReset, ev.JoinRequested, ev.JoinSucceeded)
     before = [e for e in own if time_of(e) <= time_of(given_up[0])]
     since = next((at for at in reversed(range(len(before))) if isinstance(before[at], ev.JoinSucceeded)), -1)
-    return [e for e in before[since + 1 :] if _is_of_leaving(e)]
+    return [e for e in before[since + 1 :] if _shows_leaving(e)]
 
 
-def _is_of_leaving(event: Event) -> bool:
+def _shows_leaving(event: Event) -> bool:
+    """True if the member reset its generation or requested a rejoin because it left."""
     # AbstractCoordinator.resetGenerationOnLeaveGroup (2.4) and requestRejoin (3.0).
     return isinstance(event, ev.JoinRequested | ev.GenerationReset) and event.why == "leaving"
 
@@ -249,13 +251,13 @@ def events_with_former_id(timeline: Timeline, absence: Absence) -> tuple[Event, 
 
 
 def _heartbeats_refused(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """Only a member sends heartbeats: the process that is answered that it is unknown is the one that had joined."""
+    """Heartbeats of this member that failed because it was no longer a member: the process is the one that joined."""
     refused = [e for e in absence.departure_lines if isinstance(e, ev.HeartbeatFailed) and e.error in _NOT_A_MEMBER]
     return tuple([e for e in refused if timeline.participants.of_speaker(e) is absence.participant])
 
 
-def anew(timeline: Timeline, absence: Absence) -> Answer:
-    """One absence ended with a new process."""
+def process_restarted(timeline: Timeline, absence: Absence) -> Answer:
+    """Whether the absence ended with a new process."""
     if absence.start is not None:
         return Present(tuple(absence.start.events[:2]))
     known = log_continues(timeline, absence)
@@ -272,12 +274,12 @@ def anew(timeline: Timeline, absence: Absence) -> Answer:
 
 new_process = of_each(
     "its process was restarted", "it was not restarted: its log continues without a start", name="new-process"
-)(anew)
+)(process_restarted)
 
 
 @of_each("it shut down cleanly", "its log shows no shutdown")
 def shut_down(timeline: Timeline, absence: Absence) -> Answer:
-    """Its own log has a close."""
+    """Its own log shows a close."""
     if absence.stop is not None:
         return Present(tuple(absence.stop.events[:3]))
     session, logs = timeouts.session_timeout_ms(timeline), heartbeat_loss.logs_from_before(timeline, absence)
@@ -287,7 +289,7 @@ def shut_down(timeline: Timeline, absence: Absence) -> Answer:
 
 @of_first("it logged lines or joined while it should have been paused")
 def awake_while_away(timeline: Timeline, absence: Absence) -> Sequence[Event]:
-    """The member was active while it seemed silent; asked where only the client logged its expulsion."""
+    """The member was active while it seemed silent; evaluated only if the client alone logged its expulsion."""
     if timeline.has_coordinator_log or absence.whys != {"expelled"}:
         return ()
     session = timeouts.session_timeout_ms(timeline)
@@ -302,18 +304,18 @@ def awake_while_away(timeline: Timeline, absence: Absence) -> Sequence[Event]:
 
 @of_first("another member logged to the same file while it was silent: if one process wrote it, that was running")
 def its_file_went_on(timeline: Timeline, absence: Absence) -> Sequence[Event]:
-    """Readers of one process, or several processes whose output was put together: which of them no line shows."""
+    """Another member kept writing to its log: consumers of one process, or processes whose output was merged."""
     this = absence.participant
     shared = _logs_of_several(timeline)
     files = _logs_of(timeline, this) if this.is_several else _logs_of(timeline, this) & shared
-    # Where brokers write as well, the logs of several hosts were put together.
+    # A file to which brokers write as well merges the logs of several hosts.
     files -= _logs_of_brokers(timeline)
     if not files:
         return ()
-    # No broker allows a session shorter than that by default (group.min.session.timeout.ms). A process that wakes up is
-    # told by its next heartbeat that it has to join anew.
-    woke_up = max(absence.at - windows.TICK_MS, (absence.back_at or 0) - windows.HEARTBEAT_MS)
-    near = timeline.own.by_clients.between(absence.at - windows.NEXT_HEARTBEAT_MS, woke_up)
+    # By default, no session is shorter than that (group.min.session.timeout.ms). A resumed process learns from its next
+    # heartbeat that it has to rejoin.
+    resumed = max(absence.at - windows.TICK_MS, (absence.back_at or 0) - windows.HEARTBEAT_MS)
+    near = timeline.own.by_clients.between(absence.at - windows.NEXT_HEARTBEAT_MS, resumed)
     speakers = ((e, timeline.participants.of_speaker(e)) for e in near if place_of(e) in files)
     written = (e for e, who in speakers if who is not None and (who is not this or this.is_several))
     return tuple(islice(written, heartbeat_loss.OWN_LINES))
@@ -328,13 +330,14 @@ def _logs_of_several(timeline: Timeline) -> frozenset[tuple[str, str | None]]:
 
 @answered_once
 def _logs_of_brokers(timeline: Timeline) -> frozenset[tuple[str, str | None]]:
+    """The logs to which brokers write."""
     return frozenset(place_of(event) for event in timeline.own if event.speaker.role == "broker")
 
 
 @sign("it gave up its coordinator when it woke up", "it kept its coordinator, as a member that only fails to poll does")
 def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
-    """The member gave up its coordinator when it woke up."""
-    # A process that stood still gives up its coordinator when it wakes up; one that only did not poll keeps it.
+    """The member gave up its coordinator when its process resumed."""
+    # A process that was paused gives up its coordinator when it resumes; one that only failed to poll keeps it.
     if not subject.absences or clients.shared_loop_lines(timeline, [a.participant for a in subject.absences]):
         return Unobservable()
     if not timeline.is_classic or any(
@@ -359,7 +362,7 @@ def gave_up_coordinator(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign("it is a static member (group.instance.id)", "it has no group.instance.id")
 def static_member(timeline: Timeline, subject: Subject) -> Answer:
-    """The members have instance ids, as far as lines show."""
+    """The members have a group.instance.id, according to their own lines or the coordinator's."""
     if not subject.participants:
         return Unobservable()
     if subject.absences and all(heartbeat_loss.is_static(timeline, a) for a in subject.absences):
@@ -369,7 +372,7 @@ def static_member(timeline: Timeline, subject: Subject) -> Answer:
 
 @sign("a Streams instance closes without a LeaveGroup, so a clean stop looks the same")
 def closes_without_leaving(timeline: Timeline, subject: Subject) -> Answer:
-    """A Streams instance closes without a LeaveGroup: without its log a stop looks like a death."""
+    """A Streams instance closes without a LeaveGroup: without its log, a shutdown looks like a crash."""
     silent = any(clients.closes_without_leave_group(timeline, participant) for participant in subject.participants)
     return Present() if silent else Absent()
 
@@ -383,7 +386,7 @@ log_just_ends = of_any(
 log_breaks_off = of_any(
     "its log shows no close, but some loggers stop before the consumer closes, as Log4j 2 does", name="log-breaks-off"
 )(heartbeat_loss.restart_without_shutdown)
-# A member that does not send SyncGroup in time is removed as well, even if it sent heartbeats.
+# A member that sends no SyncGroup in time is removed even if it sends heartbeats.
 lost_before_its_assignment = of_every(
     "it lost its membership after joining, before it got its assignment",
     otherwise=NOT_SHOWN,
@@ -407,7 +410,7 @@ silent_before_its_log = of_every(
     "unknown to it, as when all are removed at once"
 )
 def expelled_with_others(timeline: Timeline, subject: Subject) -> Iterable[Event]:
-    """Members of several processes were expelled at one heartbeat, whereas sessions expire one by one."""
+    """Members of several processes were expelled within one heartbeat interval, whereas sessions expire one by one."""
     together = [heartbeat_loss.expelled_with(timeline, away) for away in subject.absences]
     return (
         (e for away in together[0] for e in heartbeat_loss.expulsion_notices(away))
@@ -419,7 +422,7 @@ def expelled_with_others(timeline: Timeline, subject: Subject) -> Iterable[Event
 @of_any("these lines are the same for a member that was paused and for one that was cut off")
 def paused_or_cut_off(timeline: Timeline, absence: Absence) -> bool:
     """The lines fit a pause and a lost connection alike."""
-    # Under KIP-848 a member keeps its id, and one that is cut off writes nothing until a request times out.
+    # Under KIP-848, a member keeps its id, and one that is cut off logs nothing until a request times out.
     lasted = (absence.back_at or timeline.last) - absence.at
     short = lasted < windows.REQUEST_TIMEOUT_MS or not timeline.coverage.detailed(absence.participant)
     return timeline.protocol in ("consumer", "streams") and short
@@ -429,8 +432,8 @@ def paused_or_cut_off(timeline: Timeline, absence: Absence) -> bool:
     "only its own log shows that it was removed: its coordinator's, which is at hand, lacks the line that says why"
 )
 def expiry_missing(timeline: Timeline, absence: Absence) -> Iterable[Event]:
-    """Only the member logged its expulsion, although its coordinator's log is at hand."""
-    # A coordinator logs at INFO which member it removes (GroupCoordinator, GroupMetadataManager).
+    """Only the member logged its expulsion, although its coordinator's log is available."""
+    # A coordinator logs at INFO each member that it removes (GroupCoordinator, GroupMetadataManager).
     if absence.whys != {"expelled"}:
         return ()
     coverage, begin = timeline.coverage, absence.at - windows.HEARTBEAT_MS
@@ -451,13 +454,13 @@ def expiry_logged(timeline: Timeline, subject: Subject) -> Iterable[Event]:
 def awake_without_a_leave(timeline: Timeline, subject: Subject) -> Answer:
     """The process ran, and may have sent a LeaveGroup that these logs do not show.
 
-    Before 0.10.1 a slow loop is silence: no thread sends a LeaveGroup for it.
+    Before 0.10.1, no thread sends a LeaveGroup for a slow loop, which only stops the heartbeats.
     """
-    # A client before 2.1 logs no LeaveGroup; without its coordinator's log a slow loop looks like silence.
+    # A client before 2.1 logs no LeaveGroup; without its coordinator's log, a slow loop looks like missing heartbeats.
     if any(clients.heartbeats_from_poll(timeline, participant) for participant in subject.participants):
         return Unobservable()
     for absence in subject.absences:
-        polls = absence.participant.kind != "worker"  # nobody calls poll() on a Connect worker's membership
+        polls = absence.participant.kind != "worker"  # the membership of a Connect worker has no poll() by a user
         alive = isinstance(log_continues(timeline, absence), Present)
         if not (absence.vanished and polls and alive) or clients.logs_leave_group(timeline, absence.participant):
             return Absent()
@@ -469,17 +472,18 @@ def awake_without_a_leave(timeline: Timeline, subject: Subject) -> Answer:
     "its session expired at another time than one session after the coordinator moved",
 )
 def lost_in_the_move(timeline: Timeline, subject: Subject) -> Answer:
-    """The new coordinator received no heartbeat of the members at all."""
-    # A coordinator that loads a group starts every session anew (GroupCoordinator.onGroupLoaded), so the expiry does
-    # not show when the one before last heard from a member.
-    answers = [_lost(timeline, absence) for absence in subject.absences]
+    """The new coordinator never received a heartbeat from the members."""
+    # A coordinator that loads a group restarts every session (GroupCoordinator.onGroupLoaded), so the expiry does not
+    # show when the former coordinator received the last heartbeat.
+    answers = [_expired_after_load(timeline, absence) for absence in subject.absences]
     present = [answer for answer in answers if isinstance(answer, Present)]
     if answers and len(present) == len(answers):
         return Present(tuple(dict.fromkeys(line for answer in present for line in answer.lines)))
     return next((answer for answer in answers if not isinstance(answer, Present)), Unobservable())
 
 
-def _lost(timeline: Timeline, absence: Absence) -> Answer:
+def _expired_after_load(timeline: Timeline, absence: Absence) -> Answer:
+    """Whether all sessions of this absence expired exactly one session timeout after the group was loaded."""
     expired = [d for d in absence.departures if d.why == "session-expired"]
     if not expired:
         return Unobservable((coordinator_log(absence.at, absence.at),))

@@ -1,4 +1,4 @@
-"""The other members at the time of a departure: did they stay, and would a log show it."""
+"""Signs of the other members at the time of a departure: whether they stayed, and whether a log would show it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 
 @sign("other members stayed in the group after it", "nobody stayed: the group was empty after it")
 def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
-    """Another member was still in the group when all of these had left."""
+    """Another member was still in the group after all of these had left."""
     if not subject.absences:
         return Unobservable()
     last = max(d.at for a in subject.absences for d in a.departures)
@@ -27,20 +27,20 @@ def others_stayed(timeline: Timeline, subject: Subject) -> Answer:
     until = again.at if again is not None else None
     listed = any(d.why == "vanished" and d.at == last for a in subject.absences for d in a.departures)
     if listed or with_members(timeline).any_between(last, until or timeline.last):
-        return Present()  # also where only a list of the members afterwards shows it
+        return Present()  # even if only a later list of the members shows it
     leaving = {a.participant for a in subject.absences}
-    if any(_stayed(timeline, other, last) for other in _not_gone_by(timeline, last) if other not in leaving):
+    if any(_stayed(timeline, other, last) for other in _remaining_members(timeline, last) if other not in leaving):
         return Present()
     if (emptied := emptied_after(timeline, last)) is not None:
         return Absent(lines=(emptied,))
     end = last + timeouts.session_timeout_ms(timeline)
-    others = (other for other in _not_gone_by(timeline, last) if other not in leaving)
+    others = (other for other in _remaining_members(timeline, last) if other not in leaving)
     needs: list[Need] = [coordinator_log(last, end), *(client_log(other, last, end) for other in others)]
     return Unobservable(tuple(needs))
 
 
-def _not_gone_by(timeline: Timeline, last: int) -> Iterator[Participant]:
-    """Members that had not left for good by then."""
+def _remaining_members(timeline: Timeline, last: int) -> Iterator[Participant]:
+    """The members that had not left for good by then."""
     over = last + one_shutdown_ms(timeline)
     ends = _members_by_final_departure(timeline)
     return (member for gone_at, member in takewhile(lambda end: end[0] is None or end[0] > over, ends))
@@ -48,14 +48,14 @@ def _not_gone_by(timeline: Timeline, last: int) -> Iterator[Participant]:
 
 @answered_once
 def _members_by_final_departure(timeline: Timeline) -> list[tuple[int | None, Participant]]:
-    """When each member left for good, None first for those that never did, then the last of them."""
+    """Each member and when it left for good: first the members that never did (None), then the latest departures."""
     ends = [(timeline.membership.final_departure(member), member) for member in timeline.membership.members]
     last_seen = [(None if left is None else left.at, member) for left, member in ends]
     return sorted(last_seen, key=lambda end: -inf if end[0] is None else -end[0])
 
 
 def _stayed(timeline: Timeline, other: Participant, last: int) -> bool:
-    """True if its log continues, or the log of a coordinator that would have logged its loss."""
+    """True if its log continues, or the log of a coordinator continues that would have logged its departure."""
     left = timeline.membership.final_departure(other)
     stop = timeline.stops.of(other).first(last - one_shutdown_ms(timeline))
     went_at = min((fact.at for fact in (left, stop) if fact is not None), default=None)
@@ -63,14 +63,14 @@ def _stayed(timeline: Timeline, other: Participant, last: int) -> bool:
         return went_at > last + one_shutdown_ms(timeline)
     if (timeline.coverage.ends(other) or 0) > last + windows.HEARTBEAT_MS:
         return True
-    return bool(covering(timeline.coverage.brokers, last, _missed_at(timeline, other, last)))
+    return bool(covering(timeline.coverage.brokers, last, _eviction_deadline(timeline, other, last)))
 
 
-def _missed_at(timeline: Timeline, other: Participant, last: int) -> int:
-    """Until when the coordinator's log must last to show that a member stayed."""
-    # A member that would send LeaveGroup and has not is in. Others (static members, KIP-345; Streams before KIP-1071)
-    # may have left as well and are missed when their sessions are over; a coordinator that loads the group starts every
-    # session anew (GroupCoordinator.onGroupLoaded).
+def _eviction_deadline(timeline: Timeline, other: Participant, last: int) -> int:
+    """The time up to which the coordinator's log must reach to show that a member stayed."""
+    # A member that sends LeaveGroup on close, and has not sent it, is still in the group. Static members (KIP-345) and
+    # Streams before KIP-1071 may have closed and are evicted when their sessions expire; a coordinator that loads the
+    # group restarts every session (GroupCoordinator.onGroupLoaded).
     if not other.instance_ids and (other.kind != "instance" or not timeline.is_classic):
         return last
     load = timeline.of(GroupLoaded).last(timeline.last)
@@ -81,7 +81,7 @@ def _missed_at(timeline: Timeline, other: Participant, last: int) -> int:
 @sign("no log at hand shows whether the other members stayed")
 def others_unheard(timeline: Timeline, subject: Subject) -> Answer:
     """No log shows whether the other members stayed."""
-    # A member that closes by itself may be the first of many: of a shutdown, or of a deployment.
+    # A single member that closes may be the first of a shutdown or a deployment.
     known = others_stayed.answer(timeline, subject)
     return Present() if isinstance(known, Unobservable) and subject.absences else Absent()
 
@@ -91,7 +91,7 @@ def others_unheard(timeline: Timeline, subject: Subject) -> Answer:
     "the coordinator counts fewer members after it",
 )
 def as_many_as_before(timeline: Timeline, subject: Subject) -> Answer:
-    """Newcomers took the places of those that left, even if no line connects them."""
+    """New members replaced those that left, even if no line connects them."""
     if not subject.absences:
         return Unobservable()
     first = min(min(a.at, a.stop.at if a.stop is not None else a.at) for a in subject.absences)

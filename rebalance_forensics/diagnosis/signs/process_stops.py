@@ -1,8 +1,9 @@
-"""What stopped a member's process, by its own log or by those of its JVM, of the kernel and of its supervisor.
+"""Signs of what paused or ended a member's process: logs of the member, its JVM, the kernel and its supervisor.
 
-Most processes log nothing of it: a JVM writes how long its threads stood still into a log of its own, the kernel and
-systemd which process they killed. Such a line is tied to a member by its place (host, process) and by time, never by
-nearness alone: a stop has to fill the session that ran out, and after a kill the same process may log nothing more.
+Most processes do not log it themselves: a JVM logs how long its threads were stopped in its GC log, and the kernel and
+systemd log which process they killed. Such a line is attributed to a member by its place (host, process) and by time,
+but not because it is merely close in time: a stop has to fill the expired session, and after a kill the process must
+not log anything more.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ from rebalance_forensics.timeline.timeouts import (
 )
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, ONE_STEP_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
-_SPRING_PRINTS = 15
+_SPRING_THREAD_CHARS = 15
 _GC_LOG = "the GC log{s} of {who} (-Xlog:gc*,safepoint)"
 _DUMPS = "any thread dumps taken of {who} (jcmd PID Thread.print)"
-_OF_ITS_KERNEL = "the kernel log{s} from the host{s} of {who} (journalctl -o short-iso, dmesg -T)"
+_KERNEL_LOG = "the kernel log{s} from the host{s} of {who} (journalctl -o short-iso, dmesg -T)"
 _UNTIMED = "has no time of day"
 # Threads of a consumer that run whether or not the application polls.
-_BESIDE_THE_LOOP = (HEARTBEATS, BACKGROUND, "kafka-producer-network-thread")
+_BACKGROUND_THREADS = (HEARTBEATS, BACKGROUND, "kafka-producer-network-thread")
 
 
 @sign(
@@ -61,31 +62,31 @@ _BESIDE_THE_LOOP = (HEARTBEATS, BACKGROUND, "kafka-producer-network-thread")
     "its GC log continues and shows no pause as long as its session",
 )
 def threads_stopped(timeline: Timeline, subject: Subject) -> Answer:
-    """A stop of the JVM stops its heartbeats as well; without a GC log nobody knows of it."""
+    """A JVM that stops all threads sends no heartbeats; only the GC log shows it."""
     silent = (a for a in subject.absences if is_java_member(timeline, a.participant))
     return seen(
-        (e for absence in subject.absences for e in stops_of_threads(timeline, absence)),
+        (e for absence in subject.absences for e in jvm_stops(timeline, absence)),
         (host_place(timeline, a, _gc_log_that_decides(timeline, a), gc_logs(timeline, a)) for a in silent),
     )
 
 
 @shown("its GC log ends in a full collection")
 def ends_in_a_collection(timeline: Timeline, subject: Subject) -> Iterator[Event]:
-    """Whether its process was killed in that collection, or is still in it, no log of its own can show."""
-    return (e for a in subject.absences for e in stops_of_threads(timeline, a) if e.stopped_ms == 0)
+    """The JVM was killed during a collection or had not finished it, which its own log cannot distinguish."""
+    return (e for a in subject.absences for e in jvm_stops(timeline, a) if e.stopped_ms == 0)
 
 
 def gc_logs(timeline: Timeline, absence: Absence) -> tuple[CoveredLog, ...]:
-    """The GC log of its JVM, where it covers the time in which its session ran out; empty where several JVMs run."""
+    """The GC logs of its JVM that cover its expired session; empty if they may be of several JVMs."""
     near = _gc_logs_near(timeline, absence)
-    if not near or gc_logs_of_several(timeline, absence):
+    if not near or gc_logs_of_several_jvms(timeline, absence):
         return ()
     return covering(near, absence.at - session_timeout_ms(timeline), absence.at)
 
 
 def _gc_log_that_decides(timeline: Timeline, absence: Absence) -> str:
-    """The GC log of its JVM in words, and what those that lie beside it lack."""
-    if several := gc_logs_of_several(timeline, absence):
+    """The description of the GC log that would decide, and why the GC logs next to the member's log do not."""
+    if several := gc_logs_of_several_jvms(timeline, absence):
         which = f"of {some(several)} is the GC log" if len(several) > 1 else f"JVM in {several[0]} is that"
         return f"which {which} of {{who}} (its process id: file=gc-%p.log)"
     own = [log.path for log in _gc_logs_near(timeline, absence)]
@@ -101,22 +102,23 @@ def _gc_log_that_decides(timeline: Timeline, absence: Absence) -> str:
 
 
 def _untimed(timeline: Timeline, absence: Absence, kind: type[Event]) -> set[str]:
-    """The files beside a member with such lines of a JVM that have no time."""
+    """The files of the member's place that have events of this kind without a time."""
     found = (e for e in timeline.untimed_of_hosts if isinstance(e, kind))
     return {e.speaker.file for e in found if absence.participant in timeline.participants.at_place(e)}
 
 
 def _gc_logs_near(timeline: Timeline, absence: Absence) -> list[CoveredLog]:
+    """The GC logs in the member's place whose names do not belong to another application."""
     logs = timeline.coverage.of_its_jvm(absence.participant)
     return [log for log in logs if may_be_its_log(absence.participant, log.path)]
 
 
-def gc_logs_of_several(timeline: Timeline, absence: Absence) -> tuple[str, ...]:
-    """The GC logs that reach into its session, where they are of several JVMs and nothing shows which is its own.
+def gc_logs_of_several_jvms(timeline: Timeline, absence: Absence) -> tuple[str, ...]:
+    """The GC logs that overlap its session if they are of several JVMs and none is known to be its own; else empty.
 
-    One alone is a log to which several JVMs wrote at the same time.
+    A single GC log in the result is one to which several JVMs wrote at the same time.
     """
-    # A restarted JVM gets another process id, and its log begins after that of the one before.
+    # A restarted JVM has another process id, and its log begins after the log of the former JVM ends.
     begin = absence.at - session_timeout_ms(timeline)
     ran = [log for log in _gc_logs_near(timeline, absence) if log.begin <= absence.at and log.end >= begin]
     jvms: list[CoveredLog] = []
@@ -130,23 +132,26 @@ def gc_logs_of_several(timeline: Timeline, absence: Absence) -> tuple[str, ...]:
 
 
 def _has_lines_of_several(timeline: Timeline, participant: Participant, path: str) -> bool:
-    """True where JVMs that may be the member's take turns in a GC log, by when each started or by its process id.
+    """True if lines of several JVMs that may be the member's alternate in a GC log, by start time or process id.
 
-    One that was started again comes after the one before, and a clock that is set moves the start once.
+    After a restart, all lines of the new JVM follow those of the former, and a clock step moves the start only once.
     """
     stops = [e for e in timeline.of(ev.ThreadsStopped) if e.speaker.file == path and e.what != "stall"]
     own = [e for e in stops if _may_be_its_jvm(timeline, participant, e)]
     started = [(time_of(e) - e.uptime_ms, time_of(e)) for e in own if e.uptime_ms is not None]
     numbered = [(pid, time_of(e)) for e in own if (pid := e.speaker.pid) is not None]
-    return _take_turns(started, ROUND_TRIP_MS) or _take_turns(numbered, THREADS_OF_A_START)
+    return _overlap(started, ROUND_TRIP_MS) or _overlap(numbered, THREADS_OF_A_START)
 
 
-def _take_turns(found: Iterable[tuple[int, int]], apart: int) -> bool:
-    """True where times of one JVM, whose numbers are no further `apart` than the next, lie among those of another."""
+def _overlap(numbered: Iterable[tuple[int, int]], max_gap: int) -> bool:
+    """True if the time ranges of two JVMs overlap; sorted numbers at most `max_gap` apart belong to one JVM.
+
+    `numbered` has pairs of a number (start time or process id) and the time of its line.
+    """
     last: int | None = None
     jvms: list[list[int]] = []
-    for number, at in sorted(found):
-        if last is None or number - last > apart:
+    for number, at in sorted(numbered):
+        if last is None or number - last > max_gap:
             jvms.append([])
         jvms[-1].append(at)
         last = number
@@ -154,7 +159,7 @@ def _take_turns(found: Iterable[tuple[int, int]], apart: int) -> bool:
 
 
 def _are_copies(timeline: Timeline, log: CoveredLog, other: CoveredLog) -> bool:
-    """True for two GC logs that begin or end in the same millisecond and show the same stops of a JVM of one age."""
+    """True if two GC logs begin or end in the same millisecond and show the same stops at the same JVM uptime."""
     if process_id_in(log.path) != process_id_in(other.path) or (log.begin != other.begin and log.end != other.end):
         return False
     both = timeline.of(ev.ThreadsStopped).between(max(log.begin, other.begin), min(log.end, other.end))
@@ -162,13 +167,13 @@ def _are_copies(timeline: Timeline, log: CoveredLog, other: CoveredLog) -> bool:
         [(time_of(e), *own_fields(e).values()) for e in both if e.speaker.file == path]
         for path in (log.path, other.path)
     )
-    # The lines of a whole copy are left out of the timeline; a JVM that ran well beside this one has none either.
+    # The timeline leaves out the lines of a full copy; a second JVM without pauses has no lines either.
     return shown == of_other if shown and of_other else (log.begin, log.end) == (other.begin, other.end)
 
 
 @sign("thread dumps show its polling thread in one call while it did not poll")
 def stuck_in_a_call(timeline: Timeline, subject: Subject) -> Answer:
-    """Two dumps with the same frames show what a poll loop waited for; one of a thread in poll() shows nothing."""
+    """Thread dumps show which call blocked the poll loop; a dump of a thread in poll() shows nothing."""
     slow = [a for a in subject.absences if is_java_member(timeline, a.participant)]
     return seen(
         (e for a in slow for e in slow_calls(timeline, a)),
@@ -177,13 +182,13 @@ def stuck_in_a_call(timeline: Timeline, subject: Subject) -> Answer:
 
 
 def _dumps_that_decide(timeline: Timeline, absence: Absence) -> str:
-    """Dumps of its threads in words, and what one that lies beside it lacks."""
+    """The description of the thread dumps that would decide, and why dumps next to the member's log do not."""
     untimed = _untimed(timeline, absence, ev.ThreadStack)
     return f"{_DUMPS}; {some(sorted(untimed))} {_UNTIMED}" if untimed else _DUMPS
 
 
 def slow_calls(timeline: Timeline, absence: Absence) -> tuple[ev.ThreadStack, ...]:
-    """Where its polling thread was, dump by dump, while it did not poll; empty where a dump shows it in poll()."""
+    """The stacks of its polling thread while it did not poll, oldest first; empty if a dump shows it in poll()."""
     if not timeline.of(ev.ThreadStack):
         return ()
     limit = _poll_limit_ms(timeline, absence)
@@ -196,8 +201,8 @@ def slow_calls(timeline: Timeline, absence: Absence) -> tuple[ev.ThreadStack, ..
     return () if any(e.in_poll for e in stacks) else tuple(e for e in stacks if e.frames)
 
 
-def errors_of_its_loop(timeline: Timeline, absence: Absence) -> tuple[ev.ExceptionLogged, ...]:
-    """What its polling thread logged as errors since it may have polled last; without names of threads, what it did."""
+def poll_loop_errors(timeline: Timeline, absence: Absence) -> tuple[ev.ExceptionLogged, ...]:
+    """The errors of its polling thread since its last possible poll(); without thread names, those of its process."""
     limit, participant = _poll_limit_ms(timeline, absence), absence.participant
     # An application may log through other threads as well.
     threads: set[str | None] = {*loop_threads(timeline, participant)} or {None}
@@ -207,18 +212,18 @@ def errors_of_its_loop(timeline: Timeline, absence: Absence) -> tuple[ev.Excepti
 
 
 def _poll_limit_ms(timeline: Timeline, absence: Absence) -> int:
-    """How long it may take between two calls of poll(), by the lines of its loss or by its settings."""
+    """The longest time allowed between two calls of poll(), from the lines of its loss or from its settings."""
     return shown_poll_ms(timeline, absence.departure_lines) or setting_ms(timeline, POLL)
 
 
 def _is_polling(timeline: Timeline, participant: Participant, stack: ev.ThreadStack) -> bool:
-    """True for the thread that polls this consumer: by its client id or as its own lines name it, or the only one."""
+    """True if the thread polls this consumer: by client id, by the thread name in its log, or as the only candidate."""
     thread = stack.speaker.thread or ""
-    if thread.startswith(_BESIDE_THE_LOOP):
+    if thread.startswith(_BACKGROUND_THREADS):
         return False
     assigned = timeline.events_from(participant, ev.PartitionsAssigned)
     logged = {e.speaker.thread for e in assigned}
-    # `payments-1` is no name of the thread `payments-10`.
+    # The client id `payments-1` does not match the thread `payments-10`.
     if any(re.search(rf"(?<!\w){re.escape(client)}(?!\w)", thread) for client in participant.client_ids):
         return True
     if thread in logged | participant.threads or any(name and _is_cut_to(name, thread) for name in logged):
@@ -229,10 +234,10 @@ def _is_polling(timeline: Timeline, participant: Participant, stack: ev.ThreadSt
 
 
 def _shows_its_consumer(timeline: Timeline, participant: Participant, stack: ev.ThreadStack) -> bool:
-    """True for a dump of the process of the consumer: every JVM has a thread `main`."""
+    """True if the dump is of the consumer's process; a thread name is not enough, as every JVM has a thread `main`."""
     if stack.speaker.file in participant.files:
         return True
-    # Dumps of a series are numbered, and not in each of them the thread is in poll().
+    # Dumps of a series are numbered, and the thread is not in poll() in each of them.
     series = words_of(stack.speaker.file)
     dumped = [e for e in timeline.of(ev.ThreadStack) if words_of(e.speaker.file) == series]
     dumped = [e for e in dumped if home_of(e) == home_of(stack)]
@@ -242,20 +247,21 @@ def _shows_its_consumer(timeline: Timeline, participant: Participant, stack: ev.
 
 
 def _is_cut_to(logged: str, thread: str) -> bool:
-    """True for the last 15 characters of a thread's name, which is what Spring Boot's logs print (`%15.15t`)."""
-    return len(logged) == _SPRING_PRINTS and thread.endswith(logged)
+    """True if `logged` is the last 15 characters of a thread's name, as Spring Boot logs it (`%15.15t`)."""
+    return len(logged) == _SPRING_THREAD_CHARS and thread.endswith(logged)
 
 
 @answered_once
 def _threads_in_poll(timeline: Timeline) -> frozenset[str | None]:
+    """The names of threads that any dump shows in poll()."""
     return frozenset(e.speaker.thread for e in timeline.of(ev.ThreadStack) if e.in_poll)
 
 
 @shown("the kernel killed a java process on its host at the moment its heartbeats stopped")
 def java_was_killed(timeline: Timeline, subject: Subject) -> Iterator[Event]:
-    """Neither a unit nor a process id ties that process to the member, so it may be another and rules nothing out.
+    """Neither a unit nor a process id ties the process to the member: it may be another one and rules nothing out.
 
-    A process id that its log prints inside a container is unlike the kernel's either way, which shows nothing at all.
+    Members whose log has a process id are skipped: inside a container, it never equals the kernel's.
     """
     unnumbered = (absence for absence in subject.absences if not absence.participant.pids)
     return (e for absence in unnumbered for e in likely_kills_of(timeline, absence))
@@ -263,20 +269,20 @@ def java_was_killed(timeline: Timeline, subject: Subject) -> Iterator[Event]:
 
 @sign("the kernel, a supervisor or an orchestrator logged that its process was killed")
 def was_killed(timeline: Timeline, subject: Subject) -> Answer:
-    """Another log than its own shows the end of its process; SIGKILL leaves no time to log anything."""
+    """Another log than its own shows the end of its process; a process cannot log its own SIGKILL."""
     return seen(
         (e for absence in subject.absences for e in kills_of(timeline, absence)),
         (host_place(timeline, a, _logs_of_its_end(a.participant)) for a in subject.absences),
     )
 
 
-def host_unseen(timeline: Timeline, absence: Absence) -> Need:
-    """The log of its host that would show whether that was suspended, lost its link or had a CPU stuck."""
-    return host_place(timeline, absence, _OF_ITS_KERNEL).need
+def missing_kernel_log(timeline: Timeline, absence: Absence) -> Need:
+    """The kernel log that would show whether its host was suspended, lost its network link or had a stuck CPU."""
+    return host_place(timeline, absence, _KERNEL_LOG).need
 
 
 def _logs_of_its_end(participant: Participant) -> str:
-    """Where the end of its process is logged: on its host, by Docker, or for a pod in its events and its status."""
+    """The logs that would show the end of its process: its host's, Docker's, or the events and status of its pod."""
     pod = next((name for name in sorted(participant.hosts) if is_unique(name)), None)
     if pod is None and (container := _container_of_docker(participant)) is not None:
         return (
@@ -291,24 +297,25 @@ def _logs_of_its_end(participant: Participant) -> str:
     )
 
 
-# Docker names a container's host by the first half of the short id; its logs are in containers/ID/ID-json.log.
-_OF_DOCKER = re.compile(r"([0-9a-f]{12})(?:[0-9a-f]{52}-json\.log.*)?")
+# The hostname of a Docker container is its short id (12 digits); its log is containers/ID/ID-json.log (64 digits).
+_DOCKER_ID = re.compile(r"([0-9a-f]{12})(?:[0-9a-f]{52}-json\.log.*)?")
 
 
 def _container_of_docker(participant: Participant) -> str | None:
+    """The short id of the Docker container that the member runs in; None if unknown."""
     names = (*sorted(participant.hosts), *sorted(participant.files))
-    found = (_OF_DOCKER.fullmatch(name.rpartition("/")[2]) for name in names)
+    found = (_DOCKER_ID.fullmatch(name.rpartition("/")[2]) for name in names)
     return next((match[1] for match in found if match and not match[1].isdigit()), None)
 
 
 @shown("the end of its process was logged", name="said-to-have-died")
 def death_logged(timeline: Timeline, subject: Subject) -> Iterator[Event]:
-    """A JVM logged the end of the member's process; most processes die without a line."""
-    return (e for a in subject.absences if (e := death_of(timeline, a)) is not None)
+    """A JVM logged the end of the member's process; most processes end without a line."""
+    return (e for a in subject.absences if (e := logged_death(timeline, a)) is not None)
 
 
-def death_of(timeline: Timeline, absence: Absence) -> ev.ProcessDied | None:
-    """The death that ended a member's heartbeats: the last one within a session before the group lost it."""
+def logged_death(timeline: Timeline, absence: Absence) -> ev.ProcessDied | None:
+    """The logged end of a member's process, within a session before the group lost it; None if there is none."""
     deaths = timeline.of(ev.ProcessDied)
     if not deaths:
         return None
@@ -321,28 +328,28 @@ def death_of(timeline: Timeline, absence: Absence) -> ev.ProcessDied | None:
     last = own_deaths[-1] if own_deaths else None
     if last is None or time_of(last) >= begin:
         return last
-    # The JVM prints no time: the process ended at some time after the line above, and nobody had written since.
+    # The JVM prints no time: the process ended some time after the preceding line, if the member wrote nothing since.
     own = timeline.events_from(absence.participant, Event)
     return last if last.or_later and not own.any_between(time_of(last) + 1, absence.at - 1) else None
 
 
-def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ev.ThreadsStopped, ...]:
-    """The stops of its JVM in which its session ran out, the longest first; none where they explain only part of it."""
+def jvm_stops(timeline: Timeline, absence: Absence) -> tuple[ev.ThreadsStopped, ...]:
+    """The stops of its JVM during which its session expired, longest first; empty if they fill only part of it."""
     if not timeline.of(ev.ThreadsStopped):
         return ()
     session = session_timeout_ms(timeline)
     stops = [
         e
-        # Most lines are written as the threads go on, which may be many sessions later.
+        # Most lines are written when the threads resume, which may be many sessions later.
         for e in timeline.of(ev.ThreadsStopped).since(absence.at - session - ROUND_TRIP_MS)
         if behind.began(e) <= absence.at and absence.participant in timeline.participants.at_place(e)
         if _may_be_its_jvm(timeline, absence.participant, e)
     ]
     if not stops:
         return ()
-    if any(e.what != "stall" for e in stops) and gc_logs_of_several(timeline, absence):
+    if any(e.what != "stall" for e in stops) and gc_logs_of_several_jvms(timeline, absence):
         return ()
-    # A JVM that was killed in a collection, or is still in it, logged the start and no end.
+    # A JVM that was killed during a collection, or has not finished it, logged only its start.
     unended = [e for e in stops[-1:] if e.stopped_ms == 0]
     stops = [e for e in stops if e.stopped_ms] + unended
     spans = ((behind.began(e), absence.at if e in unended else behind.ended(e)) for e in stops)
@@ -350,7 +357,8 @@ def stops_of_threads(timeline: Timeline, absence: Absence) -> tuple[ev.ThreadsSt
 
 
 def _fills_its_session(timeline: Timeline, absence: Absence, spans: Iterable[tuple[int, int]]) -> bool:
-    # The coordinator counts from the last heartbeat, which may have come up to an interval before the stop.
+    """True if these spans together cover the session that expired, except for one heartbeat interval."""
+    # The session starts with the last heartbeat, up to an interval before the stop.
     session = session_timeout_ms(timeline)
     since = absence.at - session
     covered, until = 0, since
@@ -360,8 +368,8 @@ def _fills_its_session(timeline: Timeline, absence: Absence, spans: Iterable[tup
     return covered >= session - heartbeat_interval_ms(timeline) - ROUND_TRIP_MS
 
 
-def heap_unseen(timeline: Timeline, absence: Absence, links: Sequence[behind.Link]) -> tuple[Need, ...]:
-    """The GC log that would show the heap of a JVM that ended because it was full; empty where a link shows it."""
+def missing_gc_log(timeline: Timeline, absence: Absence, links: Sequence[behind.Link]) -> tuple[Need, ...]:
+    """The GC log that would show the heap of a JVM that ended by OutOfMemoryError; empty if that log is available."""
     died = links[-1].lines[0] if links and links[-1].what == "out-of-memory" else None
     if not isinstance(died, ev.ProcessDied) or not behind.is_heap_exhausted(died) or gc_logs(timeline, absence):
         return ()
@@ -369,7 +377,7 @@ def heap_unseen(timeline: Timeline, absence: Absence, links: Sequence[behind.Lin
 
 
 def last_collection(timeline: Timeline, absence: Absence) -> ev.ThreadsStopped | None:
-    """The last collection of its JVM before the group lost it that shows the heap."""
+    """The last collection of its JVM that shows the heap, before the group lost the member; None if there is none."""
     begin = absence.at - 2 * session_timeout_ms(timeline)
     found = [
         e
@@ -382,9 +390,9 @@ def last_collection(timeline: Timeline, absence: Absence) -> ev.ThreadsStopped |
 
 
 def _may_be_its_jvm(timeline: Timeline, participant: Participant, stop: ev.ThreadsStopped) -> bool:
-    """False for a log of another application by its name, and for a JVM that cannot be the member's.
+    """True unless the log's name is another application's, or the member logged while this JVM could not have.
 
-    That one wrote lines while all threads stood still, or before this JVM had started.
+    A member's JVM cannot log while all its threads are stopped, or before it has started.
     """
     if not may_be_its_log(participant, stop.speaker.file, stop.speaker.pid):
         return False
@@ -401,9 +409,9 @@ def _may_be_its_jvm(timeline: Timeline, participant: Participant, stop: ev.Threa
 
 
 def behind_clock(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...]:
-    """The step by which the clock of its host was set forward beyond the poll timeout, just before that expired.
+    """A step of its host's clock forward by more than the poll timeout, just before that expired; empty if none.
 
-    Java's consumers measure it by the clock of the day (Time.SYSTEM.milliseconds), so no loop has to be slow.
+    Java consumers measure the poll timeout by wall-clock time (Time.SYSTEM.milliseconds), so no loop has to be slow.
     """
     if not timeline.shows_any((ev.HostDisturbed,)):
         return ()
@@ -416,17 +424,17 @@ def behind_clock(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...
     return ()
 
 
-# Interfaces of containers and virtual machines: losing one does not cut off the host.
+# Network interfaces of containers and virtual machines: the loss of one does not cut off the host.
 _VIRTUAL = re.compile(r"(?:veth|docker|br-|cali|cni|flannel|tun|tap|lo$|virbr|vnet|vxlan|cilium|lxc)")
-# What begins a disturbance of a host, what ends it, and how it reads.
-_OF_THE_HOST = (
+# The start and the end of a disturbance of a host, and its description.
+_HOST_DISTURBANCES = (
     ("suspended", "resumed", "its host was suspended"),
     ("link-down", "link-up", "the network link of its host was down"),
 )
 
 
 def behind_host(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...]:
-    """What its host did while its session ran out: it was suspended, its link was down, its CPU was stuck."""
+    """The disturbance of its host while its session expired: suspended, network link down, CPU stuck; empty if none."""
     if not timeline.shows_any((ev.HostDisturbed,)):
         return ()
     session = session_timeout_ms(timeline)
@@ -435,7 +443,7 @@ def behind_host(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...]
         for e in timeline.of(ev.HostDisturbed).between(absence.at - 2 * session, absence.at + 2 * session)
         if absence.participant in timeline.participants.at_place(e) and not _VIRTUAL.match(e.interface or "")
     ]
-    for begins, ends, words in _OF_THE_HOST:
+    for begins, ends, words in _HOST_DISTURBANCES:
         first = next((e for e in reversed(near) if e.what == begins and time_of(e) <= absence.at), None)
         last = next(
             (
@@ -450,7 +458,7 @@ def behind_host(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...]
             lasted = f" for {seconds(until - time_of(first))}" if last is not None else ""
             lines = (first, last) if last is not None else (first,)
             return (behind.Link(begins, f"{words}{lasted}", 0.95, lines),)
-    # Nothing in such a line ties a JVM, or another runtime, to one application of the host.
+    # Such a line names a JVM, or another runtime, only as `java`: only a command with the member's name ties it to one.
     stuck = [
         e
         for e in near
@@ -465,7 +473,7 @@ def behind_host(timeline: Timeline, absence: Absence) -> tuple[behind.Link, ...]
 
 
 def behind_probe(timeline: Timeline, absence: Absence, links: Sequence[behind.Link]) -> tuple[behind.Link, ...]:
-    """Why its probe failed, where the application had declared itself broken before."""
+    """Why its probe failed, if the application had set its LivenessState to BROKEN before; else empty."""
     if not links or links[0].what != "killed-by-probe":
         return ()
     killed_at = time_of(links[0].lines[0])
@@ -481,14 +489,14 @@ Kill = ev.ProcessKilled | ev.ContainerReported
 
 
 def kills_of(timeline: Timeline, absence: Absence) -> tuple[Kill, ...]:
-    """What a kernel, supervisor or orchestrator logged of the end of its process; none where it may be another's."""
+    """Lines of a kernel, supervisor or orchestrator about the end of its process; empty if it may be another's."""
     if not _shows_ends(timeline):
         return ()
     return timeline.cached_as(("kills", absence), lambda: _kills_of(timeline, absence, _is_its_own))
 
 
 def likely_kills_of(timeline: Timeline, absence: Absence) -> tuple[Kill, ...]:
-    """The end of some `java` on its host in the moment in which its heartbeats stopped, where nothing names another."""
+    """The end of a `java` process on its host when its heartbeats stopped, if nothing ties that to another process."""
     if not _shows_ends(timeline) or kills_of(timeline, absence):
         return ()
     session = known_session_ms(timeline, absence.participant)
@@ -496,11 +504,12 @@ def likely_kills_of(timeline: Timeline, absence: Absence) -> tuple[Kill, ...]:
         return ()
     last_heartbeat = absence.at - session
     until = last_heartbeat + heartbeat_interval_ms(timeline) + ROUND_TRIP_MS
-    return tuple(e for e in _kills_of(timeline, absence, _is_a_java_of_its_host) if time_of(e) <= until)
+    return tuple(e for e in _kills_of(timeline, absence, _may_be_its_java) if time_of(e) <= until)
 
 
 @answered_once
 def _shows_ends(timeline: Timeline) -> bool:
+    """True if any log of an orchestrator, or a kill of a process, is available."""
     return bool(timeline.orchestration) or timeline.shows_any((ev.ProcessKilled,))
 
 
@@ -508,7 +517,7 @@ def _kills_of(
     timeline: Timeline, absence: Absence, is_its: Callable[[Timeline, Participant, ev.ProcessKilled], bool]
 ) -> tuple[Kill, ...]:
     participant = absence.participant
-    # Syslog cuts the time to whole seconds.
+    # Syslog truncates times to whole seconds.
     begin = absence.at - session_timeout_ms(timeline) - heartbeat_interval_ms(timeline) - ROUND_TRIP_MS
     kills: list[Kill] = [
         e
@@ -521,20 +530,20 @@ def _kills_of(
         kills += [e for e in reports_of(timeline, absence) if is_kill(e)]
     if kills and absence.start is None and isinstance(log_continues(timeline, absence), Present):
         return ()
-    # A supervisor starts it again at once, long before its session runs out.
+    # A supervisor restarts it immediately, long before its session expires.
     restarted = absence.start.at if absence.start is not None else absence.at
     own, until = timeline.events_from(participant, Event), min(absence.at, restarted) - 1
-    return tuple(e for e in kills if not own.any_between(time_of(e) + _takes_ms(e), until))
+    return tuple(e for e in kills if not own.any_between(time_of(e) + _grace_ms(e), until))
 
 
-def _takes_ms(kill: Kill) -> int:
-    """How long the process may log on: a pod that is evicted, or restarted for its probe, has time to close."""
-    on_notice = isinstance(kill, ev.ContainerReported) and kill.what in ("evicted", "preempted", "killed-by-probe")
-    return REQUEST_TIMEOUT_MS if on_notice else ROUND_TRIP_MS
+def _grace_ms(kill: Kill) -> int:
+    """The longest time the process may continue to log, in ms; a pod that is evicted or fails its probe may close."""
+    may_close = isinstance(kill, ev.ContainerReported) and kill.what in ("evicted", "preempted", "killed-by-probe")
+    return REQUEST_TIMEOUT_MS if may_close else ROUND_TRIP_MS
 
 
 def _is_its_own(timeline: Timeline, participant: Participant, kill: ev.ProcessKilled) -> bool:
-    """True for a process with its process id, or of a unit or a program with its name."""
+    """True if the process has the member's process id, or its unit or command has the member's name."""
     same = participant.has_pid(kill.pid, of_the_kernel=True)
     if same is not None:
         return same
@@ -545,8 +554,8 @@ def _is_its_own(timeline: Timeline, participant: Participant, kill: ev.ProcessKi
     return not is_java_member(timeline, participant) and is_named_after(timeline.group, participant, kill.command)
 
 
-def _is_a_java_of_its_host(timeline: Timeline, participant: Participant, kill: ev.ProcessKilled) -> bool:
-    """True for a `java` without a name, as far as no other process id, unit, container or JVM is seen there."""
+def _may_be_its_java(timeline: Timeline, participant: Participant, kill: ev.ProcessKilled) -> bool:
+    """True for a `java` process unless a process id, unit, container or second JVM there suggests another process."""
     kills = timeline.of(ev.ProcessKilled)
     cgroups = behind.containers_killed_with(kill, kills)
     return (
@@ -555,12 +564,12 @@ def _is_a_java_of_its_host(timeline: Timeline, participant: Participant, kill: e
         and not behind.units_killed_with(kill, kills)
         and (not cgroups or any(map(is_unique, participant.hosts)) or may_run_in(participant, cgroups))
         and is_java_member(timeline, participant)
-        and not _runs_beside_another_jvm(timeline, participant)
+        and not _shares_place_with_another_jvm(timeline, participant)
     )
 
 
-def _runs_beside_another_jvm(timeline: Timeline, participant: Participant) -> bool:
-    """True where a log in its place is of another JVM, by its name or by what it lists."""
+def _shares_place_with_another_jvm(timeline: Timeline, participant: Participant) -> bool:
+    """True if a log in its place is of another JVM, by its name or its content."""
     place = [
         e
         for e in timeline.of(ev.ThreadsStopped, ev.ThreadStack, ev.ProcessDied)

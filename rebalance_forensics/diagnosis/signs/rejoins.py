@@ -1,4 +1,4 @@
-"""Members that rejoined without a reason: what logs show of topics, subscriptions and the application's own calls."""
+"""Signs of members that rejoined without a logged reason: changed topics, partitions, subscriptions and leaders."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, METADATA_AGE_MS, ROUND_TRIP_MS
 
 
-def _asked(timeline: Timeline, subject: Subject) -> tuple[Request, ...]:
-    """The rejoins without a reason that the subject explains; a reason that was logged leaves nothing to ask."""
+def _unexplained_rejoins(timeline: Timeline, subject: Subject) -> tuple[Request, ...]:
+    """The subject's rejoins without a logged reason."""
     without_reason = timeline.cached_as(
-        "ids of wordless rejoins", lambda: frozenset(r.id for r in subscriptions.rejoins_without_reason(timeline))
+        "ids of unexplained rejoins", lambda: frozenset(r.id for r in subscriptions.rejoins_without_reason(timeline))
     )
     return tuple(f for f in subject.facts if isinstance(f, Request) and f.id in without_reason)
 
@@ -29,8 +29,8 @@ def _asked(timeline: Timeline, subject: Subject) -> tuple[Request, ...]:
     "no broker log shows a topic created, extended or deleted before the rejoin",
 )
 def topic_changed_before(timeline: Timeline, subject: Subject) -> Answer:
-    """Brokers logged a changed topic within the time that members need to notice it."""
-    requests = _asked(timeline, subject)
+    """Brokers logged a changed topic no longer before the rejoin than members take to notice the change."""
+    requests = _unexplained_rejoins(timeline, subject)
     if not requests:
         return Unobservable()
     found = distinct_events(e for r in requests for e in subscriptions.topics_changed_before(timeline, r.at))
@@ -43,7 +43,7 @@ def topic_changed_before(timeline: Timeline, subject: Subject) -> Answer:
 @shown("the rebalance assigned partitions that no member had before")
 def partitions_grew(timeline: Timeline, subject: Subject) -> Sequence[Event]:
     """Assignments after the rejoin hold partitions of a topic that no member had before."""
-    rebalances = {r.id for r in touched(timeline, _asked(timeline, subject))}
+    rebalances = {r.id for r in touched(timeline, _unexplained_rejoins(timeline, subject))}
     new = [g for g in subscriptions.new_partitions(timeline) if g.rebalance.id in rebalances and g.taken_up_by is None]
     return distinct_events(e for g in new for e in g.lines)
 
@@ -51,7 +51,7 @@ def partitions_grew(timeline: Timeline, subject: Subject) -> Sequence[Event]:
 @sign("its own log shows a changed subscription just before", "its own log shows no changed subscription")
 def subscription_logged(timeline: Timeline, subject: Subject) -> Answer:
     """The member that rejoined had just subscribed to other topics."""
-    requests = _asked(timeline, subject)
+    requests = _unexplained_rejoins(timeline, subject)
     if not requests:
         return Unobservable()
     lines = (
@@ -69,7 +69,7 @@ def subscription_logged(timeline: Timeline, subject: Subject) -> Answer:
 @shown("it has led the group since this rebalance; a changed subscription does not change the leader")
 def took_the_lead(timeline: Timeline, subject: Subject) -> Sequence[Event]:
     """The member that rejoined became the leader."""
-    for request in _asked(timeline, subject):
+    for request in _unexplained_rejoins(timeline, subject):
         before, now = _leaders_at(timeline, request)
         if now is not None and before is not None and now is request.participant and before is not request.participant:
             return request.events
@@ -77,7 +77,7 @@ def took_the_lead(timeline: Timeline, subject: Subject) -> Sequence[Event]:
 
 
 def _leaders_at(timeline: Timeline, request: Request) -> tuple[Participant | None, Participant | None]:
-    """The leaders before and after the rebalance that it asked for, as far as they are known."""
+    """The leaders before and after the rebalance that the member requested; None if unknown."""
     rebalance = timeline.rebalances.first(request.at - ROUND_TRIP_MS)
     if rebalance is None or rebalance.generation is None:
         return None, None
@@ -87,6 +87,7 @@ def _leaders_at(timeline: Timeline, request: Request) -> tuple[Participant | Non
 
 @answered_once
 def _leaders(timeline: Timeline) -> dict[int, Participant | None]:
+    """Generation -> its leader, None if unknown."""
     leaders = ((g.generation, g.leader) for g in timeline.generations)
     return {number: timeline.participants.of_member(leader) if leader else None for number, leader in leaders}
 
@@ -97,4 +98,4 @@ def no_hint(timeline: Timeline, subject: Subject) -> Iterable[Event]:
     hints = (topic_changed_before, partitions_grew, subscription_logged)
     if any(hint.is_present(timeline, subject) for hint in hints):
         return ()
-    return (e for r in _asked(timeline, subject) for e in r.events[:1])
+    return (e for r in _unexplained_rejoins(timeline, subject) for e in r.events[:1])

@@ -1,4 +1,4 @@
-"""Members that came back, or did not while the logs last, and how long the logs last."""
+"""Signs of whether members came back before the logs end, and whether the logs are long enough to show it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rebalance_forensics.diagnosis.sign import (
     of_first,
     sign,
 )
-from rebalance_forensics.diagnosis.signs.heartbeats import anew
+from rebalance_forensics.diagnosis.signs.heartbeats import process_restarted
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.coverage import covering
@@ -55,14 +55,15 @@ def not_back_yet(_: Timeline, absence: Absence) -> bool:
 
 @of_first("a newcomer may be this member under another id: these logs do not name all members that join")
 def may_be_back_unnamed(timeline: Timeline, absence: Absence) -> Sequence[Event]:
-    """Some newcomer may be the return."""
+    """A later new member may be this member under another id."""
     return _may_be_back(timeline, absence)
 
 
 def _may_be_back(timeline: Timeline, absence: Absence) -> Sequence[Event]:
+    """Lines of a rebalance that the return of this member may have caused; empty if it would have been logged."""
     if absence.is_over or absence.participant.has_log:
         return ()
-    # Before 2.1 a coordinator does not name the members that join: any later rebalance may be the return.
+    # Before 2.1 a coordinator does not name the members that join: any later rebalance may be caused by the return.
     unreasoned = timeline.cached_as(
         "rebalances without a reason",
         lambda: TimeIndex(filter(lacks_reason, timeline.rebalances), attrgetter("started_at")),
@@ -72,10 +73,10 @@ def _may_be_back(timeline: Timeline, absence: Absence) -> Sequence[Event]:
 
 
 def _evicted_from_a_rebalance(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """The eviction, if it came in a rebalance that began before the coordinator's log does.
+    """The eviction, if it happened during a rebalance that began before the coordinator's log; else empty.
 
-    A member that lost its id joins anew, which begins a rebalance, and its former id expires meanwhile. Only an
-    eviction from a stable group begins one (GroupCoordinator.removeMemberAndUpdateGroup).
+    A member that lost its id joins as a new member, which triggers a rebalance, during which its former id expires. An
+    eviction triggers a rebalance only if the group is stable (GroupCoordinator.removeMemberAndUpdateGroup).
     """
     evicted = tuple(e for e in absence.departure_lines if isinstance(e, ev.MemberFailed))
     if not evicted or covering(
@@ -90,15 +91,15 @@ def _evicted_from_a_rebalance(timeline: Timeline, absence: Absence) -> tuple[Eve
 
 @of_first("it came back, and the logs do not show whether as the same process")
 def returned_unexplained(timeline: Timeline, absence: Absence) -> Sequence[Event]:
-    """The member came back, as the same process or as a new one."""
-    # In brokers' logs a process that woke up and one that was started anew look the same.
+    """The member came back, either as the same process or as a new one."""
+    # In brokers' logs, a process that resumed and one that was restarted look the same.
     later = absence.back_at is not None and absence.back_at >= absence.at
-    return _arrival_lines(absence) if later and isinstance(anew(timeline, absence), Unobservable) else ()
+    return _arrival_lines(absence) if later and isinstance(process_restarted(timeline, absence), Unobservable) else ()
 
 
 @of_first("its former member id was still in the group when it came back under a new one")
 def old_id_still_in(_: Timeline, absence: Absence) -> Sequence[Event]:
-    """The former id was still in the group; a member that paused or was cut off would have used it again."""
+    """The former id was still in the group; a member that was paused or cut off would have reused it."""
     return _arrival_lines(absence) if absence.back_at is not None and absence.back_at < absence.at else ()
 
 
@@ -118,12 +119,12 @@ def back_in_time(timeline: Timeline, absence: Absence) -> Sequence[Event]:
 
 @sign("the logs continue long enough after it to show a return", "the logs end too soon after it to show a return")
 def logs_continue_long_enough(timeline: Timeline, subject: Subject) -> Answer:
-    """The logs could show a return."""
+    """The logs last for a session after each departure, so that they could show a return."""
     away = (a for a in subject.absences if not a.is_over)
     return Present() if all(lasts_a_session(timeline, a.at) for a in away) else Absent()
 
 
 @of_any("the logs end with its eviction")
 def logs_end_at_once(timeline: Timeline, absence: Absence) -> bool:
-    """Nothing that happened afterwards could have been seen."""
+    """The logs end within a heartbeat of the eviction and cannot show what followed."""
     return not absence.is_over and timeline.coverage.end - absence.at < windows.HEARTBEAT_MS
