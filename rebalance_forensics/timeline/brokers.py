@@ -1,7 +1,7 @@
-"""Brokers by the lines about them: where each runs, what it logs itself, and when it stopped and started.
+"""Where each broker runs, what it logs, and when it stopped and started.
 
-Controllers log stops and starts as well, and other programs log where a broker runs. `coordinators.py` and the outages
-of diagnosis ask here.
+Controllers also log stops and starts, and other programs log on a broker's host. Used by `coordinators.py` and for the
+broker outages of the diagnosis.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, sets_by_
 
 @answered_once
 def stops_and_starts(timeline: Timeline) -> TimeIndex[ev.BrokerStopped | ev.BrokerStarted]:
-    """The stops and starts of brokers, as far as the controllers that log them were in charge.
+    """The stops and starts of brokers, without those that a former controller logged by mistake.
 
-    A controller that stood still wakes up, takes the brokers for silent, and fences them before it learns that another
-    controller was elected meanwhile and has fenced it. A broker whose own log continues without a start did not start
-    when a controller logs it: their clocks differ.
+    A controller that was frozen finds after it resumes that the brokers sent no heartbeats, and fences them before it
+    learns that another controller was elected. If a controller logs the start of a broker whose own log continues
+    without a start, the broker did not start at that time: their clocks differ.
     """
     found: list[ev.BrokerStopped | ev.BrokerStarted] = []
     fenced: set[int | None] = set()
@@ -43,26 +43,26 @@ def stops_and_starts(timeline: Timeline) -> TimeIndex[ev.BrokerStopped | ev.Brok
 
 
 def starts_of(timeline: Timeline, broker: int | None, begin: int, end: int) -> list[ev.BrokerStarted]:
-    """The starts of one broker in a span."""
+    """The starts of a broker in a span."""
     near = stops_and_starts(timeline).between(begin, end)
     return [e for e in near if isinstance(e, ev.BrokerStarted) and affected_broker(e) == broker]
 
 
 def affected_broker(event: Event) -> int | None:
-    """The broker that stopped, started or unloaded; a controller logs this about other brokers."""
+    """The broker that stopped, started or unloaded; in a controller's line this is another broker."""
     named = event.broker if isinstance(event, ev.BrokerStopped | ev.BrokerStarted) else None
     return named if named is not None else event.speaker.broker
 
 
 def broker_of(event: ev.NodeDisconnected) -> int | None:
-    """The broker behind a connection's node number; None for a bootstrap address."""
+    """The broker that a connection's node number refers to; None for a bootstrap address."""
     if event.node is None or event.node < 0:
         return None
     return ev.LAST_COORDINATOR_NODE - event.node if event.node > ev.FIRST_COORDINATOR_NODE else event.node
 
 
 def stopped_around(timeline: Timeline, lost: Sequence[Event]) -> int | None:
-    """The one broker that stopped around these losses, for lines in which the coordinator's number is cut off."""
+    """The only broker that stopped around these losses, for lines without the coordinator's number; else None."""
     if not lost:
         return None
     begin, end = time_of(lost[0]) - windows.ONE_REBALANCE_MS, time_of(lost[-1]) + windows.ONE_REBALANCE_MS
@@ -72,7 +72,7 @@ def stopped_around(timeline: Timeline, lost: Sequence[Event]) -> int | None:
 
 
 def _ran_meanwhile(timeline: Timeline, start: ev.BrokerStarted) -> bool:
-    """True if the broker itself logged shortly before another logs its start, and logs on without a stop or a start."""
+    """True if the broker logged shortly before its reported start and continued without logging a stop or a start."""
     if start.broker is None or start.broker in brokers_by_home(timeline).get(home_of(start), ()):
         return False
     at = time_of(start)
@@ -88,16 +88,16 @@ def _ran_meanwhile(timeline: Timeline, start: ev.BrokerStarted) -> bool:
 
 
 def next_line(timeline: Timeline, broker: int, begin: int, end: int | None = None) -> int | None:
-    """The time of the first line of a broker's own log from `begin` on, to `end` at most."""
+    """The time of the first line of a broker's own log at `begin` or later, up to `end`; None if there is none."""
     written = (lines.by_broker.get(broker, NOTHING).first(begin) for lines in (timeline.own, timeline.ungrouped))
     times = [time_of(line) for line in written if line is not None and (end is None or time_of(line) <= end)]
     return min(times, default=None)
 
 
 def broker_at(timeline: Timeline, event: Event) -> int | None:
-    """The broker on whose host a line was written; None where several run there, or a client does."""
+    """The broker on whose host a line was written; None if several brokers or a client run there."""
     brokers = brokers_by_home(timeline).get(home_of(event), set())
-    # Kafka's scripts name the GC log of a broker kafkaServer-gc.log; that of a client beside it has another name.
+    # Kafka's scripts name a broker's GC log kafkaServer-gc.log; the GC log of a client on its host has another name.
     is_named = "kafkaServer" in event.speaker.file
     alone = len(brokers) == 1 and (is_named or not timeline.participants.at_place(event))
     return next(iter(brokers)) if alone else None
@@ -105,8 +105,8 @@ def broker_at(timeline: Timeline, event: Event) -> int | None:
 
 @answered_once
 def brokers_by_home(timeline: Timeline) -> Mapping[str, set[int]]:
-    """Host or place -> the brokers that log there."""
+    """Host or place -> the brokers that log in it."""
     logs = chain(timeline.own.by_broker.items(), timeline.ungrouped.by_broker.items())
-    # A broker's log may have been gathered from several files, all of its host.
+    # The log of a broker may consist of several files of its host.
     ends = ((broker, event) for broker, log in logs if broker is not None for event in (log[0], log[-1]))
     return sets_by_key((home_of(event), broker) for broker, event in ends)

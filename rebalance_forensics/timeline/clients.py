@@ -1,8 +1,8 @@
-"""What each client does and logs: the one place that knows how clients differ.
+"""The behavior of the client libraries: the only module that knows how they differ.
 
-`CLIENTS` holds what each client library does, from its own source; what it logs stands in events/dialects.yaml. The
-questions below ("would it have logged that?", "does a slow record silence it?") are answered from both and from the
-release that the client prints. A rule that needs to know more of a client adds a field here, or a fact there.
+`CLIENTS` describes what each client library does, based on its source code; events/dialects.yaml describes what it
+logs. The functions below ("would it have logged that?", "does a slow record stop its heartbeats?") combine both with
+the release that the client logs. A rule that depends on another difference adds a field here, or a fact there.
 """
 
 from __future__ import annotations
@@ -33,33 +33,33 @@ SINK_GROUPS = "connect-"
 """Prefix of a Connect sink connector's group, unless `consumer.override.group.id` is set (SinkUtils)."""
 
 Heartbeats = Literal["own thread", "event loop", "between records"]
-"""The sender of heartbeats: a thread or goroutine of its own; the loop that the application shares, so that a blocking
-handler stops them; the loop that hands out records, so that none is sent before a handler returns."""
+"""What sends heartbeats: a separate thread or goroutine; the event loop of the application, which a blocking handler
+stops; or the loop that passes records to the handler, which sends none until the handler returns."""
 
 
 class Client(Struct, frozen=True, kw_only=True, eq=False):
-    """How one client library differs from the others, as far as a diagnosis depends on it."""
+    """The properties of a client library that a diagnosis depends on."""
 
     name: str
     wording: str
-    """The folder of patterns/ with its messages."""
+    """The folder in patterns/ with its log messages."""
     component: str | None = None
-    """The module that logs, where two clients share a folder."""
+    """The module that logs, if two clients share a folder."""
     heartbeats: Heartbeats = "own thread"
     leaves_to_reset: bool = False
-    """Logs a LeaveGroup when it drops its member id after an error. The consumer was not closed, and the request may
-    not reach the coordinator, which then expires the session."""
+    """Logs a LeaveGroup when it drops its member id after an error. The consumer was not closed, and if the request
+    does not reach the coordinator, its session expires."""
 
 
 CLIENTS = (
     Client(name="Java", wording="consumer"),
     Client(name="librdkafka", wording="librdkafka"),
-    # consumer_group_session.go, consumer_group.go and consumergroup.go: a goroutine, however long a record takes.
+    # consumer_group_session.go, consumer_group.go and consumergroup.go: a goroutine, independent of record processing.
     Client(name="Sarama", wording="sarama"),
     Client(name="franz-go", wording="franz-go"),
     Client(name="kafka-go", wording="kafka-go", leaves_to_reset=True),  # consumergroup.go, run
     Client(name="KafkaJS", wording="node", heartbeats="between records"),  # runner.js
-    # group_coordinator.py: a coroutine of the application's own event loop.
+    # group_coordinator.py: a coroutine in the application's event loop.
     Client(name="aiokafka", wording="python", component="group_coordinator", heartbeats="event loop"),
     Client(name="kafka-python", wording="python"),
     Client(name="ruby-kafka", wording="ruby", heartbeats="event loop"),  # consumer.rb
@@ -67,22 +67,22 @@ CLIENTS = (
 )
 
 STATIC_POLL_TIMEOUT_LOGGED_SINCE = (3, 0)
-"""Java: a static member sends no LeaveGroup on a poll timeout, and logged nothing of it before."""
+"""Java: a static member sends no LeaveGroup on a poll timeout, and did not log the poll timeout before this release."""
 CONNECT_LOG4J2_SINCE = (4, 0)
-"""Connect ships with Log4j 2 (KIP-653), whose shutdown hook may end the log before the worker has closed."""
+"""Connect ships with Log4j 2 (KIP-653), whose shutdown hook may end the log before the worker closes."""
 _JOINS_AT_DEBUG = "consumer/heartbeat-failed-in-0-9"
 ANSWERS_TO_NOTICE = (
     ev.JoinStarted, ev.JoinSucceeded, ev.JoinReported, ev.JoinFailed, ev.SyncSucceeded, ev.PartitionsAssigned,
     ev.LeaveSent, ev.PollTimeoutExpired, ev.ConsumerClosed,
 )  # fmt: skip
-"""What a member logs once it acts on the notice of a rebalance."""
+"""The lines of a member that reacts to the notice of a rebalance."""
 
 
 def client_of(event: Event) -> Client | None:
-    """The client library that wrote a line; None for a broker, a framework and a process."""
+    """The client library that wrote a line; None for brokers, frameworks and processes."""
     folder, words = event.pattern.partition("/")[0], words_of(event)
-    # Streams and Connect are no client of their own. The modules of kafka-python and aiokafka that log Java's newer
-    # words do not tell the two apart.
+    # Streams and Connect use the Java client. Lines from the modules of kafka-python and aiokafka that log Java's newer
+    # wording do not distinguish the two.
     if folder not in (words, "python"):
         return None
     clients = _BY_WORDING.get(words or "", ())
@@ -90,12 +90,12 @@ def client_of(event: Event) -> Client | None:
 
 
 def is_java(event: Event) -> bool:
-    """A line of Kafka's own consumer."""
+    """True for a line of Kafka's Java consumer."""
     return client_of(event) is _JAVA
 
 
 def is_not_kafkas(event: Event) -> bool:
-    """A line of a client library other than Kafka's own, of which Connect and Streams make part."""
+    """True for a line of a client library other than Kafka's, which includes Connect and Streams."""
     return event.speaker.role == "other"
 
 
@@ -103,12 +103,12 @@ _BY_WORDING = grouped(CLIENTS, attrgetter("wording"))
 _JAVA = CLIENTS[0]
 
 
-# What Kafka's own client logs of its process under its own name (timeline/process_logs.py).
+# Lines of Kafka's Java client about its process, with its client id (timeline/process_logs.py).
 _BY_JAVA = (ev.NodeDisconnected, ev.ClusterReported)
 
 
 def is_error_before_reset(event: Event) -> bool:
-    """An error in the group loop of a client that drops its member id for it; a LeaveGroup after it is no departure."""
+    """True for an error after which the client drops its member id; a LeaveGroup that follows is not a departure."""
     if not isinstance(event, ev.CoordinatorLost | ev.JoinFailed | ev.SyncFailed):
         return False
     client = client_of(event)
@@ -116,8 +116,8 @@ def is_error_before_reset(event: Event) -> bool:
 
 
 def library_of(timeline: Timeline, participant: Participant) -> Client | None:
-    """The client library whose lines a participant's log holds; None without such a log."""
-    # Only aiokafka has a module `group_coordinator`; the names of its others are kafka-python's, too.
+    """The client library in a participant's log; None if it has no log."""
+    # Only aiokafka has a module `group_coordinator`; kafka-python has modules with the same names as its others.
     known = _first_lines(timeline).get(participant, ())
     return max(known, key=lambda client: client.component is not None, default=None)
 
@@ -135,23 +135,23 @@ def _first_lines(timeline: Timeline) -> Mapping[Participant | None, Mapping[Clie
 
 
 def is_java_member(timeline: Timeline, participant: Participant) -> bool:
-    """Kafka's own consumer, as far as its log shows; a member without a log is taken for one."""
+    """True if a member uses Kafka's Java consumer by its log; assumed for a member without a log."""
     return library_of(timeline, participant) in (None, _JAVA)
 
 
 @answered_once
 def every_client_is_java(timeline: Timeline) -> bool:
-    """No line of another client library is known; a member that logs nothing is taken for what the others are."""
+    """True if no line of another client library is known; members without a log are assumed to be like the others."""
     return all(who is None or lines.keys() <= {_JAVA} for who, lines in _first_lines(timeline).items())
 
 
 def shared_loop_line(timeline: Timeline, participant: Participant) -> Event | None:
-    """A line that shows a client whose handlers hold up its heartbeats; None for a thread of their own."""
+    """A line that shows a client whose handlers block its heartbeats; None if a separate thread sends heartbeats."""
     return _shared_loops(timeline).get(participant)
 
 
 def shared_loop_lines(timeline: Timeline, participants: Iterable[Participant]) -> tuple[Event, ...]:
-    """Such a line of each of these participants; none if one of them has another client, or no log."""
+    """A `shared_loop_line` for each of these participants; empty if one of them has another client, or no log."""
     if not _shared_loops(timeline):
         return ()
     lines = [shared_loop_line(timeline, participant) for participant in dict.fromkeys(participants)]
@@ -159,26 +159,26 @@ def shared_loop_lines(timeline: Timeline, participants: Iterable[Participant]) -
 
 
 def between_records_lines(timeline: Timeline, participants: Iterable[Participant]) -> tuple[Event, ...]:
-    """`shared_loop_lines` for clients that send no heartbeat before a handler has returned; none for other clients."""
+    """`shared_loop_lines` for clients that send no heartbeat until a handler returns; empty for other clients."""
     lines = shared_loop_lines(timeline, participants)
     profiles = [client_of(line) for line in lines]
     return lines if all(p is not None and p.heartbeats == "between records" for p in profiles) else ()
 
 
 def heartbeats_from_poll(timeline: Timeline, participant: Participant) -> bool:
-    """A Java consumer before KIP-62: poll() sends its heartbeats, and it has no poll timer."""
+    """True for a Java consumer before KIP-62, which sends heartbeats in poll() and has no poll timer."""
     return participant in _before_kip_62(timeline)
 
 
 def lacks_poll_timer(timeline: Timeline, participant: Participant) -> bool:
-    """A client with a heartbeat thread and no poll timer: a slow record never ends its membership by itself."""
+    """True for a client with a heartbeat thread and no poll timer: a slow record alone does not end its membership."""
     known = _first_lines(timeline).get(participant, ())
     return any(c.heartbeats == "own thread" and never_happens(c.name, "poll timeout") for c in known)
 
 
 def logs_leave_group(timeline: Timeline, participant: Participant) -> bool:
-    """The log at hand would show a LeaveGroup of this member."""
-    # The release that it prints decides; where it prints none, other lines of that age do.
+    """True if the logs would show a LeaveGroup of this member."""
+    # Depends on the release that it logs, or else on lines that appear only since or until some release.
     if not participant.has_log or not timeline.coverage.detailed(participant):
         return False
     if not _writes(timeline, participant, ev.LeaveSent):
@@ -192,10 +192,10 @@ def logs_leave_group(timeline: Timeline, participant: Participant) -> bool:
 
 
 def logs_poll_timeout(timeline: Timeline, participant: Participant) -> bool:
-    """The log at hand would show that the poll timeout of this member expired."""
+    """True if the logs would show that the poll timeout of this member expired."""
     if not _writes(timeline, participant, ev.PollTimeoutExpired):
         return False
-    # Until 2.8 it stands in the line about its LeaveGroup.
+    # Until 2.8 the poll timeout is logged in the line about the LeaveGroup.
     if participant.instance_ids:
         releases = latest_releases(timeline).get(participant)
         return releases is not None and releases.oldest >= STATIC_POLL_TIMEOUT_LOGGED_SINCE
@@ -203,18 +203,18 @@ def logs_poll_timeout(timeline: Timeline, participant: Participant) -> bool:
 
 
 def expires_unlogged(timeline: Timeline, participant: Participant, *, leave_logged: bool) -> bool:
-    """The poll timeout of this member may expire without a line; `leave_logged`: its log shows the LeaveGroup."""
+    """True if the poll timeout of this member may expire unlogged; `leave_logged`: its log shows the LeaveGroup."""
     library = library_of(timeline, participant)
     if library is not None and never_happens(library.name, "poll timeout"):
         return False
-    # Java prints the group before each line; in lines that were filtered by group, other clients' timeouts are missing.
+    # Java prints the group in each line. Lines of other clients are missing from logs that were filtered by group.
     return not (leave_logged and is_java_member(timeline, participant) and logs_poll_timeout(timeline, participant))
 
 
 def logs_joins(timeline: Timeline, participant: Participant) -> bool:
-    """The log at hand would show a JoinGroup: Java logs both at INFO, most others warn of a rebalance alone."""
-    # A log of warnings repeats such a warning for each rebalance, hours apart, and never shows that the member
-    # rejoined; no more does the log of a Java client 0.9, which joins at DEBUG.
+    """True if the logs would show a JoinGroup: Java logs it at INFO; most others only log a rebalance at WARN."""
+    # A log at WARN shows a warning for each rebalance, hours apart, but not that the member rejoined. Neither does the
+    # log of a Java client of 0.9, which logs joins at DEBUG.
     if not (_writes(timeline, participant, ev.JoinStarted) or _writes(timeline, participant, ev.JoinSucceeded)):
         return False
     notices = timeline.events_from(participant, ev.HeartbeatFailed, ev.JoinRequested)
@@ -226,7 +226,7 @@ def logs_joins(timeline: Timeline, participant: Participant) -> bool:
 
 
 def logs_leadership(joined: Event) -> bool:
-    """The client that logged this join would also have logged, at the same level, that it leads."""
+    """True if the client that logged this join would log at the same level that it is the leader."""
     library = client_of(joined)
     if library is None or library is _JAVA:
         return False
@@ -235,24 +235,24 @@ def logs_leadership(joined: Event) -> bool:
 
 @answered_once
 def leaders_log_assignments(timeline: Timeline) -> bool:
-    """Some member's client would have logged that it leads: Java does from 2.4 on, others always or never."""
+    """True if some member would log that it is the leader: Java does since 2.4, other clients always or never."""
     joined = filter(is_not_kafkas, timeline.of(ev.JoinSucceeded))
     return bool(timeline.of(ev.AssignmentComputed, ev.SyncSucceeded)) or any(map(logs_leadership, joined))
 
 
 def logs_sync_apart(joined: ev.JoinSucceeded) -> bool:
-    """The client that logged this answer to its JoinGroup logs that to its SyncGroup as well: Java from 2.6.1 on."""
+    """True if the client logs the responses to JoinGroup and SyncGroup separately: Java does since 2.6.1."""
     return not joined.after_sync and not is_not_kafkas(joined)
 
 
 def would_log(timeline: Timeline, participant: Participant, kind: type[Event]) -> bool:
-    """The log at hand would show events of this type, as far as the client, its level and its release decide it."""
+    """True if the logs would show events of this type, by the client library, its log level and its release."""
     question = _LOGGED_BY_RELEASE.get(kind)
     return _writes(timeline, participant, kind) if question is None else question(timeline, participant)
 
 
 def _writes(timeline: Timeline, participant: Participant, kind: type[Event]) -> bool:
-    """The library of a participant logs events of this type at a level that its log shows; granted of Java."""
+    """True if a participant's library logs events of this type at a level that its log has; assumed for Java."""
     library = library_of(timeline, participant)
     if library is None or library is _JAVA:
         return True
@@ -269,18 +269,18 @@ _LOGGED_BY_RELEASE: Mapping[type[Event], Callable[[Timeline, Participant], bool]
 
 
 def may_lose_closing_lines(timeline: Timeline, participant: Participant) -> bool:
-    """Its logger may stop before the client has closed: applications choose theirs, Connect ships with one."""
+    """True if the logger may stop before the client closes, as the loggers of applications and Connect may."""
     releases = latest_releases(timeline).get(participant)
     return participant.kind != "worker" or releases is None or releases.newest >= CONNECT_LOG4J2_SINCE
 
 
 def closes_without_leave_group(timeline: Timeline, participant: Participant) -> bool:
-    """A Streams instance whose log at INFO is not at hand: internal.leave.group.on.close is false (StreamsConfig)."""
+    """True for a Streams instance without a log at INFO: internal.leave.group.on.close is false (StreamsConfig)."""
     return participant.kind == "instance" and not timeline.coverage.detailed(participant)
 
 
 def closes_unlogged(timeline: Timeline, participant: Participant) -> bool:
-    """A consumer before 2.1 writes nothing at INFO when it closes (AbstractCoordinator), though it logs at INFO."""
+    """True for a consumer before 2.1 with a log at INFO: it does not log its close at INFO (AbstractCoordinator)."""
     if participant.kind == "instance" or not timeline.coverage.detailed(participant):
         return False
     return not logs_leave_group(timeline, participant)
@@ -288,7 +288,7 @@ def closes_unlogged(timeline: Timeline, participant: Participant) -> bool:
 
 @answered_once
 def _shared_loops(timeline: Timeline) -> dict[Participant | None, Event]:
-    """The first line of each participant whose client sends heartbeats from a loop that handlers hold up."""
+    """The first line of each participant whose client sends heartbeats from a loop that handlers block."""
     lines = {
         participant: line
         for participant, firsts in _first_lines(timeline).items()
@@ -300,7 +300,7 @@ def _shared_loops(timeline: Timeline) -> dict[Participant | None, Event]:
 
 @answered_once
 def _before_kip_62(timeline: Timeline) -> dict[Participant, Event]:
-    """The release lines of Java consumers before KIP-62, without consumers that were upgraded since."""
+    """The release lines of Java consumers before KIP-62, without consumers that were upgraded later."""
     if timeline.kind != "consumer":
         return {}
     reported = (e for e in timeline.versions if e.speaker.role != "broker" and e.product == "kafka")
@@ -310,7 +310,7 @@ def _before_kip_62(timeline: Timeline) -> dict[Participant, Event]:
 
 def _is_before_kip_62(event: ev.VersionReported) -> bool:
     spread = release_range(event.version)
-    # KIP-62 brought the poll timer and the heartbeat thread together.
+    # KIP-62 introduced both the poll timer and the heartbeat thread.
     return spread is not None and spread[1] < logged_since("Java before 1.0", "poll timeout")
 
 

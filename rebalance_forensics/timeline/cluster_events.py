@@ -1,4 +1,4 @@
-"""The events of a cluster that name no group, indexed once for all its groups: by broker, place and client."""
+"""The events of a cluster that name no group, indexed once for all groups: by broker, place and client."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ from rebalance_forensics.utc_offsets import QUARTER_HOUR_MS, offset_at
 
 
 class UngroupedEvents:
-    """The events of one cluster that name no group.
+    """The events of a cluster that name no group.
 
-    Brokers' lines concern every group, so all timelines look into one list of them. Lines of clients, and those that
-    name a member, become part of the timelines of the groups they may concern.
+    Broker lines concern every group, so all timelines share one list of them. Lines of clients, and lines that name a
+    member, become part of the timelines of the groups that they may concern.
     """
 
     def __init__(self, events: Iterable[Event] = (), logs: LogsRead = MappingProxyType({})) -> None:
@@ -80,7 +80,7 @@ class UngroupedEvents:
         self._unnamed = UnnamedClients()
         self._lone_processes: dict[str, list[Event]] = defaultdict(list)
         """File -> starts and stops on hosts of which it has nothing else, as in files that were put together."""
-        # What a JVM or the kernel logs on a broker's host names no broker, and concerns its groups as the broker does.
+        # Lines of a JVM or the kernel on a broker's host do not name the broker, but concern its groups.
         homes = {home_of(event) for event in shared if event.speaker.role == "broker"}
         by_brokers: list[Event] = []
         for event in shared:
@@ -103,7 +103,7 @@ class UngroupedEvents:
         self.witnesses = tuple(_witnesses(common))
         """The lines of each broker's log that show its clock."""
         self._brokers = with_times(common)
-        # A log that is in part a copy was not written all the time by a broker of its own.
+        # A log that is partly a copy was not written by one broker throughout.
         written, kept = (Counter(map(place_of, found)) for found in (everything, known))
         self._logs_of_brokers = BrokerLogs(common, {at: log for at, log in logs.items() if written[at] == kept[at]})
         self._depth = 0
@@ -116,9 +116,9 @@ class UngroupedEvents:
 
     @cached_property
     def clusters(self) -> dict[str, UngroupedEvents]:
-        """Directory -> events of the cluster whose logs it holds, where two brokers with one id show several clusters.
+        """Directory -> events of the cluster with logs in it, if two brokers with the same id prove several clusters.
 
-        Empty for one cluster, and where the logs of several lie in one directory.
+        Empty if there is one cluster, or if the logs of several clusters are in the same directory.
         """
         paths = {path for path, _ in self.logs} - self.orchestration.files
         found = self._logs_of_brokers.directories_of_clusters(paths)
@@ -135,7 +135,7 @@ class UngroupedEvents:
         return UngroupedEvents((*events, *dropped, *self.orchestration, *self.untimed_of_hosts), logs)
 
     def by_cluster(self, cluster: str, own: Iterable[Event]) -> Iterator[tuple[str, UngroupedEvents, Iterable[Event]]]:
-        """A group's lines cluster by cluster: groups of the same name in two clusters are two groups."""
+        """A group's lines for each cluster: groups with the same name in two clusters are different groups."""
         if not self.clusters:
             yield from self._by_cluster_of_logs(cluster, tuple(own))
             return
@@ -147,7 +147,7 @@ class UngroupedEvents:
     def _by_cluster_of_logs(
         self, cluster: str, own: Sequence[Event]
     ) -> Iterator[tuple[str, UngroupedEvents, Sequence[Event]]]:
-        """The same for logs in one directory; logs that could be of either cluster stay under the name of all."""
+        """`by_cluster` for logs in one directory; logs that may be from several clusters keep the common name."""
         clusters = clusters_of_logs(own, self._logs_of_brokers)
         if not clusters:
             yield cluster, self, own
@@ -166,7 +166,7 @@ class UngroupedEvents:
 
     @cached_property
     def unnamed_groups(self) -> dict[str, UnnamedGroup]:
-        """The groups of clients whose lines name none, by name."""
+        """The groups of clients whose lines name no group, by generated name."""
         by_coordinators = {id(event): event for events in self._naming.values() for event in events}
         by_brokers = filter(keeps_all_groups_out, self._brokers)
         found = unnamed_groups(
@@ -175,10 +175,10 @@ class UngroupedEvents:
         return {group.name: group for group in found}
 
     def near(self, group: str, own: Sequence[Event]) -> tuple[list[Event], tuple[ProcessLog, ...]]:
-        """Lines of clients that ran where this group's lines were written, or where its Streams clients run.
+        """The lines of clients in the places of this group's lines or of its Streams clients, and their process logs.
 
-        Lines of coordinators that name a known member of the group are among them. Lines that show no more than the
-        process come as the logs of these places.
+        They include lines of coordinators that name a known member of the group. Lines about the process only are
+        returned as process logs.
         """
         naming = self._naming_members_of(own)
         if not self._by_place:
@@ -186,8 +186,8 @@ class UngroupedEvents:
         places, clients = places_and_clients(own)
         clients |= self._clients_named_after.get(group, set())
         places.update(*(self._places_of_client.get(c, ()) for c in clients))
-        # Of what was written where only a coordinator logs the group, few lines can be of its members: a broker's own
-        # clients write to its log by the thousand, and each group would go through all of them.
+        # In a log where only a coordinator logs the group, few lines can be from its members: a broker's own clients
+        # log thousands of lines, and each group would have to scan them.
         of_brokers = {place_name(event) for event in own} - places
         files = (
             {event.speaker.file for event in own if event.speaker.role in ("broker", "connect")}
@@ -205,29 +205,29 @@ class UngroupedEvents:
 
     @cached_property
     def _of_clients_at(self) -> dict[str, list[Event]]:
-        """Place -> its lines without those of its process logs."""
+        """Place -> its lines that are not in its process logs."""
         kept = {place: [e for e in events if not is_of_a_process(e)] for place, events in self._by_place.items()}
         return {place: events for place, events in kept.items() if events}
 
     @cached_property
     def process_logs(self) -> ProcessLogs:
-        """What processes log of themselves."""
+        """The lines of processes about themselves."""
         return ProcessLogs(filter(is_of_a_process, chain.from_iterable(self._by_place.values())))
 
     @cached_property
     def _of_members_at(self) -> dict[str, list[Event]]:
-        # Place -> lines that may be a member's in a log that a broker writes: starts, Streams, unknown roles.
+        # Place of a broker's log -> lines that may be from a member: starts, Streams, unknown roles.
         return {place: list(filter(_is_of_a_member, events)) for place, events in self._by_place.items()}
 
     def _naming_members_of(self, own: Sequence[Event]) -> list[Event]:
-        """The lines of coordinators that name a member of the group's own lines."""
+        """The lines of coordinators that name a member of this group."""
         if not self._naming:
             return []
         known = {name for event in own for name in _member_names(event)} & self._naming.keys()
         return list({id(event): event for name in sorted(known) for event in self._naming[name]}.values())
 
     def of_ungrouped_clients(self, group: str, own: Sequence[Event]) -> list[Event]:
-        """Lines of clients that name only themselves, where the coordinator or a configuration shows their group."""
+        """The lines of clients without a group whose group the coordinator or a configuration shows."""
         configured = self.unnamed_groups.get(group)
         return [*self._unnamed.of_group(group, own), *(configured.events if configured is not None else ())]
 
@@ -236,7 +236,7 @@ class UngroupedEvents:
         return [event for place in dict.fromkeys(map(place_of, events)) for event in self._at.get(place, ())]
 
     def by_brokers_in_logs_of(self, events: Iterable[Event]) -> list[Event]:
-        """Brokers' lines that name neither group nor member in the logs of these events."""
+        """The broker lines that name neither a group nor a member in the logs of these events."""
         return [e for e in self.in_logs_of(events) if e.speaker.role == "broker" and not _names_member(e)]
 
     def brokers(self, clocks: Mapping[Place, FileClock], own: Sequence[Event]) -> EventIndex:
@@ -250,9 +250,9 @@ class UngroupedEvents:
 
 
 def _dated_by_start(known: Sequence[Event]) -> Iterator[Event]:
-    """The events, those of GC logs that print the uptime alone with a time where the start of their JVM is logged.
+    """The events; those from GC logs with uptimes only get a time if the start of their JVM is logged.
 
-    HotSpot appends to a log where its name has no `%p` or `%t`: each run in it is of one of as many starts.
+    HotSpot appends to a log if its name has no `%p` or `%t`: the runs in it match the starts in order.
     """
     if {*map(type, known)}.isdisjoint((ev.JvmStarted, ev.ThreadsStopped)):
         yield from known
@@ -275,7 +275,7 @@ def _dated_by_start(known: Sequence[Event]) -> Iterator[Event]:
     for of_file in runs.values():
         home = home_of(of_file[0][0])
         started = sorted(starts[home])
-        # Two applications of a directory may each have logged a start, and a run without a stop shows nowhere.
+        # Two applications in a directory may each have logged a start, and a run without a stop is not visible.
         if len(logs[home]) == 1 and len(started) == len(of_file):
             ends = [at + (run[-1].uptime_ms or 0) for at, run in zip(started, of_file, strict=True)]
             if all(end <= begin for end, begin in zip(ends, started[1:], strict=False)):
@@ -294,7 +294,7 @@ def _is_of_a_member(event: Event) -> bool:
 
 
 def _member_names(event: Event) -> set[str]:
-    """Member ids and instance ids in a line; a fencing has those of both members."""
+    """The member ids and instance ids in a line; a line about fencing names both members."""
     names = {getattr(event, "current_member", None), getattr(event, "instance_id", None), event.speaker.instance_id}
     return {*member_ids_in(event), *(name for name in names if name)}
 
@@ -315,13 +315,13 @@ _CREATED = "Created log for partition"
 _FIRST_REGISTRATION = "No previous registration found"
 
 
-# Logs of another cluster in the same directory show by what happens once in a cluster: a partition of
-# __consumer_offsets is created once on a broker, a leader is elected for it once with each epoch, a broker registers
-# for the first time once (KRaft). And a broker is one process: two that have its id and write at the same time are two
-# brokers. Brokers print the id of their cluster when they start; it does not always differ: all clusters made after
-# Kafka's Docker examples have the same.
+# Events that occur once in a cluster reveal logs of another cluster in the same directory: a partition of
+# __consumer_offsets is created once on a broker, its leader is elected once for each epoch, and a broker registers for
+# the first time once (KRaft). In addition, a broker is one process: two logs with the same broker id and lines at the
+# same time are from two brokers. Brokers log their cluster id at start, but all clusters created from Kafka's Docker
+# examples have the same id.
 class _BrokerLog:
-    """The broker that one file is of, and the events in it that happen once in a cluster."""
+    """The broker that wrote a file, and the events in it that occur once in a cluster."""
 
     def __init__(self) -> None:
         self.ids: Counter[int] = Counter()
@@ -353,10 +353,10 @@ class _BrokerLog:
                 self.once["registered", event.broker] = event.at
 
     def is_of_another_cluster(self, other: _BrokerLog) -> bool:
-        """True where both cannot be of one cluster; neither is a copy of the other."""
+        """True if the two cannot be from the same cluster, and neither is a copy of the other."""
         if self.clusters and other.clusters and self.clusters.isdisjoint(other.clusters):
             return True
-        # Times that differ by a zone are of one event, logged by two clocks.
+        # Times that differ by a time zone are from one event, logged by two clocks.
         apart = (abs(at - other.once[what]) % QUARTER_HOUR_MS for what, at in self.once.items() if what in other.once)
         if any(SECOND_MS < ms < QUARTER_HOUR_MS - SECOND_MS for ms in apart):
             return True
@@ -366,10 +366,10 @@ class _BrokerLog:
 
 
 class BrokerLogs:
-    """The logs of brokers, and the pairs of them that cannot be of one cluster."""
+    """The logs of brokers, and the pairs of logs that cannot be from the same cluster."""
 
     def __init__(self, events: Iterable[Event], extents: LogsRead = MappingProxyType({})) -> None:
-        """`extents` is how far each log was read: a broker may go on for long without a line that is known."""
+        """`extents` are the first and last time of each log: a broker may log unrecognized lines for a long time."""
         self._logs: dict[Place, _BrokerLog] = defaultdict(_BrokerLog)
         for event in events:
             self._logs[place_of(event)].add(event)
@@ -384,14 +384,14 @@ class BrokerLogs:
                 self._rivals[other].add(log)
 
     def contradict(self, file: str, other: str) -> bool:
-        """True for the logs of two brokers that cannot be of one cluster."""
+        """True if the logs of two brokers cannot be from the same cluster."""
         (clusters, side), (other_clusters, other_side) = (self._sides.get(path, (None, 0)) for path in (file, other))
         return clusters is not None and clusters == other_clusters and side != other_side
 
     @cached_property
     def _sides(self) -> dict[str, tuple[int, int]]:
-        """Log -> two clusters that contradict each other, and which of them it is of; none where there are more."""
-        # Of three logs the first may rule out the second and the second the third: the first and the third are of one.
+        """Log -> two contradicting clusters and the one that it is from; empty if there are more than two."""
+        # If the first log rules out the second and the second the third, the first and third are from one cluster.
         found: dict[str, tuple[int, int]] = {}
         for number, start in enumerate(self._rivals):
             sides = {start: 0} if start[0] not in found else {}
@@ -406,9 +406,9 @@ class BrokerLogs:
         return found
 
     def directories_of_clusters(self, paths: Collection[str]) -> tuple[int, frozenset[str]] | None:
-        """The depth and names of the directories of several clusters, where each has its own.
+        """The depth and names of the directories of several clusters, if each cluster has its own directory.
 
-        None unless they hold all of these files, and brokers of several ids each where there are several.
+        None unless they contain all of these files, and, if there are several broker ids, several in each directory.
         """
         pairs = [(place[0], rival[0]) for place, rivals in self._rivals.items() for rival in rivals]
         depths = {_shared_directories(path, other) for path, other in pairs}
@@ -416,7 +416,7 @@ class BrokerLogs:
             return None
         depth = depths.pop()
         if any(path.count("/") <= depth + 1 for pair in pairs for path in pair):
-            return None  # what lies directly above the files are hosts
+            return None  # the directories directly above the files are hosts
         names = frozenset(path.split("/")[depth] for pair in pairs for path in pair)
         brokers: dict[str | None, set[int]] = defaultdict(set)
         for (path, _), log in self._logs.items():
@@ -425,9 +425,9 @@ class BrokerLogs:
         return (depth, names) if several and all(_directory_at(path, depth) in names for path in paths) else None
 
     def foreign_to(self, own: Sequence[Event]) -> frozenset[str]:
-        """The files of brokers outside a group's cluster, by the group's own lines."""
-        # Its clients print the id of its cluster. Of two brokers with one id the group's is the one that logs it, else
-        # the one whose log lies nearer to those that do, else the one that ran at the time.
+        """The files of brokers that are not in a group's cluster, by the group's own lines."""
+        # The group's clients log the cluster id. Of two brokers with the same id, the one in the group's cluster logs
+        # the group; else its log is nearer to logs with the group, else it ran at that time.
         of_group = [event for event in own if event.group is not None]
         places = {place_of(event) for event in of_group}
         ids = {event.cluster_id for event in of_group if type(event) is ev.ClusterReported}
@@ -457,14 +457,14 @@ class BrokerLogs:
         )
 
 
-# A member id is issued by one coordinator to one client, so logs that name the same member are of one cluster. Clients
-# print the id of theirs ("Cluster ID: …"); where they do not, or all clusters have the id of Kafka's Docker examples,
-# two brokers that cannot be of one cluster show that there are two, and so do two coordinators that count generations
-# by turns: within a cluster a coordinator goes on from the generation of the one before.
+# A member id is issued by one coordinator to one client, so logs that name the same member are from one cluster.
+# Clients log their cluster id ("Cluster ID: …"). If they do not, or if all clusters have the id of Kafka's Docker
+# examples, two brokers that cannot be from one cluster prove that there are two clusters. So do two coordinators that
+# alternate with different generations: in one cluster, a coordinator continues from the generation of its predecessor.
 def clusters_of_logs(own: Sequence[Event], brokers: BrokerLogs) -> Mapping[str, str]:
-    """Log -> cluster, by its id or its coordinator's log, for a group's lines of several clusters; empty for one.
+    """Log -> cluster, by cluster id or the coordinator's log, if a group's lines are from several clusters; else empty.
 
-    Also empty where logs of two clusters have a member in common: a file that was put together proves nothing.
+    Also empty if logs of two clusters have a member in common: a concatenated file proves nothing.
     """
     ids = _cluster_ids(own)
     created = (e for e in own if type(e) is ev.GenerationStabilized)
@@ -492,9 +492,9 @@ def clusters_of_logs(own: Sequence[Event], brokers: BrokerLogs) -> Mapping[str, 
 
 
 def reported_clusters(own: Sequence[Event], participants: Participants) -> Mapping[str, str]:
-    """Log -> the id of the cluster that its client reports, or most clients whose members its broker names.
+    """Log -> the cluster id that its client reports, or most of the clients whose members its broker names.
 
-    Several where `clusters_of_logs` finds a common member and therefore keeps all lines in one group.
+    There are several ids if `clusters_of_logs` found a common member and therefore keeps all lines in one group.
     """
     found = _cluster_ids(own)
     if len({*found.values()}) <= 1:
@@ -512,7 +512,8 @@ def _cluster_ids(own: Iterable[Event]) -> dict[str, str]:
 
 
 def _count_by_turns(counted: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> bool:
-    # True where one counts on while the other stands elsewhere, for longer than clocks and a rebalance explain.
+    # True if the generation of one advances while the other has a different one, for longer than clock skew and a
+    # rebalance explain.
     for first, second in ((counted, other), (other, counted)):
         for at, generation in second:
             before = [number for when, number in first if when < at - ONE_REBALANCE_MS]
@@ -526,25 +527,25 @@ def _linked_logs(own: Sequence[Event]) -> list[set[str]]:
     names: dict[str, set[str]] = defaultdict(set)
     for event in own:
         names[event.speaker.file].update(filter(has_unique_suffix, member_ids_in(event)))
-        # A copy has the same generation at the same time, perhaps by the clock of another zone.
+        # A copy has the same generation at the same time, possibly in another time zone.
         if type(event) is ev.GenerationStabilized and event.at is not None:
             names[event.speaker.file].add(f"{event.generation} {event.at % QUARTER_HOUR_MS}")
     return [set(files) for files in linked(sorted(names), names.__getitem__)]
 
 
 def _directory_at(path: str, depth: int) -> str | None:
-    """The directory at a depth of a path; None where the path is shorter."""
+    """The directory at this depth of a path; None if the path is shorter."""
     directories = path.split("/")[:-1]
     return directories[depth] if depth < len(directories) else None
 
 
 def _home(place: Place) -> tuple[str, str | None]:
-    # The directory of a log and its host: pieces of a rolled log have both in common.
+    # The directory of a log and its host, which the files of a rolled log have in common.
     return place[0].rpartition("/")[0], place[1]
 
 
 def _nearness(path: str, others: Collection[str]) -> tuple[int, int]:
-    """The directories that a file shares with the nearest of others, from the top, and the letters of their names."""
+    """The number of directories and of leading characters that a path has in common with the nearest other path."""
     names = ((other, [path.rpartition("/")[2], other.rpartition("/")[2]]) for other in others)
     return max(((_shared_directories(path, other), _shared(*both)) for other, both in names), default=(0, 0))
 

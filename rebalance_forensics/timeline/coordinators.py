@@ -1,4 +1,4 @@
-"""The coordinators of a group over time: their terms, how each handed the group over, and who spoke for it too late."""
+"""The coordinators of a group over time: their terms, the handovers, and lines of former coordinators."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from rebalance_forensics.timeline.model import CoordinatorTerm
 
 
 def coordinators_of(events: Sequence[Event]) -> tuple[CoordinatorTerm, ...]:
-    """The terms of the coordinators in order; a client's discovery counts where no broker's own line contradicts it."""
+    """The terms of the coordinators in order, by broker lines, and by clients' lookups that these do not contradict."""
     seen: list[tuple[int, str]] = []
     speaker, last = None, None
     for event in events:
         if event.speaker is speaker and not isinstance(event, ev.GroupUnloaded):
-            continue  # the coordinator as before
+            continue  # the same coordinator as before
         broker = _broker(event)
         if broker is None or event.at is None:
             continue
@@ -47,22 +47,22 @@ def _broker(event: Event) -> str | None:
 
 
 class FormerCoordinatorLines(Struct, frozen=True):
-    """Lines of former coordinators, by `id` of the event."""
+    """The lines of former coordinators, as `id`s of events."""
 
     evicting: frozenset[int] = frozenset()
-    """Evictions after another broker had loaded the group, before this one learned of it."""
+    """Evictions by a broker that did not know yet that another broker had loaded the group."""
     too_late: frozenset[int] = frozenset()
-    """Lines after the broker had unloaded the group itself: they concern no member any more."""
+    """Lines that a broker logged after it unloaded the group: they no longer affect any member."""
 
 
-# A broker that was paused expires every session when it wakes up, before it learns that it lost the group
-# (GroupCoordinator.onExpireHeartbeat, onResignation). Its timers also outlive the group: a join that it had begun times
-# out after it has unloaded the group, and it removes the members that have not rejoined (onCompleteJoin). The members
-# go on with its successor.
+# A broker that was paused expires all sessions when it resumes, before it learns that it no longer coordinates the
+# group (GroupCoordinator.onExpireHeartbeat, onResignation). Its timers are not cancelled either: a join phase may time
+# out after the broker unloaded the group, so that it removes the members that have not rejoined (onCompleteJoin). The
+# members remain in the group at the new coordinator.
 def lines_of_former_coordinators(events: EventIndex) -> FormerCoordinatorLines:
-    """The lines of brokers about members that they no longer coordinate."""
-    # A broker counts as a former coordinator only if it unloads the group later and neither loads it nor completes a
-    # generation before: the line that it got the group back may be missing.
+    """The lines of brokers about a group that they no longer coordinate."""
+    # A broker is considered a former coordinator only if it unloads the group later, without a load or a new generation
+    # in between: the line about a load may be missing.
     if not events.has_type(ev.GroupUnloaded):
         return FormerCoordinatorLines()
     void: set[int] = set()
@@ -93,30 +93,30 @@ def lines_of_former_coordinators(events: EventIndex) -> FormerCoordinatorLines:
 
 
 def _was_unwritten(evicting: Event, unloading: Event) -> bool:
-    # True for an eviction just before the group was unloaded: the next coordinator loads the member again.
-    # Evictions reach __consumer_offsets with the next generation only (GroupMetadataManager.storeGroup), and none was
-    # created since. A member that was evicted earlier is unknown to the next coordinator as well.
+    # True for an eviction just before the group was unloaded: the next coordinator loads the member again, because an
+    # eviction is written to __consumer_offsets only with the next generation (GroupMetadataManager.storeGroup), and
+    # none was created since. The next coordinator does not know a member that was evicted earlier.
     return time_of(unloading) - time_of(evicting) <= windows.HEARTBEAT_MS
 
 
 class Handover(Struct, frozen=True, kw_only=True):
-    """A broker that no longer coordinates the group, by the lines of brokers and controllers."""
+    """The end of a broker's term as coordinator, by the lines of brokers and controllers."""
 
     at: int
-    """Its first line."""
+    """The time of its first line."""
     former: int | None
-    """The broker that lost the group, or loaded it again after a restart; None where no line names it."""
+    """The broker that lost the group, or loaded it again after a restart; None if no line names it."""
     shown_by: Literal["loaded", "unloaded", "succeeded"]
-    """`loaded`: the next coordinator logs that it loads the group. Else no load is logged: the former coordinator
-    unloads it, or another broker logs for it later."""
+    """`loaded`: the next coordinator logs that it loads the group. Otherwise no load is logged: the former coordinator
+    `unloaded` it, or another broker logs about the group later (`succeeded`)."""
     lines: tuple[Event, ...]
     until: int
-    """When the group was loaded; `at` where no line shows it."""
+    """When the group was loaded; `at` if no line shows it."""
 
 
 def handovers(timeline: Timeline, since: int) -> Iterator[Handover]:
-    """Each time a broker stopped coordinating the group, where a load of the group shows it from `since` on only."""
-    # The last broker that logged as the coordinator, and the same until it unloads the group or stops.
+    """The handovers of the group; those that only a load shows must be at `since` or later."""
+    # The last broker that logged as the coordinator, and the one that has neither unloaded the group nor stopped.
     spoke: Event | None = None
     holder: Event | None = None
     spoken = (e for e in timeline.coordinator_events if e.speaker.broker is not None)
@@ -127,7 +127,7 @@ def handovers(timeline: Timeline, since: int) -> Iterator[Handover]:
             case ev.GroupUnloaded() | ev.BrokerStarted() | ev.BrokerStopped():
                 if holder is None or affected_broker(event) != holder.speaker.broker:
                     continue
-                # Where no log lasts until a broker starts, nothing shows when it stopped coordinating.
+                # If no log covers the time until a broker starts, nothing shows when it stopped coordinating.
                 heard = not isinstance(event, ev.BrokerStarted) or time_of(event) <= timeline.coverage.end
                 if heard and not _is_followed(timeline, event, holder.speaker.broker):
                     yield _unfollowed("unloaded", event, holder)
@@ -162,9 +162,9 @@ def _loaded(timeline: Timeline, load: ev.GroupLoaded, former: int, since: int) -
 
 
 def _former_coordinator(timeline: Timeline, load: ev.GroupLoaded, spoke: Event | None) -> int | None:
-    """The last broker that logged for the group before a load; the loading broker itself when it restarted."""
+    """The last broker that logged about the group before a load; the loading broker itself if it restarted."""
     at, loading = time_of(load), load.speaker.broker
-    # Logs that begin with the move hold only the unload by the former coordinator.
+    # If the logs begin with the move, the unload is the only line of the former coordinator.
     spoke = spoke or timeline.of(ev.GroupUnloaded).last(at - 1)
     if spoke is not None and spoke.speaker.broker == loading and _loaded_long_after_start(timeline, load):
         return None
@@ -185,7 +185,7 @@ def _was_up(timeline: Timeline, load: ev.GroupLoaded) -> bool:
 
 
 def _loaded_long_after_start(timeline: Timeline, load: ev.GroupLoaded) -> bool:
-    # Loading belongs to the start of a broker; when it comes later, another broker coordinated the group in between.
+    # A broker loads groups when it starts. If it loads this one later, another broker coordinated it in between.
     broker, at = load.speaker.broker, time_of(load)
     starts = starts_of(timeline, broker, 0, at)
     elected = [e for e in timeline.of(ev.CoordinatorElected).between(0, at) if e.speaker.broker == broker]
@@ -201,6 +201,6 @@ def _is_followed(timeline: Timeline, event: Event, broker: int | None) -> bool:
 
 
 def _keeps_it(timeline: Timeline, event: Event) -> bool:
-    # Clocks that differ interleave the lines of two brokers: only a broker that logs alone afterwards has the group.
+    # Clock skew may interleave the lines of two brokers: only the broker that logs alone afterwards has the group.
     after = timeline.coordinator_events.between(time_of(event), time_of(event) + windows.ONE_REBALANCE_MS)
     return all(e.speaker.broker in (None, event.speaker.broker) for e in after)

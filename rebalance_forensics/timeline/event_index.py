@@ -20,23 +20,23 @@ E = TypeVar("E", bound=Event)
 
 
 def time_of(event: Event) -> int:
-    """The time of an event; 0 where it has none."""
+    """The time of an event; 0 if it has none."""
     return event.at or 0
 
 
 def by_time_then_origin(event: Event) -> tuple[int, str, int]:
-    """The key of a total order: time, then path and offset."""
+    """Sort key for a total order: time, then path and offset."""
     origin = event.origin
     return event.at or 0, origin.path, origin.byte_offset
 
 
 def merged(some: Sequence[E], others: Sequence[E]) -> Sequence[E]:
-    """Both sequences in one; each keeps its order, which in an export that is newest first is not that of offsets."""
+    """Both sequences merged; each keeps its order, which in a newest-first export is not the order of offsets."""
     return list(merge(some, others, key=by_time_then_origin)) if some and others else some or others
 
 
 def distinct(events: Iterable[Event]) -> list[Event]:
-    """The events, each line once where a file or a block of lines was read twice; oldest first."""
+    """The events, oldest first, without the duplicates of a file or a block of lines that was read twice."""
     found: list[Event] = []
     for at, together in groupby(sorted(events, key=by_time_then_origin), key=attrgetter("at")):
         at_once = list(together)
@@ -46,7 +46,7 @@ def distinct(events: Iterable[Event]) -> list[Event]:
 
 def _distinct(events: Sequence[Event], *, timed: bool) -> list[Event]:
     found: dict[tuple[object, ...], Event] = {}
-    # The name of a log shows whose it is, and that of a copy has something added.
+    # Keep the event with the shorter path: the file name of a copy has an addition.
     for event in sorted(events, key=lambda event: len(event.origin.path)):
         broker_or_client = event.speaker.broker if event.speaker.role == "broker" else event.speaker.client_id
         where = None if timed else event.origin
@@ -56,7 +56,7 @@ def _distinct(events: Sequence[Event], *, timed: bool) -> list[Event]:
 
 
 class EventIndex(TimeIndex[Event]):
-    """Events, oldest first, with those of each type at hand."""
+    """Events, oldest first, indexed by type."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         super().__init__(events, time_of)
@@ -73,12 +73,12 @@ class EventIndex(TimeIndex[Event]):
         return self._places.keys()
 
     def has_type(self, *kinds: type[Event]) -> bool:
-        """True where it has an event of one of these types."""
+        """True if it contains an event of one of these types."""
         return not self._places.keys().isdisjoint(kinds)
 
     @cached_property
     def by_clients(self) -> TimeIndex[Event]:
-        """The lines that no broker wrote; none without a client's log."""
+        """The lines that were not written by brokers; empty if there is no client log."""
         return TimeIndex((event for event in self if event.speaker.role != "broker"), time_of, ordered=True)
 
     def of_type(self, *kinds: type[E]) -> TimeIndex[E]:
@@ -95,37 +95,37 @@ class EventIndex(TimeIndex[Event]):
 
     @cached_property
     def settings(self) -> dict[str, tuple[int, str]]:
-        """Setting -> the time and value of its last dump."""
+        """Setting -> time and value in its last configuration dump."""
         dumps = ((time_of(event), event.settings) for event in self.of_type(ev.SettingsReported))
         return {name: (at, value) for at, settings in dumps for name, value in settings}
 
     @cached_property
     def extent(self) -> list[Event]:
-        """The first and the last line, and the first of each level."""
+        """The first and last line, and the first line of each level."""
         return [*self[:1], *self[-1:], *{event.level: event for event in reversed(self)}.values()]
 
     @cached_property
     def disconnected(self) -> dict[str | None, TimeIndex[ev.NodeDisconnected]]:
-        """Cause -> the connections that were lost, or not made, for it."""
+        """Cause -> the connections that were lost or not established for that cause."""
         return self.of_type(ev.NodeDisconnected).by(attrgetter("cause"))
 
     @cached_property
     def brokers(self) -> set[int]:
-        """The ids of the brokers that wrote lines."""
+        """The ids of the brokers that wrote these lines."""
         by_brokers = (event.speaker for event in self if event.speaker.role == "broker")
         return {speaker.broker for speaker in by_brokers if speaker.broker is not None}
 
     @cached_property
     def by_broker(self) -> dict[int | None, TimeIndex[Event]]:
-        """Broker -> the lines with a time that it wrote."""
+        """Broker -> its lines that have a time."""
         timed = (event for event in self if event.at is not None and event.speaker.role == "broker")
         return TimeIndex(timed, time_of, ordered=True).by(attrgetter("speaker.broker"))
 
     @cached_property
     def versions(self) -> TimeIndex[ev.VersionReported]:
-        """The version lines that differ from the one before at their place."""
-        # AppInfoParser logs the version of each AdminClient and producer: a broker's log has thousands of these lines,
-        # of which the first after each upgrade adds something.
+        """The version lines that differ from the previous one in the same place."""
+        # AppInfoParser logs the version for each AdminClient and producer: a broker's log has thousands of these lines,
+        # and only the first one after an upgrade is relevant.
         found: list[ev.VersionReported] = []
         latest: dict[str, tuple[object, ...]] = {}
         for event in self.of_type(ev.VersionReported):
@@ -138,7 +138,7 @@ class EventIndex(TimeIndex[Event]):
 
     @cached_property
     def topics_seen(self) -> TimeIndex[ev.TopicChanged]:
-        """The changes of topics that clients found in their metadata: a broker's log has one for each partition."""
+        """The topic changes that clients logged after a metadata update; brokers log one for each partition."""
         seen = (event for event in self.of_type(ev.TopicChanged) if event.speaker.role != "broker")
         return TimeIndex(seen, time_of, ordered=True)
 
@@ -151,11 +151,11 @@ class EventIndex(TimeIndex[Event]):
 
     @cached_property
     def until(self) -> dict[str, int]:
-        """Place -> the time of its last event."""
+        """Place -> time of its last event."""
         return {place_name(event): time_of(event) for event in self}
 
 
 def settings_of(own: EventIndex, ungrouped: EventIndex) -> dict[str, str]:
-    """The settings in all dumps; the latest value of each counts."""
+    """Setting -> its latest value in all configuration dumps."""
     newer = {name: shown for name, shown in own.settings.items() if ungrouped.settings.get(name, shown)[0] <= shown[0]}
     return {name: value for name, (_, value) in (ungrouped.settings | newer).items()}

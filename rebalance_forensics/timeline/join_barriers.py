@@ -1,7 +1,8 @@
-"""Which member a join barrier waited for, and who had sent JoinGroup for it.
+"""The members that a join barrier waited for, and the members that had sent JoinGroup.
 
-The coordinator answers JoinGroup once every member has rejoined (GroupCoordinator.onCompleteJoin), so the member whose
-JoinGroup came last held up all others. Lanes, unread time, the cause `rebalance-straggler` and what-if all ask here.
+The coordinator responds to JoinGroup when all members have rejoined (GroupCoordinator.onCompleteJoin), so the member
+with the last JoinGroup delays all others. Used for swim lanes, unread time, the cause `rebalance-straggler` and
+what-if.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS
 
 
 class LateJoin(Struct, frozen=True):
-    """A member that rejoined after all others, and later than one that polls does."""
+    """A member that rejoined after all others, and later than a polling member would have."""
 
     participant: Participant
     rebalance: Rebalance
@@ -30,9 +31,8 @@ class LateJoin(Struct, frozen=True):
 
 
 def _last_to_rejoin(timeline: Timeline, rebalance: Rebalance) -> tuple[Participant, int] | None:
-    """The member whose JoinGroup came last, and when; newcomers keep nobody waiting."""
-    # A newcomer is one that joined the group for the first time, or whose process started, since the rebalance began or
-    # just before.
+    """The member with the last JoinGroup and its time, or None; the barrier does not wait for newcomers."""
+    # A newcomer joined for the first time, or its process started, since just before the rebalance began.
     begin = rebalance.started_at - all_have_heard_ms(timeline)
     joins = sorted(rebalance.join_sent_at.items(), key=lambda join: (-join[1], join[0].name))
     return next((join for join in joins if not _is_newcomer(timeline, join[0], begin, join[1])), None)
@@ -44,14 +44,14 @@ def _is_newcomer(timeline: Timeline, participant: Participant, begin: int, joine
 
 
 def late_join(timeline: Timeline, rebalance: Rebalance) -> LateJoin | None:
-    """The member that kept a rebalance open for longer than members need that poll."""
-    # A member that joins once the generation is complete kept nobody waiting; nor does one that has to wait itself
-    # until another broker coordinates the group.
+    """The member that delayed a rebalance for longer than polling members need to rejoin, or None."""
+    # A member that joins after the generation is complete delayed no other member; neither did a member that had to
+    # wait until another broker coordinated the group.
     last = _last_to_rejoin(timeline, rebalance)
     if last is None:
         return None
     (participant, joined), begin, closed = last, rebalance.started_at, rebalance.stabilized_at
-    # It hears of the rebalance at its next heartbeat: with a longer heartbeat.interval.ms that much later.
+    # It learns about the rebalance with its next heartbeat, which depends on heartbeat.interval.ms.
     answered_by = begin + NEXT_HEARTBEAT_MS + max(heartbeat_interval_ms(timeline) - HEARTBEAT_MS, 0)
     if joined <= answered_by or (closed is not None and joined > closed + ROUND_TRIP_MS):
         return None
@@ -62,16 +62,16 @@ def late_join(timeline: Timeline, rebalance: Rebalance) -> LateJoin | None:
 
 @answered_once
 def late_joins(timeline: Timeline) -> Mapping[Participant, Sequence[LateJoin]]:
-    """Every late join of each member, oldest first."""
+    """The late joins of each member, oldest first."""
     found = (late for rebalance in timeline.rebalances if (late := late_join(timeline, rebalance)) is not None)
     return grouped(found, attrgetter("participant"))
 
 
 def awaited(timeline: Timeline, rebalance: Rebalance) -> tuple[Participant, ...]:
-    """The members that a barrier waited for until it ended; empty where no line shows one.
+    """The members that a barrier waited for until it ended; empty if no line shows one.
 
-    A leader that was replaced, members that were removed at the rebalance timeout, else the last to rejoin, else the
-    only member that neither joined nor has a log.
+    A leader that was replaced, members that were removed at the rebalance timeout, else the last member to rejoin, else
+    the only member that did not join and has no log.
     """
     begin, end = rebalance.started_at, rebalance.barrier_end()
     replaced = timeline.of(LeaderReplaced).between(begin, end + TICK_MS)
@@ -90,21 +90,21 @@ def awaited(timeline: Timeline, rebalance: Rebalance) -> tuple[Participant, ...]
 
 
 def removed_at_timeout(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
-    """The members that the coordinator removed as the barrier ended, because they had not rejoined by then."""
+    """The members that the coordinator removed when the barrier ended, because they had not rejoined."""
     expired = timeline.departures.between(rebalance.started_at, rebalance.barrier_end() + TICK_MS)
     return [departure for departure in expired if departure.why == "rebalance-timeout"]
 
 
 def joins_are_logged(rebalance: Rebalance) -> bool:
-    """True where the log of a member shows its JoinGroup for this rebalance."""
+    """True if the log of some member shows its JoinGroup for this rebalance."""
     return bool(rebalance.join_sent_at)
 
 
 def joined_at(rebalance: Rebalance, participant: Participant) -> int | None:
-    """When a member sent its last JoinGroup for this rebalance; None where its log does not show it."""
+    """When a member sent its last JoinGroup for this rebalance; None if its log does not show it."""
     return rebalance.join_sent_at.get(participant)
 
 
 def was_first_to_join(rebalance: Rebalance, participant: Participant) -> bool:
-    """True where no log shows an earlier JoinGroup for this rebalance than the member's."""
+    """True if no log shows a JoinGroup for this rebalance before the member's."""
     return joined_at(rebalance, participant) == min(rebalance.join_sent_at.values(), default=None)

@@ -1,8 +1,8 @@
-"""Missing lines: spans in which a log shows by what else it has that lines of it are missing.
+"""Missing lines: spans of a log for which its other lines show that lines are missing.
 
-A log that was cut at a rate limit, shipped with losses or rotated away in the middle begins and ends like a whole one.
-It shows the hole where a line cannot come without another one before it, and where the numbers of its files skip; or
-the program that dropped the lines says so.
+A log that lost lines to a rate limit, in shipping or with a deleted rotated file starts and ends like a complete one.
+The gap shows in a line that cannot occur without a preceding one, in the numbers of its files, or in a notice from the
+program that dropped the lines.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ def missing_lines(
     extents: Mapping[Place, Span],
     reported: Mapping[Place, Sequence[Reported]] = MappingProxyType({}),
 ) -> Mapping[Place, list[Span]]:
-    """Log -> the spans in which lines are missing; for a rolled file, between the one before it at hand and it.
+    """Log -> the spans with missing lines; for a rolled file, the span since the previous available file.
 
-    `extents` are the first and last time of each log, `reported` what `reported_losses` found.
+    `extents` are the first and last time of each log, `reported` is the result of `reported_losses`.
     """
-    # A configuration names its client in its text, and the order of what threads log as they start is by chance.
+    # A configuration names its client in its text only, and threads log their start in random order.
     starts = events.of_type(*_STARTS).by(place_of)
     answered = (span for pair in _ANSWERS for span in _unasked(events, starts, *pair))
     found = lists_by_key((*answered, *_between_generations(events), *_rotated_away(extents)))
@@ -47,14 +47,14 @@ def missing_lines(
     }
 
 
-# imjournal counts lines for ten minutes unless told otherwise, journald and imuxsock for half a minute and less.
+# The default rate limit interval of imjournal is ten minutes; those of journald and imuxsock are at most 30 s.
 _LONGEST_INTERVAL_MS = 2 * QUIET_MS
 
 
 def reported_losses(
     events: EventIndex, extents: Mapping[Place, Span], dropped: Iterable[ev.LinesDropped]
 ) -> Mapping[Place, list[Reported]]:
-    """Log -> the spans for which a notice says that lines were dropped, each with it; of a shipper's logs the whole."""
+    """Log -> the spans for which a notice reports dropped lines, and the notice; a shipper's covers whole logs."""
     return lists_by_key(
         (place, (span, notice)) for notice in dropped for place, span in _lost_by(notice, events, extents)
     )
@@ -65,7 +65,7 @@ def _lost_by(
 ) -> Iterator[tuple[Place, Span]]:
     place, at = place_of(notice), notice.at
     if notice.which == "collected":
-        # A shipper that runs in a pod of its own logs under the name of that, and collects what is on its node.
+        # A shipper in its own pod logs under the name of that pod, and collects the logs of its node.
         there = [log for log in extents if log[1] == place[1]]
         yield from ((log, extents[log]) for log in there or extents)
     elif at is not None and place in extents:
@@ -77,7 +77,7 @@ def _lost_by(
 
 
 def _last_heard(events: EventIndex, notice: ev.LinesDropped) -> int | None:
-    """When the log's writer that had been silent for longest by a notice was last heard; None if it was no writer's."""
+    """The last line before a notice of the process that was silent for longest; None if the log has no process."""
     lines = [e for e in events if place_of(e) == place_of(notice)]
     if notice.pid is not None and notice.pid not in (pids := {e.speaker.pid for e in lines} - {None}) and pids:
         return None
@@ -86,16 +86,16 @@ def _last_heard(events: EventIndex, notice: ev.LinesDropped) -> int | None:
 
 
 def _throughout(spans: list[Span], extent: Span | None) -> list[Span]:
-    # A log that lost lines at several times lost them at others as well.
+    # A log that lost lines several times probably lost them at other times as well.
     return [extent] if len(spans) > 1 and extent is not None else spans
 
 
 def _in_all_logs(
     found: Mapping[Place, list[Span]], events: EventIndex, extents: Mapping[Place, Span]
 ) -> dict[Place, list[Span]]:
-    """The spans of each log; where several logs lack lines, also of those that do not show it."""
-    # They were collected together. Of one stretch that they lack in common, nothing may be left in a log that is
-    # silent then; lines that are lost here and there were lost everywhere.
+    """The spans with missing lines of each log; if several logs lack lines, also for logs that do not show it."""
+    # The logs were collected together. If they lack the same span, a log without lines in that span may lack it, too.
+    # If lines are missing in various places, they may be missing in all logs.
     if len(found) < 2:
         return dict(found)
     begin, end = max(spans[0][0] for spans in found.values()), min(spans[-1][1] for spans in found.values())
@@ -105,10 +105,10 @@ def _in_all_logs(
     return {**{place: [(begin, end)] for place in extents if place not in spoke}, **found}
 
 
-# A Java client logs that it joins before it has joined, and that it joined before it has synced. It looks for its
-# coordinator as it starts, and again only after it logged that it gave it up (AbstractCoordinator,
-# CoordinatorRequestManager); a second answer may come until its request times out. A coordinator prepares a rebalance
-# before it creates the generation (GroupCoordinator, GroupMetadataManager). Both lines of a pair are one logger's.
+# Pairs of lines from the same logger. A Java client logs a join before its success, and the join before the sync. It
+# looks up its coordinator at start, and again only after it logged that it gave it up (AbstractCoordinator,
+# CoordinatorRequestManager); a second response may arrive until the request times out. A coordinator prepares a
+# rebalance before it creates the generation (GroupCoordinator, GroupMetadataManager).
 _STARTS = (ev.Subscribed, ev.SettingsReported, ev.VersionReported, ev.ClientStarted, ev.ConsumerClosed)
 _MOVES = (ev.GroupConverted, ev.GroupDied, ev.GroupEmptied, ev.GroupLoaded, ev.GroupUnloaded)
 _ANSWERS: tuple[tuple[type[Event], tuple[type[Event], ...], int], ...] = (
@@ -126,14 +126,14 @@ def _unasked(
     before_it: tuple[type[Event], ...],
     apart_ms: int,
 ) -> Iterator[tuple[Place, Span]]:
-    """The spans between two answers of a kind, further apart than that, without the line that comes before one."""
-    # A transactional producer looks for its coordinator in a client's words, and names no group.
+    """The spans between two lines of a type, further apart than that, without the line that has to precede one."""
+    # A transactional producer logs its coordinator lookup like a consumer, without a group.
     found = events.of_type(answer, *before_it)
     lines = (e for e in found if e.speaker.role != "other" and (e.group is not None or e.speaker.client_id is None))
     for (place, client, broker), own in lists_by_key(
         ((place_of(e), e.speaker.client_id, e.speaker.role == "broker"), e) for e in lines
     ).items():
-        # Some logs have nothing of the classes that log starts.
+        # Some logs have no lines of the classes that log starts.
         shows_starts = broker or (client is not None and place in starts)
         for first, second in pairwise(own) if shows_starts and _runs_forward(own) else ():
             both = isinstance(first, answer) and isinstance(second, answer)
@@ -143,8 +143,8 @@ def _unasked(
 
 
 def _between_generations(events: EventIndex) -> Iterator[tuple[Place, Span]]:
-    # A coordinator creates one generation after the other and logs each, or begins the next rebalance with its number:
-    # not every release logs that a group is empty. After another broker coordinated the group, it loads it.
+    # A coordinator logs each generation that it creates, or the number in the next rebalance: not all releases log that
+    # a group is empty. If another broker coordinated the group in between, the coordinator loads the group first.
     lines = events.of_type(ev.GenerationStabilized, ev.RebalanceStarted, *_MOVES)
     for place, own in lists_by_key((place_of(e), e) for e in lines if e.speaker.role == "broker").items():
         for before, after in pairwise(own) if _runs_forward(own) else ():
@@ -154,7 +154,7 @@ def _between_generations(events: EventIndex) -> Iterator[tuple[Place, Span]]:
 
 
 def _runs_forward(lines: Sequence[Event]) -> bool:
-    """False where the clock of a log was set back, as at the end of summer time: its lines interleave."""
+    """False if the clock of a log was set back, for example at the end of daylight saving time."""
     return all(a.origin.byte_offset <= b.origin.byte_offset for a, b in pairwise(lines))
 
 
@@ -171,8 +171,8 @@ def _rotated_away(extents: Mapping[Place, Span]) -> Iterator[tuple[Place, Span]]
     for base, family in families.items():
         in_time = sorted(family, key=extents.__getitem__)
         numbers = [family[place] for place in in_time]
-        # Log4j 1 and logrotate give the oldest file the highest number, and the active one would be 0; Log4j 2 the
-        # lowest, unless it is told otherwise, and counts on.
+        # Log4j 1 and logrotate give the oldest file the highest number, and the active file would be 0. Log4j 2 by
+        # default gives the oldest file the lowest number and counts up.
         oldest_first = len(numbers) > 1 and numbers == sorted(numbers, reverse=True)
         if oldest_first and base in extents:
             in_time, numbers = [*in_time, base], [*numbers, 0]

@@ -1,4 +1,4 @@
-"""Pauses: partitions of one process without a reader, revoked or lost until some are assigned again."""
+"""Pauses: spans in which a process has no partitions after a revocation or loss, until some are assigned again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Open:
 
 @dataclass(slots=True)
 class _Consumer:
-    """The assignment of one consumer by its log so far; `due` is a revocation that it has yet to carry out."""
+    """The current assignment of a consumer by its log; `due` is a revocation that it has not carried out yet."""
 
     client: str
     step_ms: int
@@ -34,7 +34,7 @@ class _Consumer:
     opened: _Open | None = None
 
     def apply(self, event: Event, at: int) -> Pause | None:
-        """Apply a line; the pause that ends with it, if any."""
+        """Apply a line; return the pause that ends with it, if any."""
         match event:
             case ev.JoinSucceeded(member=m) | ev.SyncSucceeded(member=m) | ev.MemberTransitioned(member=m) if m:
                 self.member = m
@@ -61,7 +61,7 @@ class _Consumer:
             self.opened, self.due = self.opened or replace(self.due, at=at), None
 
     def pause(self, opened: _Open, ended: int | None) -> Pause:
-        """The pause that began with `opened`; `ended` is None where it lasts."""
+        """The pause that began with `opened`; `ended` is None if it is ongoing."""
         return Pause(
             client_id=self.client or None,
             member_id=self.member,
@@ -76,9 +76,9 @@ class _Consumer:
 def pauses_of(
     participants: Participants, starts: Sequence[Start], events: Sequence[Event], clocks: Mapping[Place, FileClock]
 ) -> list[Pause]:
-    """All pauses of all processes with a log, oldest first; one still open at the end has no end.
+    """The pauses of all processes with a log, oldest first; a pause that is still open has no end.
 
-    `events` are those of clients: coordinators do not log partitions.
+    `events` are client lines: coordinators do not log partitions.
     """
     found: list[Pause] = []
     consumers: dict[tuple[int, str], _Consumer] = {}

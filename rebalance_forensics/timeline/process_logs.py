@@ -1,7 +1,7 @@
-"""The lines in which a process shows that it runs and which brokers it reaches, once for all groups that it serves.
+"""The lines of processes about starts and connections to brokers, indexed once for all groups of a process.
 
-Producers, admin clients and consumers of other groups write most of a node's log. Of what they log a group asks only
-what happened to its members' process at a time: those lines are indexed once for each log, never once for each group.
+Producers, admin clients and consumers of other groups write most lines of a node's log. A group needs these lines only
+to see what happened to a member's process at some time, so they are indexed once per log and not for each group.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ from rebalance_forensics.utc_offsets import offset_at
 
 E = TypeVar("E", bound=Event)
 _DIFFERENT_TIMES = 4
-# Where a host's clock is off, each of its groups may measure that a little differently; groups come one after another.
+# Each group on a host with clock skew may measure a slightly different skew; groups are processed one after another.
 _MOST_CLOCKS = 4
 _OF_A_CONSTRUCTOR = (ev.SettingsReported, ev.GrouplessClientReported, ev.VersionReported, ev.StartTimeReported)
 
 
 def of_groupless_clients(lines: EventIndex) -> set[Origin]:
-    """The versions and start times that AdminClients and producers log: their process may have run for long."""
+    """The versions and start times that AdminClients and producers log; their process may have started much earlier."""
     # A client logs its configuration and then its version in its constructor, in one thread (AbstractConfig,
-    # AppInfoParser); where configurations are not logged, a close soon after shows whose version it was.
+    # AppInfoParser). If configurations are not logged, a close that soon follows shows whose version it was.
     found: set[Origin] = set()
     made: dict[tuple[str, str | None], Event] = {}
     unclaimed: dict[tuple[str, str | None], list[Event]] = defaultdict(list)
@@ -62,7 +62,7 @@ def of_groupless_clients(lines: EventIndex) -> set[Origin]:
 
 
 class ProcessLines(EventIndex):
-    """Such lines of one log, on one clock."""
+    """The process lines of one log, on the clock of a group."""
 
     def __init__(self, events: Iterable[Event], name: str) -> None:
         super().__init__(events)
@@ -82,17 +82,17 @@ class ProcessLines(EventIndex):
 
     @cached_property
     def starts(self) -> TimeIndex[Event]:
-        """The versions and start times in it that no client without a group logs."""
+        """The versions and start times that were not logged by clients without a group."""
         groupless = of_groupless_clients(self)
         found = (e for e in self.of_type(ev.VersionReported, ev.StartTimeReported) if e.origin not in groupless)
         return TimeIndex(found, time_of, ordered=True)
 
 
 class ProcessLog:
-    """The lines of processes in one log, as written."""
+    """The process lines of one log, on its own clock."""
 
     def __init__(self, events: Iterable[Event], process: str | None = None) -> None:
-        """`process` is the name of the process, where its host runs several."""
+        """`process` is the name of the process if its host runs several."""
         self.lines = distinct(events)
         self.place: Place = place_of(self.lines[0])
         self.process = process
@@ -125,7 +125,7 @@ class ProcessLog:
 
     @cached_property
     def origins(self) -> frozenset[Origin]:
-        """Where its lines stand."""
+        """The paths and offsets of its lines."""
         return frozenset(event.origin for event in self.lines)
 
     @cached_property
@@ -135,7 +135,7 @@ class ProcessLog:
 
     @cached_property
     def outline(self) -> tuple[Event, ...]:
-        """The few lines that show its clock as all of them do: its extent, its resolution and changes of its zone."""
+        """The lines that determine its clock: its extent, its resolution and changes of its time zone."""
         lines = self.lines
         unzoned = next((e for e in lines if not e.zoned), lines[0])
         exact = next((e for e in lines if time_of(e) % SECOND_MS), lines[0])
@@ -168,11 +168,11 @@ class ProcessLogs:
         self._logs = grouped(map(ProcessLog, grouped(events, place_of).values()), attrgetter("place_name"))
 
     def at(self, places: Collection[str]) -> tuple[ProcessLog, ...]:
-        """The logs that were written at these places."""
+        """The logs of these places."""
         return tuple([log for name in places for log in self._logs.get(name, ())]) if self._logs else ()
 
     def in_common(self, logs: Sequence[ProcessLog]) -> dict[frozenset[Place], int]:
-        """The pairs of these logs with lines in common, as copies of one log have, with the number of those."""
+        """Pair of these logs -> the number of lines in common, which show copies of one log."""
         places = {log.place for log in logs}
         return {
             pair: number
@@ -192,7 +192,7 @@ class ProcessLogs:
 
 
 class NearbyLines:
-    """The lines of the processes in which a group's members run, log by log, on the group's clock."""
+    """The lines of the processes of a group's members, by log, on the group's clock."""
 
     def __init__(self, logs: Sequence[ProcessLines] = ()) -> None:
         self.logs = logs
@@ -217,8 +217,8 @@ class NearbyLines:
         return joined((log.of_type(*kinds) for log in self.logs), by_time_then_origin) if self.logs else NOTHING
 
     def starts(self, own: EventIndex) -> TimeIndex[Event]:
-        """The lines that show, with a group's own, when the processes started."""
-        # Only a line of the group's own in the same log can show of another one there that it is a member's.
+        """The lines that show, together with a group's own lines, when the processes started."""
+        # A line in a log is known to be from a member only if the log also has lines of the group.
         places = {place_name(event) for event in own.of_type(*_OF_A_CONSTRUCTOR)}
         parts = (log.of_type(*_OF_A_CONSTRUCTOR) if log.place_name in places else log.starts for log in self.logs)
         return joined(parts, by_time_then_origin)
@@ -232,7 +232,7 @@ class NearbyLines:
         return TimeIndex(chain.from_iterable(firsts), time_of)
 
     def spoken(self, participants: Participants) -> Mapping[Participant | None, Sequence[EventIndex]]:
-        """Participant -> the lines of its process; None -> those of logs that several participants share."""
+        """Participant -> the lines of its process; None -> the lines of logs that several participants share."""
         if self._spoken is None:
             found: dict[Participant | None, list[EventIndex]] = defaultdict(list)
             clients: dict[str, dict[str, Participant]] = defaultdict(dict)
@@ -248,7 +248,7 @@ class NearbyLines:
 def _spoken_in(
     log: ProcessLines, participants: Participants, clients: Mapping[str, Participant]
 ) -> Iterator[tuple[Participant | None, EventIndex]]:
-    """Each participant with its lines in a log, as `Participants.of_speaker` would find them line by line."""
+    """Each participant with its lines in a log; equivalent to `Participants.of_speaker` for each line."""
     name = log.place_name
     speaker = log[0].speaker
     if participants.kind in BY_PROCESS:

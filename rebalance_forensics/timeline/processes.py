@@ -1,4 +1,4 @@
-"""Starts and stops of processes, by their own logs: configuration dumps, versions, subscriptions, closes, deaths."""
+"""Starts and stops of processes, from their own logs: configuration dumps, versions, subscriptions, closes, deaths."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _START_KINDS = {
 }
 
 
-# Kinds of groups whose members close under their own client ids; a Streams process closes many other clients.
+# Kinds of groups whose members close with their own client ids; a Streams process closes many other clients.
 _CLOSE_BY_NAME = ("consumer", "share", "connect", "schema-registry")
 
 
 class Processes(Struct, frozen=True):
-    """The starts and stops of a group's processes in their own logs, oldest first."""
+    """The starts and stops of a group's processes that they logged themselves, oldest first."""
 
     starts: tuple[Start, ...]
     stops: tuple[Stop, ...]
@@ -60,7 +60,7 @@ def processes_of(participants: Participants, lines: EventIndex, nearby: NearbyLi
         return Processes((), ())
     stops = sorted(stops_of(participants, lines.by_clients), key=lambda s: s.at)
     starts = _starts_of(participants, _with_starts_nearby(participants, lines, nearby))
-    # Which of several members that share a log and a client id started or stopped, no line shows.
+    # If several members share a log and a client id, no line shows which of them started or stopped.
     starts = [start for start in starts if not start.participant.is_several]
     stops = [stop for stop in stops if not stop.participant.is_several]
     return Processes(numbered("start", starts), numbered("stop", stops))
@@ -72,8 +72,8 @@ def _with_starts_nearby(participants: Participants, lines: EventIndex, nearby: N
     banners = nearby.starts(lines)
     subscribed = lines.of_type(ev.Subscribed)
     if {participants.of_speaker(event) for event in subscribed}.issuperset(participants.everybody):
-        # Where all subscribe, a version counts if a subscription follows it (`_without_client_versions`), and whose
-        # version it is shows within a round trip.
+        # If all members log subscriptions, a version counts only if a subscription follows it, which shows within a
+        # round trip whose version it is (`_without_client_versions`).
         spans = ((time_of(e) - SESSION_MS - ROUND_TRIP_MS, time_of(e) + ROUND_TRIP_MS) for e in subscribed)
         return EventIndex(chain(lines, *(banners.between(*span) for span in united(spans))))
     return EventIndex(chain(lines, banners))
@@ -118,21 +118,21 @@ def _starts_of(participants: Participants, lines: EventIndex) -> list[Start]:
 
 @dataclass(slots=True)
 class _Process:
-    """The lines of one participant that may show when its process started."""
+    """The lines of a participant that may show when its process started."""
 
     kind: str
     signs: list[Event] = field(default_factory=list)
     began: dict[Event, int] = field(default_factory=dict)
-    """A worker's line that it has started, which comes after it has joined -> when it began to."""
+    """A worker's line that it has started, which it logs after its join -> when it began to start."""
     member_ids: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Member id -> the times of its first and last line."""
     doubled: list[int] = field(default_factory=list)
-    """When it logs that its client id is taken in this process."""
+    """When it logged that its client id is already used in this process."""
 
     def drop_client_versions(self) -> None:
-        """Drop the versions that no subscription follows, where the log shows subscriptions."""
-        # A new consumer subscribes before it joins; an AdminClient whose configuration is not logged prints the same
-        # version. librdkafka names the handle with it (rd_kafka_new).
+        """Drop the versions without a subscription that follows, if the log shows subscriptions."""
+        # A new consumer subscribes before it joins; an AdminClient whose configuration is not logged logs the same
+        # version. librdkafka logs its handle with the version (rd_kafka_new).
         subscribed = TimeIndex((e for e in self.signs if isinstance(e, ev.Subscribed)), time_of)
         self.signs = [
             e
@@ -143,7 +143,7 @@ class _Process:
         ]
 
     def starts(self, participant: Participant) -> Iterator[Start]:
-        """Its starts, oldest first; signs of one start come within a round trip of each other."""
+        """Its starts, oldest first; lines within a round trip of each other are about the same start."""
         signs = self._starting() or [e for e in self.signs if isinstance(e, ev.Subscribed)]
         last: Start | None = None
         for sign in signs:
@@ -174,7 +174,7 @@ class _Process:
         return sorted([*new, *sure], key=time_of)
 
     def _without_settings(self, dumps: TimeIndex[Event]) -> Iterator[Event]:
-        """Starts whose configuration dump is missing: a version, soon followed by the first line of a member id."""
+        """Starts without a configuration dump: a version, soon followed by the first line of a member id."""
         for version in (e for e in self.signs if isinstance(e, ev.VersionReported)):
             at = time_of(version)
             joined = any(at <= first <= at + ROUND_TRIP_MS for first, _ in self.member_ids.values())
@@ -194,17 +194,17 @@ class _Process:
         return self.kind in ("consumer", "share") and (doubled or self._goes_on(at))
 
     def _runs_already(self, at: int) -> bool:
-        # True for a version that one more client of a running process logs.
-        # A Connect worker creates clients for each task, and logs its own start.
+        # True for the version of an additional client in a running process. A Connect worker creates clients for each
+        # task, and logs its start separately.
         return self.kind == "connect" or self._goes_on(at)
 
     def _goes_on(self, at: int) -> bool:
-        """True where a member id before and after shows that the process went on."""
+        """True if the same member id before and after shows that the process kept running."""
         return any(first < at < last for first, last in self.member_ids.values())
 
 
 def _subscribed_anew(participants: Participants, events: Iterable[Event]) -> set[Origin]:
-    # Subscriptions of new consumers: they look up a coordinator next, although none was lost.
+    # Subscriptions of new consumers: they look up the coordinator next, although none was lost.
     found: set[Origin] = set()
     waiting: dict[Participant, Event] = {}
     lost: set[Participant] = set()
@@ -225,9 +225,8 @@ def _subscribed_anew(participants: Participants, events: Iterable[Event]) -> set
 
 
 def _nameless_starts(participants: Participants, lines: EventIndex) -> Iterator[tuple[Origin, tuple[Participant, ...]]]:
-    # Starts of an unnamed process, in a file that several processes write to, with the participant they belong to.
-    # That is the next one to join, else the last one that stopped; where a paste cut off the name in the join, the only
-    # one that was evicted before.
+    # Starts of an unnamed process in a file of several processes, with their participant: the next one to join, else
+    # the last one that stopped, or if a paste cut off the name in the join, the only one that was evicted before.
     wanted = _START_KINDS.get(participants.kind, ()) if participants.kind in BY_PROCESS else ()
     starting = lines.of_type(ev.SettingsReported, ev.WorkerStarted)
     banners = [
@@ -258,7 +257,8 @@ def _nameless_starts(participants: Participants, lines: EventIndex) -> Iterator[
 def _starts_of_readers(
     participants: Participants, lines: EventIndex
 ) -> Iterator[tuple[Origin, tuple[Participant, ...]]]:
-    # Clients of other languages name no member as they start: in a log of several it is the one that then gets an id.
+    # Clients in other languages name no member when they start: in a log of several members, it is the one that gets a
+    # member id next.
     started = [e for e in lines.of_type(ev.ClientStarted) if e.at is not None and e.speaker.client_id is None]
     if not started:
         return
@@ -284,7 +284,7 @@ def _starts_of_readers(
 
 
 def _began(participants: Participants, participant: Participant, before: Sequence[Event], at: int) -> int:
-    """When a worker began to start: the first of the lines in close succession before it logs that it has started."""
+    """When a worker began to start: the first of the consecutive lines before it logs that it has started."""
     since = at
     for event in reversed(before):
         if event.at is None:
@@ -314,17 +314,19 @@ def _starting(participants: Participants, event: Event) -> Sequence[Participant]
             named = [a for a in present if client and client in a.client_ids]
             return named or (present if len(present) == 1 and not client else _client_without_log(participants, client))
         case ev.ClientStarted(group=str()) | ev.Subscribed():
-            # A subscription shows a start only as the first line: threads and applications subscribe again.
+            # A subscription shows a start only if it is the first line, since threads and applications may subscribe
+            # again.
             return _speaking(participants, event)
         case ev.VersionReported() | ev.StartTimeReported() | ev.WorkerStarted() | ev.ClientStarted():
-            # Tasks and stream threads make clients while the process runs: a producer after fencing, those of a new
-            # thread. The clients of a process that starts are made by the thread that creates the KafkaStreams object.
+            # Tasks and stream threads create clients while the process runs: a producer after fencing, or the clients
+            # of a new thread. When a process starts, the thread that creates the KafkaStreams object creates the
+            # clients.
             of_task = event.speaker.task is not None or "StreamThread-" in (event.speaker.thread or "")
             present = participants.at_place(event)
             is_client = isinstance(event, ev.VersionReported | ev.StartTimeReported)
             return present if len(present) == 1 and not (of_task and is_client) else []
         case ev.StreamsStateChanged(before="CREATED"):
-            # Where several instances share a file, nothing else of a start names the one that starts.
+            # If several instances share a file, no other line of a start names the instance.
             return [participant for participant in _speaking(participants, event) if participant.has_one_process]
     return []
 
@@ -335,18 +337,18 @@ def _speaking(participants: Participants, event: Event) -> Sequence[Participant]
 
 
 def _client_without_log(participants: Participants, client: str | None) -> list[Participant]:
-    """The client of that name, where no other line of its log is at hand."""
+    """The participant with this client id, if it has no other lines."""
     found = participants.by_name.get(client or "")
     return [found] if found is not None and not found.has_log and not found.has_namesakes else []
 
 
 def _starts_a_member(event: Event) -> bool:
-    """True for a client that logs its group as it starts; Sarama logs neither the group nor the client's purpose."""
+    """True for a client that logs its group at start; Sarama logs neither the group nor the client's purpose."""
     return isinstance(event, ev.ClientStarted) and event.group is not None
 
 
 def stops_of(participants: Participants, events: Sequence[Event]) -> list[Stop]:
-    """The stops of participants in their own logs; `events` are those of clients."""
+    """The stops that participants logged themselves; `events` are client lines."""
     stops: list[tuple[Participant, list[Event]]] = []
     latest: dict[Participant, list[Event]] = {}
     for event in events:
@@ -363,7 +365,7 @@ def stops_of(participants: Participants, events: Sequence[Event]) -> list[Stop]:
 
 
 def closed_at_last(participants: Participants, stops: Sequence[Stop], events: Sequence[Event]) -> list[Stop]:
-    """The last stop of each Streams instance that took part in nothing afterwards."""
+    """The last stop of each Streams instance that did not take part in a rebalance afterwards."""
     of_instances = (stop for stop in stops if stop.participant.kind == "instance")
     last = {s.participant: s for s in of_instances if any(isinstance(e, ev.StreamsStateChanged) for e in s.events)}
     for event in reversed(events) if last else ():
@@ -381,11 +383,11 @@ def closed_at_last(participants: Participants, stops: Sequence[Stop], events: Se
 
 
 def _stopping(participants: Participants, event: Event) -> Sequence[Participant]:
-    """The participants that stop: all clients of a process that stops, or the one client that closes."""
+    """The participants that stop: all clients of a process that stops, or the client that closes."""
     if event.group is not None:
         return _speaking(participants, event)
     present, client = participants.at_place(event), event.speaker.client_id
-    # A worker closes the clients of a task whenever it moves the task (MirrorMaker's as well); it stays in the group.
+    # A worker, also of MirrorMaker, closes the clients of a task when the task is moved, and stays in the group.
     if isinstance(event, ev.ConsumerClosed) and client is not None and participants.kind in _CLOSE_BY_NAME:
         return [a for a in present if client in a.client_ids]
     return present
@@ -396,15 +398,15 @@ def _is_stop(event: Event) -> bool:
         case ev.ConsumerClosed() | ev.ProcessStopping() | ev.WorkerStopped() | ev.LeaveSent(why="closed"):
             return True
         case ev.StreamsStateChanged(after="PENDING_SHUTDOWN" | "NOT_RUNNING" | "ERROR"):
-            return True  # in ERROR all of its threads have ended, and with them its members
+            return True  # in state ERROR all threads have ended, and so have its members
     return False
 
 
 def final_deaths(
     participants: Participants, events: EventIndex, nearby: NearbyLines, coverage: Coverage
 ) -> Iterator[tuple[Participant, ev.ProcessDied]]:
-    """The deaths after which neither the participant nor any other process writes to the same log."""
-    # Where the log goes on, several processes share it, and the JVM does not print which of them ended.
+    """The deaths after which neither the participant nor another process writes to the same log."""
+    # If the log continues, several processes share it, and the JVM does not log which of them ended.
     heard: set[Participant] = set()
     group = next((e.group for e in events if e.group is not None), "")
     for event in reversed(events) if events.has_type(ev.ProcessDied) else ():

@@ -1,4 +1,4 @@
-"""The profile of a group: its kind, the protocols it speaks, how it rebalances, and its participants."""
+"""The profile of a group: its kind, its protocols, its rebalance mode and its participants."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from rebalance_forensics.timeline.windows import SUCCESSION_MS
 
 
 class GroupProfile(Struct, frozen=True):
-    """The kind of a group, the protocols it spoke, how it rebalances, and its participants."""
+    """The kind of a group, the protocols it used, its rebalance mode and its participants."""
 
     kind: GroupKind
     protocols: tuple[ProtocolTerm, ...]
@@ -34,12 +34,12 @@ class GroupProfile(Struct, frozen=True):
 
     @property
     def protocol(self) -> Protocol:
-        """The last protocol that the group spoke."""
+        """The last protocol that the group used."""
         return protocol_at_last(self.protocols)
 
 
 def profile_of(lines: TimedLines) -> GroupProfile:
-    """The profile of the group with these lines."""
+    """The profile of a group by its lines."""
     grouped = lines.of_the_group()
     kind = kind_of(grouped, lines.own.of_type(ev.SettingsReported))
     protocols = protocols_of(grouped, kind)
@@ -48,19 +48,19 @@ def profile_of(lines: TimedLines) -> GroupProfile:
 
 
 def protocol_at_last(protocols: Sequence[ProtocolTerm]) -> Protocol:
-    """The last of them; unknown where no line shows one."""
+    """The last protocol; `unknown` if no line shows one."""
     return protocols[-1].protocol if protocols else "unknown"
 
 
 def build_participants(kind: str, lines: EventIndex, nearby: NearbyLines) -> Participants:
-    """The participants that a group's own lines show; clients' logs are read first."""
+    """The participants in a group's own lines; client logs are read first."""
     participants = ParticipantDrafts(kind)
-    # A consumer is known by lines that name its group, a worker or an instance by all that its process logs.
+    # Consumers appear in lines that name their group; workers and Streams instances in all lines of their process.
     firsts = (log.first_of_each for log in nearby.logs) if kind != "consumer" else ()
     speaking = joined((lines.by_clients, *firsts), time_of)
     for event in speaking:
         participants.add_speaker(event)
-    # A coordinator names every member; a log without a name is of one of these, unless no line shows that it joined.
+    # A coordinator names every member. A log without a name is from one of these, unless no line shows that it joined.
     has_coordinator = any(event.speaker.role == "broker" and event.group is not None for event in lines)
     of_members = _logs_of_members(lines.by_clients) if has_coordinator else frozenset()
     several = _logs_of_several_members(lines.by_clients)
@@ -89,7 +89,7 @@ _COUNTING = (ev.GenerationStabilized, ev.AssignmentReceived, ev.GroupEmptied, ev
 
 
 def _has_one_member(lines: EventIndex) -> bool:
-    """True where the coordinator shows the group with one member or with none, and never with more."""
+    """True if the coordinator's lines never show the group with more than one member."""
     counts: set[int] = set()
     was_empty = False
     for event in lines.of_type(*_COUNTING):
@@ -102,20 +102,20 @@ def _has_one_member(lines: EventIndex) -> bool:
 
 
 def _joins_after(by_clients: Sequence[Event], lines: EventIndex) -> bool:
-    """True where a member joins soon after the last of these lines, as a process does that is started again."""
+    """True if a member joins soon after the last of these lines, like a restarted process."""
     joins = lines.of_type(ev.MemberIdIssued, ev.MemberJoined)
     last = max((e.at for e in by_clients if e.at is not None), default=None) if joins else None
     return last is not None and joins.any_between(last, last + SUCCESSION_MS)
 
 
 def _logs_of_members(events: Sequence[Event]) -> frozenset[Place]:
-    """The logs of clients that are or were members, or may be: those with no refused join, or with more than that."""
+    """The logs of clients that are, were or may be members; a log with only a rejected join is not one of them."""
     refused = {place_of(event) for event in events if isinstance(event, ev.JoinFailed | ev.AuthorizationFailed)}
     return frozenset(place for event in events if (place := place_of(event)) not in refused or shows_member(event))
 
 
 def _logs_of_several_members(events: Sequence[Event]) -> set[Place]:
-    # The logs to which several members write: a line without a name may be of any of them.
+    # The logs that several members write to: a line without a name may be from any of them.
     names: dict[Place, set[tuple[str, str | None]]] = defaultdict(set)
     for event in events:
         if member := own_member_id(event):
@@ -129,7 +129,7 @@ _COOPERATIVE = ("cooperative-sticky", "CooperativeStickyAssignor", "sessioned", 
 
 
 def kind_of(events: Sequence[Event], nearby: Iterable[Event] = ()) -> GroupKind:
-    """Consumer group, Streams application, Connect cluster, Schema Registry or share group.
+    """The kind of a group: consumer group, Streams application, Connect cluster, Schema Registry or share group.
 
     `nearby` are other lines of its members' processes: the configuration of a Streams application names the group.
     """
@@ -155,7 +155,7 @@ def kind_of(events: Sequence[Event], nearby: Iterable[Event] = ()) -> GroupKind:
 
 
 def _having(field: str, events: Iterable[Event], kinds: Iterable[type[Event]]) -> list[Any]:
-    """The events whose type has a field; `kinds` are the types of all events."""
+    """The events whose type has this field; `kinds` are the types of all events."""
     having = {kind for kind in kinds if field in kind.__struct_fields__}
     return [event for event in events if type(event) in having] if having else []
 
@@ -174,7 +174,7 @@ def _names_threads(events: Sequence[Event], kinds: Collection[type[Event]]) -> b
     return any(_THREAD in member for event in _having("members", events, kinds) for member in event.members)
 
 
-# Lines that belong to one protocol alone.
+# Lines that are specific to one protocol.
 _PROTOCOL_OF: Mapping[type[Event], Protocol] = {
     **dict.fromkeys((ev.GenerationStabilized, ev.RebalanceStarted, ev.JoinSucceeded, ev.SyncSucceeded), "classic"),
     **dict.fromkeys((ev.MemberTransitioned, ev.MemberReconciled, ev.GroupHeartbeatFailed), "consumer"),
@@ -199,7 +199,7 @@ def _named_protocol(event: Event) -> Protocol | None:
 
 
 def protocols_of(events: Sequence[Event], kind: GroupKind) -> tuple[ProtocolTerm, ...]:
-    """The protocols the group spoke, in order; a migration makes two terms."""
+    """The protocols of the group in time order; a migration results in two terms."""
     terms: list[ProtocolTerm] = []
     mixed = any(type(e) is ev.GroupConverted for e in events)
     for event in events:
@@ -219,13 +219,13 @@ def protocols_of(events: Sequence[Event], kind: GroupKind) -> tuple[ProtocolTerm
 
 
 def assignors_in(settings: Mapping[str, str]) -> list[str]:
-    """The classes of `partition.assignment.strategy`, the preferred one first, of a list as Java prints it."""
+    """The classes in `partition.assignment.strategy`, as printed by Java; the preferred one comes first."""
     printed = settings.get("partition.assignment.strategy", "").strip("[]").split(",")
     return [name for each in printed if (name := each.strip().removeprefix("class "))]
 
 
 def rebalance_mode_of(lines: EventIndex, kind: GroupKind, protocol: Protocol) -> RebalanceMode:
-    """Eager, cooperative or server-side; unknown when no line names an assignor."""
+    """`eager`, `cooperative` or `server-side`; `unknown` if no line names an assignor."""
     if protocol in ("consumer", "streams", "share"):
         return "server-side"
     if kind == "streams":

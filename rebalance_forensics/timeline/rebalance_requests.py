@@ -1,4 +1,4 @@
-"""Why a rebalance began: requests by members, and follow-ups of an earlier rebalance."""
+"""Why a rebalance began: requests from members, and follow-ups of an earlier rebalance."""
 
 from __future__ import annotations
 
@@ -19,18 +19,19 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 from rebalance_forensics.timeline.model import RebalanceMode
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 
-# A request is called what the event calls its reason, but for one.
+# The kind of a request is the reason in the event, with one exception.
 _REQUESTS: Mapping[str | None, RequestWhy] = {
     **{why: why for why in get_args(RequestWhy)}, "assignment-mismatch": "subscription-changed",
 }  # fmt: skip
-# KIP-800 reasons, the first that matches: in the words of the Java client, of franz-go and of Sarama.
+# KIP-800 reasons in the wording of the Java client, franz-go and Sarama; the first match applies.
 _WHY_IN_REASON: tuple[tuple[str, RequestWhy], ...] = (
     ("cached metadata has changed", "metadata-changed"),
     ("topics have new partitions", "metadata-changed"),
     ("partitions on topics another member is consuming have changed", "metadata-changed"),
     ("partitions were added to a subscribed topic", "metadata-changed"),
     ("subscription has changed", "subscription-changed"),
-    # A member that subscribes anew during a rebalance rejoins after it for another assignment (ConsumerCoordinator).
+    # A member whose subscription changes during a rebalance rejoins afterwards for a new assignment
+    # (ConsumerCoordinator).
     ("does not match the current subscription", "subscription-changed"),
     ("need to revoke partitions", "revoke-partitions"),
     ("after revoking what we lost", "revoke-partitions"),
@@ -42,7 +43,7 @@ _WHY_IN_REASON: tuple[tuple[str, RequestWhy], ...] = (
 
 
 def requests_of(participants: Participants, events: EventIndex) -> tuple[Request, ...]:
-    """All requests, oldest first; the coordinator's line joins the client's that it answers."""
+    """All requests, oldest first; the coordinator's line is merged into the client's request that it responds to."""
     found: list[Request] = []
     for event in events.of_type(ev.JoinRequested, ev.RebalanceStarted):
         if event.at is None or event.group is None:
@@ -62,11 +63,10 @@ def requests_of(participants: Participants, events: EventIndex) -> tuple[Request
     return numbered("request", sorted(found, key=lambda r: r.at))
 
 
-# librdkafka's list of topics changes with the metadata and with a subscribe() alike (update_subscribed_topics in
-# rdkafka_cgrp.c); only the check of the metadata logs that it rejoins for that, until 1.4 with the very same words
-# when a client starts.
+# librdkafka's list of topics changes both with the metadata and with subscribe() (update_subscribed_topics in
+# rdkafka_cgrp.c). Only the metadata check logs the rejoin, until 1.4 with the same message as at start.
 def _may_be_subscribe(request: ev.JoinRequested, events: EventIndex) -> bool:
-    """True for a changed list of topics unless the same client logs right after it that the metadata changed it."""
+    """True for a changed list of topics, unless the same client then logs that the metadata changed."""
     if request.found_by != "topic-list":
         return False
     after = events.of_type(ev.JoinRequested).between(time_of(request), time_of(request) + windows.REQUEST_MS)
@@ -74,7 +74,7 @@ def _may_be_subscribe(request: ev.JoinRequested, events: EventIndex) -> bool:
 
 
 def _answered_by(found: Sequence[Request], participant: Participant | None, at: int) -> int | None:
-    """The index of the participant's own request that the coordinator answers now."""
+    """The index of the participant's request that the coordinator responds to at this time, or None."""
     for place in reversed(range(len(found) if participant is not None else 0)):
         request = found[place]
         if abs(at - request.at) > windows.NEXT_HEARTBEAT_MS:
@@ -85,24 +85,24 @@ def _answered_by(found: Sequence[Request], participant: Participant | None, at: 
 
 
 def _why_in(client_reason: str | None) -> RequestWhy | None:
-    """The kind of request in a KIP-800 reason; None for `not provided` and for answers to a rebalance under way."""
+    """The kind of request in a KIP-800 reason; None for `not provided` and for rejoins in an ongoing rebalance."""
     text = (client_reason or "").lower()
     return next((why for words, why in _WHY_IN_REASON if words in text), None)
 
 
 REJOINS = ("member-rejoined", "leader-rejoined")
-# What a coordinator prints for a client that gives no reason (KIP-800).
+# The coordinator's message for a client that gives no reason (KIP-800).
 _NO_REASON = (None, "", "not provided")
 _FOLLOW_UP_EVENTS = (
     ev.JoinRequested, ev.RebalanceStarted, ev.FollowUpTriggered, ev.FollowUpScheduled, ev.FollowUpRequested,
     ev.VersionProbed, ev.WorkerAssigned, ev.DelayedRebalance,
 )  # fmt: skip
-# Log -> time and byte offset of one of its lines.
+# Log -> time and byte offset of a line in it.
 _Places = Mapping[str, tuple[int, int]]
 
 
 def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: RebalanceMode) -> tuple[Rebalance, ...]:
-    """The rebalances, each with the kind of follow-up that it is, if any."""
+    """The rebalances with `followup` set for those that follow up on an earlier rebalance."""
     follow_ups = _FollowUps(lines)
     found = []
     for previous, rebalance in pairwise((None, *rebalances)):
@@ -113,7 +113,7 @@ def with_follow_ups(rebalances: Sequence[Rebalance], lines: TimedLines, mode: Re
 
 
 class _FollowUps:
-    """The lines of a group in which members ask for a follow-up rebalance, or are given a reason for one."""
+    """The lines of a group in which members request a follow-up rebalance or have a reason for one."""
 
     def __init__(self, lines: TimedLines) -> None:
         of_interest = merged(lines.own.of_type(*_FOLLOW_UP_EVENTS), lines.ungrouped.of_type(*_FOLLOW_UP_EVENTS))
@@ -126,14 +126,14 @@ class _FollowUps:
         self._joined = grouped((e for e in joins if e.at is not None), attrgetter("generation"))
 
     def kind_of(self, previous: Rebalance | None, rebalance: Rebalance, mode: RebalanceMode) -> str | None:
-        """The kind of follow-up of the `previous` rebalance that this one is."""
+        """The kind of follow-up if this rebalance follows up on the `previous` one, or None."""
         if previous is None and self._opened_before(rebalance):
             return None
         since = previous.ended_at() if previous else rebalance.started_at - windows.HEARTBEAT_MS
         since, until = min(since, rebalance.started_at - windows.REQUEST_MS), rebalance.started_at + windows.TICK_MS
         now = self._requests.between(since - windows.REQUEST_MS, until + windows.REQUEST_MS)
-        # By log the first line after the join of the generation before, and that of this one: requests between the two
-        # ask for this rebalance.
+        # For each log, the first line after the join of the previous generation and of this one: the requests between
+        # these lines are for this rebalance.
         first, end = self._first_joins(previous), self._first_joins(rebalance)
         now = [e for e in now if _is_between(e, first, end)]
         kind = _requested(now, self._requests.between(since - windows.ONE_REBALANCE_MS, until))
@@ -145,7 +145,7 @@ class _FollowUps:
         return kind
 
     def _opened_before(self, rebalance: Rebalance) -> bool:
-        """True where the coordinator's log begins after this rebalance: its first RebalanceStarted is of the next."""
+        """True if the coordinator's log begins after this rebalance: its first RebalanceStarted is of the next one."""
         if any(type(e) is ev.RebalanceStarted for e in rebalance.events):
             return False
         return self._opened.any_between(rebalance.started_at, rebalance.started_at + windows.ONE_REBALANCE_MS)
@@ -164,9 +164,9 @@ class _FollowUps:
         if any(e.trigger not in REJOINS for e in opened):
             return None
         if given:
-            # A Connect worker whose assignment revokes work stops that work and rejoins without a line (KIP-415).
+            # A Connect worker with revoked connectors or tasks stops them and rejoins without logging it (KIP-415).
             return "cooperative" if any(e.revoked_connectors or e.revoked_tasks for e in given) else None
-        # A member rejoins a Stable group as soon as it has its assignment: before 3.2 (KIP-800) without a reason.
+        # A member rejoins a Stable group as soon as it has its assignment; before 3.2 (KIP-800) it gives no reason.
         unexplained = all(e.client_reason in _NO_REASON and e.state in (None, "Stable") for e in opened)
         done = previous.completed_at
         at_once = done is not None and 0 <= at - done <= windows.ROUND_TRIP_MS
@@ -183,10 +183,10 @@ def _place(event: Event) -> tuple[int, int]:
 
 
 def _requested(now: Sequence[Event], before: Sequence[Event]) -> str | None:
-    """The kind of follow-up that members ask for now; what was scheduled `before` shows the purpose of some."""
+    """The kind of follow-up that members request `now`; lines `before` may show the purpose of the request."""
     for event in now:
         match event:
-            # A line that breaks off before the time shows no kind: only 0 stands for at once.
+            # A line that is truncated before the time shows no kind: only 0 means an immediate follow-up.
             case ev.FollowUpTriggered(scheduled_at=int(at)) | ev.JoinRequested(why="followup", followup_at=at):
                 return "probing" if at else _immediate(before)
             case ev.JoinRequested(why="revoke-partitions"):
@@ -210,13 +210,13 @@ def _in_reason(reason: str, before: Sequence[Event]) -> str | None:
             number = reason.rsplit(" ", 1)[-1].rstrip(".")
             return _immediate(before) if number in ("0", "1970") else "probing"
         case "followup":
-            # 3.2 gives a probing rebalance as the reason for every follow-up, an immediate one as well.
+            # 3.2 gives a probing rebalance as the reason for all follow-ups, including immediate ones.
             return _last_scheduled(before) or "probing"
     return None
 
 
 def _immediate(before: Sequence[Event]) -> str:
-    """The purpose of an immediate follow-up; a probing rebalance that another member scheduled does not show it."""
+    """The purpose of an immediate follow-up; probing rebalances scheduled by other members are ignored."""
     scheduled = [e for e in before if not (type(e) is ev.FollowUpScheduled and e.kind == "probing")]
     return _last_scheduled(scheduled) or "cooperative"
 

@@ -23,13 +23,13 @@ Release = tuple[int, ...]
 Side = Literal["broker", "client"]
 LAST_PATCH = 999
 _OF_CONSUMERS = ("ConsumerConfig", "ShareConsumerConfig")
-"""Configurations of what registers itself with AppInfoParser."""
+"""The configurations of consumers, which register with AppInfoParser."""
 _VERSION = re.compile(r"(\d+(?:\.\d+){1,3})(.*)", re.DOTALL)
 _CONFLUENT = ("-ccs", "-ce")
 
 
 class ReportedRelease(Struct, frozen=True):
-    """A release as a process reported it: between `low` and `high` where a vendor's number leaves the patch open."""
+    """A release that a process reported; a vendor's version only shows that it is between `low` and `high`."""
 
     at: int
     low: Release
@@ -37,28 +37,28 @@ class ReportedRelease(Struct, frozen=True):
 
 
 class Affected(Struct, frozen=True):
-    """Releases from `first` on and before `below`; no `below` means that no release is known to be free of it."""
+    """The affected releases, from `first` and before `below`; `below` is None if no release has the fix."""
 
     first: Release
     below: Release | None
 
     def contains(self, release: ReportedRelease) -> bool:
-        """True where the reported release is surely among them."""
+        """True if the reported release is certainly affected."""
         return self.first <= release.low and (self.below is None or release.high < self.below)
 
 
 class Releases(Struct, frozen=True):
-    """Reported releases by side and by the place of the process."""
+    """The reported releases by side and by place of the process."""
 
     reported: dict[Side, dict[str, TimeIndex[ReportedRelease]]] = field(default_factory=dict)
     """Oldest first."""
     known: frozenset[tuple[Side, Release, Release]] = frozenset()
-    """Each release that was reported, once."""
+    """The distinct reported releases."""
     configured: dict[str, TimeIndex[ev.SettingsReported]] = field(default_factory=dict)
-    """Place that reports several releases -> the configurations of the group's clients there."""
+    """Place with several reported releases -> the configurations of the group's clients in it."""
 
     def affects(self, side: Side, ranges: Sequence[Affected], speakers: Sequence[Event]) -> bool:
-        """True where all processes of the side that wrote these lines, or all of the side if none did, are affected."""
+        """True if all processes of the side that wrote these lines are affected; all of the side if none wrote them."""
         places = self.reported.get(side, {})
         of_side = [e for e in speakers if (e.speaker.role == "broker") == (side == "broker")]
         places_of_lines = ((place_name(e), e.at or 0) for e in of_side if place_name(e) in places)
@@ -68,29 +68,29 @@ class Releases(Struct, frozen=True):
         return bool(known) and all(any(r.contains(release) for r in ranges) for release in known)
 
     def _running(self, reports: TimeIndex[ReportedRelease], place: str, at: int) -> Sequence[ReportedRelease]:
-        """The releases one of which the group's process ran at that time; several where others write to its log."""
-        # A client logs its configuration, and then its release (KafkaConsumer).
+        """The possible releases of the group's process at that time; several if other processes write to its log."""
+        # A client logs its configuration, then its release (KafkaConsumer).
         configuration = self.configured[place].last(at) if place in self.configured else None
         since = reports.between(configuration.at or 0, at) if configuration is not None else ()
         return since or (reports.last(at) or reports[0],)
 
 
 def any_in(running: Iterable[tuple[Side, Release, Release]], side: Side, ranges: Sequence[Affected]) -> bool:
-    """True where a process of that side runs an affected release."""
+    """True if a process of that side runs an affected release."""
     releases = [ReportedRelease(0, low, high) for of, low, high in running if of == side]
     return any(r.contains(release) for release in releases for r in ranges)
 
 
 @answered_once
 def releases_of(timeline: Timeline) -> Releases:
-    """Every release that a Kafka process of known side reported."""
+    """The releases that Kafka processes of a known side reported."""
     found = _reported(timeline, timeline.versions)
     clients = found["client"]
     several = {place for place, reports in clients.items() if len({(r.low, r.high) for r in reports}) > 1}
     dumps = [e for e in timeline.of(ev.SettingsReported) if place_name(e) in several and group_in(e) == timeline.group]
     configured = {place: TimeIndex(there, time_of) for place, there in grouped(dumps, place_name).items()}
     if configured:
-        # Which report is of which client shows only where those that repeat the one before are there, too.
+        # Repeated reports are needed too: without them, reports cannot be matched to clients.
         repeated = _reported(timeline, [e for e in timeline.of(ev.VersionReported) if place_name(e) in configured])
         clients.update(repeated["client"])
     known = ((side, t.low, t.high) for side, places in found.items() for reports in places.values() for t in reports)
@@ -100,7 +100,7 @@ def releases_of(timeline: Timeline) -> Releases:
 def _reported(
     timeline: Timeline, versions: Sequence[ev.VersionReported]
 ) -> dict[Side, dict[str, TimeIndex[ReportedRelease]]]:
-    """What these lines report, by side and place."""
+    """The releases in these lines, by side and place."""
     found: dict[Side, dict[str, list[ReportedRelease]]] = {"broker": defaultdict(list), "client": defaultdict(list)}
     clients = {e.speaker.file for e in timeline.own if e.speaker.role in CLIENT_ROLES} if versions else set()
     clients |= {log[0].speaker.file for log in timeline.nearby.logs}
@@ -115,17 +115,17 @@ def _reported(
     return {side: {place: TimeIndex(reports) for place, reports in places.items()} for side, places in found.items()}
 
 
-# Every client of a process logs its version: a log may hold the same one by the thousand.
+# Each client of a process logs its version: a log may contain the same one thousands of times.
 @lru_cache(maxsize=1 << 10)
 def release_range(text: str) -> tuple[Release, Release] | None:
-    """The Apache releases that a version string may stand for; None for a snapshot, whose fixes are unknown."""
+    """The range of Apache releases for a version string; None for a snapshot, whose fixes are unknown."""
     found = _VERSION.match(text.strip())
     if found is None or "SNAPSHOT" in text:
         return None
     release, suffix = parse_release(found[1]), found[2]
     if suffix.startswith(_CONFLUENT):
         return _of_confluent(release)
-    # A vendor's build on top of a release may hold later fixes of the same line.
+    # A vendor's build of a release may contain later fixes of the same minor release.
     return (release, release) if not suffix else (release, (*release[:2], LAST_PATCH))
 
 
@@ -142,7 +142,7 @@ def _of_confluent(release: Release) -> tuple[Release, Release] | None:
 
 
 class PossibleReleases(Struct, frozen=True):
-    """The oldest and the newest release that a process may run, major and minor; the same where its log decides it."""
+    """The oldest and newest release that a process may run, as major and minor; equal if its log shows it exactly."""
 
     oldest: Release
     newest: Release
@@ -150,10 +150,10 @@ class PossibleReleases(Struct, frozen=True):
 
 @answered_once
 def latest_releases(timeline: Timeline) -> dict[Participant, PossibleReleases]:
-    """Participant -> the releases one of which its process reported last.
+    """Participant -> the possible releases of its process, by its last report.
 
-    Where several processes write to one file, that is the one behind the client's own configuration. It may be either
-    where another client was configured in between, and any where no configuration is in the log.
+    If several processes write to a file, this is the report after the client's own configuration. If another client was
+    configured in between, it may be either report, and without a configuration in the log, any.
     """
     found: dict[Participant, set[Release]] = defaultdict(set)
     for event in timeline.versions:
@@ -166,8 +166,8 @@ def latest_releases(timeline: Timeline) -> dict[Participant, PossibleReleases]:
 
 
 def _configured_releases(timeline: Timeline, participants: Iterable[Participant]) -> dict[Participant, set[Release]]:
-    """The releases that may be behind the last configuration of each of these members that one follows."""
-    # AppInfoParser writes the release as the client is created, right behind its configuration (KafkaConsumer).
+    """Participant -> the possible releases that follow its last configuration, if one follows it."""
+    # AppInfoParser logs the release when the client is created, directly after its configuration (KafkaConsumer).
     by_client = lists_by_key((client, who) for who in participants for client in who.client_ids)
     found: dict[Participant, set[Release]] = {}
     dumps = [e for e in timeline.of(ev.SettingsReported) if e.kind in _OF_CONSUMERS]

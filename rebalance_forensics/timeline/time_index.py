@@ -1,4 +1,4 @@
-"""Lists in time order: the items in a span, or of a participant, are found without scanning the rest."""
+"""Lists in time order that find the items in a span, or of a participant, without a scan of the whole list."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """The things by key, each list in their order."""
+    """The items by key, each list in the order of the items."""
     found: dict[K, list[T]] = defaultdict(list)
     for thing in things:
         found[key(thing)].append(thing)
@@ -25,7 +25,7 @@ def grouped(things: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 def lists_by_key(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
-    """Key -> the values that come with it, in their order; an empty list for any other key."""
+    """Key -> its values in the given order; a missing key gives an empty list."""
     found: dict[K, list[T]] = defaultdict(list)
     for key, value in pairs:
         found[key].append(value)
@@ -33,7 +33,7 @@ def lists_by_key(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
 
 
 def sets_by_key(pairs: Iterable[tuple[K, T]]) -> dict[K, set[T]]:
-    """Key -> the values that come with it; an empty set for any other key."""
+    """Key -> its values; a missing key gives an empty set."""
     found: dict[K, set[T]] = defaultdict(set)
     for key, value in pairs:
         found[key].add(value)
@@ -41,7 +41,7 @@ def sets_by_key(pairs: Iterable[tuple[K, T]]) -> dict[K, set[T]]:
 
 
 def linked(things: Iterable[T], names: Callable[[T], Iterable[object]]) -> list[list[T]]:
-    """The things in groups, so that any two that have a name in common are in one."""
+    """The items in groups: items with a common name are in the same group."""
     groups: list[tuple[set[object], list[T]]] = []
     for thing in things:
         own, together = set(names(thing)), list[T]()
@@ -54,7 +54,7 @@ def linked(things: Iterable[T], names: Callable[[T], Iterable[object]]) -> list[
 
 
 def united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The stretches that these spans cover together, in order."""
+    """The union of these spans as disjoint spans, in time order."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted(spans):
         if found and begin <= found[-1][1]:
@@ -66,35 +66,35 @@ def united(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 @dataclass(slots=True)
 class Extent:
-    """The times of the first and the last of some lines; None where none has a time."""
+    """The first and last time of some lines; None if no line has a time."""
 
     first: int | None = None
     last: int | None = None
 
     def reach(self, at: int | None) -> None:
-        """Note the time of a line."""
+        """Extend the span to the time of a line."""
         if at is not None and (self.first is None or at < self.first):
             self.first = at
         if at is not None and (self.last is None or at > self.last):
             self.last = at
 
     def overlap_ms(self, other: Extent) -> int | None:
-        """For how long both lasted, below 0 for the time between them; None where one has no times."""
+        """The overlap of two spans in ms, negative for a gap between them; None if either has no times."""
         if self.first is None or self.last is None or other.first is None or other.last is None:
             return None
         return min(self.last, other.last) - max(self.first, other.first)
 
 
 class TimeIndex(list[T]):
-    """A list in time order, immutable once made."""
+    """A list in time order, immutable once created."""
 
-    # Every member has some: of most nobody asks for the times, and without them they need no dict.
+    # There are several for each member. Most never need `times`, so the attribute is created on demand.
     __slots__ = ("__dict__", "_at", "_of")
 
     def __init__(
         self, things: Iterable[T] = (), at: Callable[[T], int] = attrgetter("at"), *, ordered: bool = False
     ) -> None:
-        """`ordered` things are in time order already, as any selection from such a list is."""
+        """`ordered`: the items are already in time order, like any selection from a TimeIndex."""
         super().__init__(things if ordered else sorted(things, key=at))
         self._at = at
         self._of: dict[object, TimeIndex[T]] | None = None
@@ -132,13 +132,13 @@ class TimeIndex(list[T]):
         return self[index] if index < len(self) else None
 
     def any_between(self, begin: int, end: int) -> bool:
-        """True where there is an item from `begin` to `end`."""
+        """True if there is an item from `begin` to `end`."""
         times = self.times
         index = bisect_left(times, begin)
         return index < len(times) and times[index] <= end
 
     def nearest(self, at: int, within: int) -> Iterator[T]:
-        """The items at most `within` ms away, nearest first; of two as near the earlier comes first."""
+        """The items at most `within` ms before or after `at`, nearest first; for equal distances, the earlier first."""
         place = bisect_left(self.times, at)
         before = (self[index] for index in range(place - 1, -1, -1))
         near = merge(before, self.onwards(at), key=lambda thing: abs(self._at(thing) - at))
@@ -160,18 +160,18 @@ NOTHING: TimeIndex[Any] = TimeIndex()
 
 
 class IntervalIndex(TimeIndex[T]):
-    """A list of items that last, in the order of their begins; `until` gives the end of each, None while it lasts."""
+    """A list of items with a start and an end, ordered by start; `until` returns the end, None if it is ongoing."""
 
     def __init__(self, things: Iterable[T], at: Callable[[T], int], until: Callable[[T], int | None]) -> None:
         super().__init__(things, at)
         self._until = until
 
     def touching(self, begin: int, end: int) -> list[T]:
-        """The items that had begun by `end` and were not over before `begin`."""
+        """The items that overlap the span from `begin` to `end`."""
         return [self[place] for place in self.places_touching(begin, end)]
 
     def places_touching(self, begin: int, end: int) -> list[int]:
-        """The indices of `touching`."""
+        """The indices of the items in `touching`."""
         if not self:
             return []
         found = self._open[: bisect_left(self._open, bisect_right(self.times, end))] if self._open else []
@@ -187,7 +187,7 @@ class IntervalIndex(TimeIndex[T]):
 
     @cached_property
     def _ends(self) -> list[int]:
-        """The end of each item, its begin while it lasts."""
+        """The end of each item, or its start if it is ongoing."""
         return [at if end is None else end for at, end in zip(self.times, map(self._until, self), strict=True)]
 
     @cached_property
@@ -196,8 +196,8 @@ class IntervalIndex(TimeIndex[T]):
 
     @cached_property
     def _by_length(self) -> list[tuple[int, list[int], list[int]]]:
-        """(longest length, begins, indices) by order of magnitude of the length."""
-        # One item that lasted for a day must not widen the search for a thousand that lasted a second.
+        """(longest length, starts, indices), one for each order of magnitude of the length."""
+        # An item that lasted for a day must not widen the search among a thousand that lasted a second.
         found: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         still = set(self._open)
         for place, (begin, end) in enumerate(zip(self.times, self._ends, strict=True)):
@@ -209,17 +209,16 @@ class IntervalIndex(TimeIndex[T]):
 
 
 class JoinedIndex(TimeIndex[T]):
-    """Several lists as one; a span is asked of each, and all are merged only where somebody goes through them."""
+    """Several lists as one. Searches in a span search each list; only an iteration over all items merges them."""
 
-    # Two groups that share a process share its lines: a list of both kinds for each group would be as long as the
-    # process's log once for each group.
+    # Groups of the same process share its lines: a merged list for each group would repeat the log of the process.
     def __init__(self, parts: Sequence[TimeIndex[T]], key: Callable[[T], Any]) -> None:
-        """Each part keeps its order; `key` orders items of different parts, of equal ones the earlier part's first."""
+        """`key` orders the items of different parts; for equal keys, the items of the earlier part come first."""
         super().__init__((), parts[0]._at, ordered=True)  # noqa: SLF001 - its own
         self._parts = parts
         self._key = key
 
-    # What is not overridden asks for the times and items of this list.
+    # Methods that are not overridden use the times and items of the merged list.
     @cached_property
     def _everything(self) -> list[T]:
         return list(merge(*self._parts, key=self._key))
@@ -249,7 +248,7 @@ class JoinedIndex(TimeIndex[T]):
         return self._everything[place]
 
     def __contains__(self, thing: object) -> bool:
-        """True where one of the parts has it."""
+        """True if one of the parts contains it."""
         return any(thing in part for part in self._parts)
 
     def between(self, begin: int, end: int) -> list[T]:
@@ -276,11 +275,11 @@ class JoinedIndex(TimeIndex[T]):
         return min(found, key=self._key, default=None)
 
     def any_between(self, begin: int, end: int) -> bool:
-        """True where there is an item from `begin` to `end`."""
+        """True if there is an item from `begin` to `end`."""
         return any(part.any_between(begin, end) for part in self._parts)
 
 
 def joined(parts: Iterable[TimeIndex[T]], key: Callable[[T], Any]) -> TimeIndex[T]:
-    """The parts as one list."""
+    """The parts combined into one list."""
     some = [part for part in parts if part]
     return NOTHING if not some else some[0] if len(some) == 1 else JoinedIndex(some, key)
