@@ -1,1 +1,1 @@
-"""One file a root cause: what it explains, the signs that decide it, how to explain it."""
+"""The root causes, one in each module: the hypotheses it proposes, the signs that decide, and the explanation."""

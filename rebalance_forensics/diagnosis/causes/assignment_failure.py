@@ -25,7 +25,7 @@ from rebalance_forensics.timeline.profile import assignors_in
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, session_timeout_ms, setting_ms
 from rebalance_forensics.timeline.windows import QUIET_MS, ROUND_TRIP_MS
 
-# What librdkafka answers a rebalance callback that uses the wrong calls (rd_kafka_cgrp_op_serve).
+# librdkafka's error for a rebalance callback that uses the wrong calls (rd_kafka_cgrp_op_serve).
 _WRONG_CALL = "rebalance protocol type is"
 _FIX_CALLBACK = Advice(
     action=(
@@ -55,13 +55,14 @@ _PROTOCOL_ERRORS = (
     "GroupAuthorizationException", "UnjoinedGroupException", "NetworkException", "WakeupException",
     "InterruptException",
 )  # fmt: skip
+# Minimum number of consecutive generations without an assignment to report.
 _FAILED_IN_A_ROW = 3
 _FAILING = (ev.AssignmentFailed, ev.JoinFailed, ev.JoinRequested)
 _OF_EPOCHS = (ev.GroupEpochBumped, ev.TargetAssignmentComputed)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Failed and late assignments; without them, generations that never got one; topics that were never ready."""
+    """Failed and late assignments, else generations without an assignment; and topics that were not ready."""
     failed = [e for e in timeline.of(*_FAILING) if _is_assignor_exception(timeline, e)]
     thrown = runs(failed or [e for e in timeline.of(ev.ExceptionLogged) if e.assigning], time_of, QUIET_MS)
     slow = runs(_slow_assignments(timeline), lambda late: time_of(late.computed), QUIET_MS)
@@ -71,7 +72,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         yield about_undelivered(timeline, *undelivered)
     for unready in (topics for topics in missing_topics.unready_topics(timeline) if not topics.deleted):
         wrong = "are missing" if unready.missing else "do not fit its topology"
-        # A KIP-1071 group without the topics that its topology needs gets no task from its coordinator.
+        # The coordinator of a KIP-1071 group assigns no task while topics that the topology needs are missing.
         remedy = "Create the topics" if unready.missing else "Give the topics the partitions that the topology expects"
         yield Hypothesis(
             because=unready.reports,
@@ -112,7 +113,7 @@ CAUSE = Cause(
 
 
 def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
-    """Exceptions of the leader's assignor, once or again and again."""
+    """One or more exceptions of the leader's assignor."""
     begin, end = time_of(run[0]), time_of(run[-1])
     leaders, stopped = list(dict.fromkeys(a for e in run for a in _leaders_of(timeline, e))), is_ongoing(timeline, end)
     texts = (getattr(run[0], name, None) for name in ("detail", "reason", "error"))
@@ -122,7 +123,7 @@ def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
     traces = [e for e in thrown if e.assigning and e.origin.path in paths]
     effects = _effects(timeline, begin, end)
     if any(isinstance(e, ev.ExceptionLogged) for e in run):
-        # Where only the exception is logged, the leader may leave as well.
+        # If only the exception is logged, the leader may have left as well.
         until = end + session_timeout_ms(timeline) + setting_ms(timeline, OFFSETS_WRITE)
         touching = timeline.rebalances.touching(begin - ROUND_TRIP_MS, begin)
         effects += [r for r in touching if r.completed_at is None]
@@ -143,8 +144,8 @@ def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
 
 
 def about_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> Hypothesis:
-    """Assignments that took longer than the leader's session."""
-    # AbstractCoordinator holds its lock while the leader assigns, and the heartbeat thread waits for that lock.
+    """Assignments that took longer than the leader's session timeout."""
+    # AbstractCoordinator holds its lock during the assignment, and the heartbeat thread waits for that lock.
     begin, end = time_of(late[0].joined), time_of(late[-1].computed)
     took_ms = timeline.measured(max(time_of(s.computed) - time_of(s.joined) for s in late))
     culprits = culprits_of(timeline, [s.leader for s in late])
@@ -178,11 +179,11 @@ def about_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> Hypoth
 
 
 def about_undelivered(timeline: Timeline, lines: tuple[Event, ...], leaders: Sequence[Participant]) -> Hypothesis:
-    """Generations without an assignment; no log gives the reason."""
+    """Generations without an assignment, for a reason that the logs do not show."""
     begin, end = time_of(lines[0]), time_of(lines[-1])
     number, stopped = len({getattr(e, "generation", e) for e in lines}), is_ongoing(timeline, end)
     last = number <= 2 and stopped
-    # Arrivals during the wait belong to it; the newcomer that began the rebalance only where it never got in.
+    # Arrivals during the wait are effects. The arrival that started the rebalance is one only if it never got in.
     since = begin - ROUND_TRIP_MS if last else begin + ROUND_TRIP_MS
     in_a_row = (
         f"{number} generations in a row got no assignment: the leader could not assign partitions, or could not "
@@ -202,7 +203,7 @@ def about_undelivered(timeline: Timeline, lines: tuple[Event, ...], leaders: Seq
 
 
 def fix_assignor(timeline: Timeline, why: str) -> Advice:
-    """An assignor that throws; named where a member logged its configuration."""
+    """Advice to fix the assignor, with its class if a member logged its configuration."""
     classes = assignors_in(timeline.settings)
     named = f" ({', '.join(classes)})" if classes else ""
     return Advice(
@@ -221,33 +222,36 @@ def _leaders_of(timeline: Timeline, event: Event) -> list[Participant]:
 
 def _is_assignor_exception(timeline: Timeline, event: Event) -> bool:
     if isinstance(event, ev.AssignmentFailed):
-        # A member that comes back after a rebalance it missed claims what it had before; the newer claim is honoured.
-        # From 3.2 on a Streams leader also logs an assignment error when source topics are missing.
+        # After a missed rebalance a member may claim its former partitions. The assignor honors the newer claim, so
+        # this is no failure. Since 3.2 a Streams leader also logs an assignment error if source topics are missing.
         at = time_of(event)
         missing = timeline.of(ev.SourceTopicsMissing).any_between(at - ROUND_TRIP_MS, at)
         return event.error != "claimed-in-two-generations" and not missing
     if isinstance(event, ev.JoinFailed):
-        # "Rebalance failed." and the exception, in the words of 2.5 to 2.8. What other clients call a failed join, such
-        # as kafka-python's NodeNotReadyError, is an error of theirs on the way to the coordinator.
-        return is_java(event) and _is_foreign(event.error or "") and not event.fatal
+        # "Rebalance failed." with the exception, as logged by 2.5 to 2.8. Other clients' failed joins, such as
+        # kafka-python's NodeNotReadyError, are connection errors.
+        return is_java(event) and _is_not_of_protocol(event.error or "") and not event.fatal
     if not isinstance(event, ev.JoinRequested) or event.why != "rebalance-failed":
         return False
     text = f"{event.reason or ''} {event.error or ''}"
-    return _is_foreign(text) and (event.error is None or not event.error.isupper())
+    return _is_not_of_protocol(text) and (event.error is None or not event.error.isupper())
 
 
-def _is_foreign(text: str) -> bool:
-    """True for an exception that is not one of the group protocol's own."""
+def _is_not_of_protocol(text: str) -> bool:
+    """True for an exception that does not belong to the group protocol."""
     return ("Exception" in text or "Error" in text) and not any(e in text for e in _PROTOCOL_ERRORS)
 
 
 def never_assigned(timeline: Timeline) -> tuple[tuple[Event, ...], list[Participant]] | None:
-    """Several generations in a row without an assignment, or the last one for longer than a session: lines, leaders."""
-    # No broker logs that an epoch (KIP-848) is stable.
+    """Lines and leaders of consecutive generations without an assignment; None if there are none.
+
+    A single generation counts if it is the last and the wait exceeded the session timeout.
+    """
+    # Brokers do not log that an epoch (KIP-848) is stable.
     if timeline.protocol != "classic" or not timeline.coverage.brokers:
         return None
-    # A log without any assignment may just not log them: then members that join and leave explain the restarts. A log
-    # with members that sent no SyncGroup in time (2.8 and later) would show assignments as well.
+    # If the log shows no assignment at all, assignments may not be logged, and members that join or leave explain the
+    # restarts. A log that shows members without a SyncGroup in time (2.8 and later) would show assignments as well.
     logs_assignments = bool(timeline.of(ev.AssignmentReceived)) or any(
         e.trigger == "sync-expired" for e in timeline.of(ev.RebalanceStarted)
     )
@@ -273,17 +277,17 @@ def never_assigned(timeline: Timeline) -> tuple[tuple[Event, ...], list[Particip
 
 
 def _stuck(timeline: Timeline, rebalance: Rebalance) -> tuple[tuple[Event, ...], list[Participant]] | None:
-    """The logs' last generation, where the coordinator's log continues without the line about its assignment."""
+    """Lines and leader of the last generation if the coordinator's log continues without its assignment, else None."""
     stable = [e for e in rebalance.events if isinstance(e, ev.GenerationStabilized) and e.speaker.role == "broker"]
     if not stable or rebalance is not timeline.rebalances[-1]:
         return None
     begin, path = time_of(stable[-1]), stable[-1].origin.path
-    own = [log for log in timeline.coverage.brokers if log.path == path]
+    same_log = [log for log in timeline.coverage.brokers if log.path == path]
     received = timeline.of(ev.AssignmentReceived)
-    speaks = any(e.origin.path == path and time_of(e) < begin for e in received)
-    covers = bool(covering(own, begin, begin + session_timeout_ms(timeline)))
+    logs_assignments = any(e.origin.path == path and time_of(e) < begin for e in received)
+    covers = bool(covering(same_log, begin, begin + session_timeout_ms(timeline)))
     moved = received.any_between(begin, timeline.last) or timeline.departures.any_between(begin, timeline.last)
-    if not speaks or not covers or moved:
+    if not logs_assignments or not covers or moved:
         return None
     leader = next((g.leader for g in reversed(timeline.generations) if g.leader), None)
     participant = timeline.participants.of_member(leader) if leader else None
@@ -292,7 +296,7 @@ def _stuck(timeline: Timeline, rebalance: Rebalance) -> tuple[tuple[Event, ...],
 
 
 def is_ongoing(timeline: Timeline, since: int) -> bool:
-    """True if no later rebalance got an assignment while members still wait for one: the logs end meanwhile."""
+    """True if members still wait for an assignment at the end of the logs."""
     waiting = [r for r in timeline.rebalances.since(since - QUIET_MS) if r.ended_at() >= since]
     if any(r.completed_at is not None and r.completed_at >= since for r in waiting):
         return False
@@ -305,15 +309,15 @@ def is_ongoing(timeline: Timeline, since: int) -> bool:
 
 
 def _effects(timeline: Timeline, begin: int, end: int) -> list[Fact]:
-    # The leader rejoins at once; the coordinator stores what it got, or restarts the rebalance.
+    # The leader rejoins at once. The coordinator stores an assignment that it received, or restarts the rebalance.
     asked = timeline.requests.between(begin - ROUND_TRIP_MS, end + 2 * ROUND_TRIP_MS)
     facts: list[Fact] = [r for r in asked if r.why in ("member-rejoined", "leader-rejoined", "other")]
-    following = timeline.rebalances.between(begin - ROUND_TRIP_MS, end + setting_ms(timeline, OFFSETS_WRITE))
-    return facts + [r for r in following if r.completed_at is None]
+    rebalances = timeline.rebalances.between(begin - ROUND_TRIP_MS, end + setting_ms(timeline, OFFSETS_WRITE))
+    return facts + [r for r in rebalances if r.completed_at is None]
 
 
 class SlowAssignment(NamedTuple):
-    """From the answer to the leader's JoinGroup to its assignment: the client does nothing else in between."""
+    """The response to the leader's JoinGroup and its assignment; the client only assigns in between."""
 
     leader: Participant
     joined: ev.JoinSucceeded
@@ -322,7 +326,7 @@ class SlowAssignment(NamedTuple):
 
 
 def _slow_assignments(timeline: Timeline) -> Iterator[SlowAssignment]:
-    """Assignments later than the session timeout, with their leader expelled."""
+    """Assignments that took longer than the session timeout, so that the leader lost its membership."""
     for computed in timeline.of(ev.AssignmentComputed):
         leader, at = timeline.participants.of_speaker(computed), time_of(computed)
         if leader is None or leader.kind == "instance":

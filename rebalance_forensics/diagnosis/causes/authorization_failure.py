@@ -49,12 +49,12 @@ LOGINS_REFUSED = clue("logins-refused", STRONG, "it was lost just after brokers 
 LOGIN_REFUSED = clue(
     "login-refused", 0, "it was lost just after a broker refused a login, of a client that no line names"
 )
-# So many lines of an authorizer show it; the others say the same.
+# At most this many lines of an authorizer as evidence, because they are alike.
 MOST_DENIALS = 8
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Denials by client, failed logins, and, where only brokers' logs have them, denials by principal."""
+    """Denials and failed logins by client; if only brokers log them, denials by principal and refused logins."""
     yield from (about_denial(timeline, *refused) for refused in _by_name(denied(timeline)))
     yield from (about_failed_login(timeline, *refused) for refused in _by_name(failed_logins(timeline)))
     yield from denied_principals(timeline)
@@ -74,7 +74,7 @@ CAUSE = Cause(
 
 
 def failed_logins(timeline: Timeline) -> dict[Participant, list[Event]]:
-    """Lines of failed authentication by client."""
+    """Lines about failed authentication, by client."""
     exceptions = timeline.of(ev.ExceptionLogged)
     thrown = (e for e in exceptions if (e.exception or "").rpartition(".")[2] in _AUTHENTICATION_ERRORS)
     failed = merge(timeline.disconnected("authentication failed"), thrown, key=time_of)
@@ -86,7 +86,7 @@ def _by_name(lines: Mapping[Participant, list[Event]]) -> list[tuple[Participant
 
 
 def about_denial(timeline: Timeline, participant: Participant, events: Sequence[Event]) -> Hypothesis:
-    """A client was denied the group or its topics."""
+    """A client that was denied access to the group or its topics."""
     denial = denial_in(events)
     group = in_words(timeline.group) if denial.of_group else ""
     what = " and ".join(filter(None, (group, _topics(denial.topics) if denial.topics else "")))
@@ -97,11 +97,11 @@ def about_denial(timeline: Timeline, participant: Participant, events: Sequence[
 
 
 def about_failed_login(timeline: Timeline, participant: Participant, events: Sequence[Event]) -> Hypothesis:
-    """A client could not log in; the brokers' answer stands as the client logs it."""
+    """A client that could not log in, with the brokers' error as the client logs it."""
     answers = [e.answer for e in events if isinstance(e, ev.NodeDisconnected)]
     answers += [e.detail for e in events if isinstance(e, ev.ExceptionLogged)]
     words = next((answer.partition("\n")[0].rstrip(". ") for answer in answers if answer), None)
-    # The heartbeat thread and the application log once more what the connection to a node logged.
+    # The heartbeat thread and the application log the error of the connection to a node again.
     connections = [e for e in events if isinstance(e, ev.NodeDisconnected) and e.node is not None]
     renew = Advice(
         action="Compare the credentials of {who} (sasl.jaas.config, keystore) with those the brokers know.",
@@ -115,7 +115,7 @@ def about_failed_login(timeline: Timeline, participant: Participant, events: Seq
 def _about_client(
     timeline: Timeline, participant: Participant, events: Sequence[Event], shown: Row, effect: str, advice: Advice
 ) -> Hypothesis:
-    """The brokers refused a client: critical if it was not readmitted."""
+    """A client that the brokers refused; critical if it was not readmitted."""
     first, last = time_of(events[0]), time_of(events[-1])
     culprits = culprits_of(timeline, [participant])
     moves = timeline.moves(first - AT_ONCE_MS, last + ONE_REBALANCE_MS, participant)
@@ -133,7 +133,7 @@ def _about_client(
 
 
 def _severity(timeline: Timeline, participants: Iterable[Participant], at: int) -> Severity:
-    """Critical where one of them was not readmitted afterwards."""
+    """Critical if one of the participants was not readmitted afterwards."""
     return "critical" if any(was_not_readmitted(timeline, p, at) for p in participants) else "warning"
 
 
@@ -141,13 +141,13 @@ def _topics(names: Sequence[str]) -> str:
     return f"topic{'s' if len(names) > 1 else ''} {listed(names)}"
 
 
-def _each(values: Iterable[str | None]) -> list[str]:
+def _distinct(values: Iterable[str | None]) -> list[str]:
     return sorted({value for value in values if value})
 
 
 def grant_access(denied: str, events: Sequence[Event], number: int) -> Advice:
-    """A client without the permissions that it needs; `denied` names what on, where lines do."""
-    whom = some(_each(getattr(e, "principal", None) for e in events)) or "the principal of {who}"
+    """Advice to grant READ; `denied` names the group or topics, and is empty if the lines do not name them."""
+    whom = some(_distinct(getattr(e, "principal", None) for e in events)) or "the principal of {who}"
     return Advice(
         action=f"Grant {whom} READ on {denied or 'the group and on the topics'}.",
         why=f"READ implies DESCRIBE. The broker denied it {times(number)}{span(events) if number > 1 else ''}.",
@@ -156,9 +156,9 @@ def grant_access(denied: str, events: Sequence[Event], number: int) -> Advice:
 
 
 def denied_principals(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Brokers denied a principal what a member needs, and no client's log shows it."""
-    # A Java member does not fail when its heartbeats are denied: the heartbeat thread retries until the session is over
-    # (AbstractCoordinator.HeartbeatResponseHandler), and only the authorizer names the reason.
+    """Principals that brokers denied operations that members need, without a client's log that shows it."""
+    # A Java member does not fail when its heartbeats are denied: the heartbeat thread retries until the session expires
+    # (AbstractCoordinator.HeartbeatResponseHandler), and only the authorizer's log shows the reason.
     client_lines = [e for events in denied(timeline).values() for e in events]
     for run in runs(timeline.of(ev.AccessDenied), time_of, ONE_REBALANCE_MS):
         begin, end = time_of(run[0]), time_of(run[-1])
@@ -167,8 +167,8 @@ def denied_principals(timeline: Timeline) -> Iterator[Hypothesis]:
         departures = timeline.departures.between(begin, end + session_timeout_ms(timeline))
         lost = tuple(dict.fromkeys(d.participant for d in departures if d.why in UNANNOUNCED))
         moves = [f for p in lost for f in timeline.moves(begin, end + ONE_REBALANCE_MS, p)]
-        operations = listed(_each(e.operation.upper() for e in run if e.operation))
-        what, requests = in_words(timeline.group), listed(_each(e.request for e in run))
+        operations = listed(_distinct(e.operation.upper() for e in run if e.operation))
+        what, requests = in_words(timeline.group), listed(_distinct(e.request for e in run))
         yield Hypothesis(
             because=run,
             culprits=culprits_of(timeline, lost) or (the_group(timeline),),
@@ -177,19 +177,19 @@ def denied_principals(timeline: Timeline) -> Iterator[Hypothesis]:
             severity=_severity(timeline, lost, end),
             implies=with_rebalances(timeline, moves),
             hit_at=begin,
-            narrative=f"The brokers denied {' and '.join(_each(e.principal for e in run))} {operations} on {what} "
+            narrative=f"The brokers denied {' and '.join(_distinct(e.principal for e in run))} {operations} on {what} "
             f"({requests}).",
             advice=(grant_access(what, run, occurrences(run)),),
         )
 
 
 def denied_topics(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Brokers denied a topic, and all members left at once without a client's log that gives the reason."""
+    """Topics that brokers denied just before all members left, without a client's log that shows the reason."""
     # TopicAuthorizationException ends poll() of a Java consumer, and the application closes it. The authorizer names
-    # the principal and the topic, not the group: what connects them is that all members leave right after denials, and
-    # that there are no denials while they are away.
+    # the principal and the topic, not the group. The denials concern this group if all members leave right after them
+    # and there are no denials while the members are away.
     client_times = [time_of(e) for events in denied(timeline).values() for e in events]
-    # Denials of one principal and one topic belong together: another application is denied separately.
+    # By principal and topic, because denials of other applications differ in at least one of them.
     for denials in timeline.of(ev.TopicReadDenied).by(lambda e: (e.principal, e.topic)).values():
         left = [
             d
@@ -206,15 +206,15 @@ def denied_topics(timeline: Timeline) -> Iterator[Hypothesis]:
 def about_denied_topics(
     timeline: Timeline, lines: Sequence[ev.TopicReadDenied], departures: Sequence[Departure]
 ) -> Hypothesis:
-    """All members left right after denials of a topic."""
-    what, shown = _topics(_each(e.topic for e in lines)), lines[:MOST_DENIALS]
+    """Members that all left right after denials of a topic."""
+    what, shown = _topics(_distinct(e.topic for e in lines)), lines[:MOST_DENIALS]
     clues: dict[Row, Answer] = {LEFT_WHEN_DENIED: Present(tuple(shown))}
     if len(departures) > len({d.participant for d in departures}):
-        # Chance does not explain that members came back and left again so.
+        # Members that came back and left again after another denial cannot be a coincidence.
         clues[LEFT_AGAIN] = Present(tuple(lines[-MOST_DENIALS:]))
     narrative = (
-        f"The brokers denied {' and '.join(_each(e.principal for e in lines))} READ on {what}, and all members left at "
-        "once."
+        f"The brokers denied {' and '.join(_distinct(e.principal for e in lines))} READ on {what}, and all members "
+        "left at once."
     )
     advice = grant_access(what, lines, occurrences(lines))
     at = time_of(lines[0])
@@ -231,7 +231,7 @@ def _about_departures(
     narrative: str,
     advice: Advice,
 ) -> Hypothesis:
-    """Members left, or were lost, after refusals that only brokers log."""
+    """Members that left or were lost after refusals that only brokers logged."""
     participants, last = tuple(dict.fromkeys(d.participant for d in departures)), departures[-1].at
     return Hypothesis(
         because=[*refusals, *(e for d in departures for e in d.events[:1])],
@@ -248,36 +248,36 @@ def _about_departures(
 
 
 def refused_by_brokers(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members without a log that the group lost just after brokers had refused logins, of their hosts where known."""
+    """Members without a log that were lost just after brokers refused logins (from their hosts, if known)."""
     refusals = _refusals_by_address(timeline)
     if not refusals:
         return
     session_ms = session_timeout_ms(timeline)
     lost = [
         d for d in timeline.departures if d.why in (*UNANNOUNCED, *VOLUNTARY) and not d.participant.has_log
-    ]  # what a member with a log was refused stands in that
+    ]  # a member's own log would show that it was refused
     for run in runs(lost, lambda d: d.at, ONE_REBALANCE_MS):
-        # A member heartbeats until its connection to the coordinator has to authenticate.
+        # A member sends heartbeats until its connection to the coordinator must authenticate again.
         begin, end = run[0].at - session_ms - NEXT_HEARTBEAT_MS, run[-1].at + ROUND_TRIP_MS
         since = {address: known.between(begin, end) for address, known in refusals.items() if _begins(known, begin)}
         affected = {d.participant: lines for d in run if (lines := _of_its_host(d.participant, since))}
-        of_any = [e for events in since.values() for e in events]
-        if of_any and any(d.why in UNANNOUNCED for d in run):  # a member that only leaves had a working connection
-            affected |= {d.participant: of_any for d in run if not d.participant.hosts}
+        all_refusals = [e for events in since.values() for e in events]
+        if all_refusals and any(d.why in UNANNOUNCED for d in run):  # LeaveGroup requires a working connection
+            affected |= {d.participant: all_refusals for d in run if not d.participant.hosts}
         lines = sorted({id(e): e for of_member in affected.values() for e in of_member}.values(), key=time_of)
-        # Each member has a connection of its own that was refused.
+        # Each member has its own connection, so there must be a refusal for each.
         if affected and len(lines) >= len(affected):
             yield _about_refused_logins(timeline, [d for d in run if d.participant in affected], lines)
 
 
 def _refusals_by_address(timeline: Timeline) -> dict[str, TimeIndex[ev.LoginRefused]]:
-    # On a controller's listener it was a broker.
+    # Not those on a controller's listener, where the client is a broker.
     of_clients = (e for e in timeline.of(ev.LoginRefused) if e.speaker.broker is not None and e.at is not None)
     return TimeIndex(of_clients, time_of, ordered=True).by(lambda e: (e.address or "").rpartition("/")[2])
 
 
 def _begins(refusals: TimeIndex[ev.LoginRefused], begin: int) -> bool:
-    # Health checks and port scans, which connect every few minutes without valid credentials, are refused all day long.
+    # Health checks and port scans connect every few minutes without valid credentials and are refused all day long.
     return not refusals.any_between(begin - 12 * QUIET_MS, begin - 1)
 
 
@@ -294,14 +294,14 @@ def _about_refused_logins(
     participants = tuple(dict.fromkeys(d.participant for d in departures))
     again = [e for e in lines if e.again]
     shown = tuple([*again, *(e for e in lines if not e.again)][:MOST_DENIALS])
-    # The refused login of any producer or probe fits a single member whose host no line shows. Several that fall silent
-    # together, while several hosts or running connections are refused, are no accident.
+    # A single member whose host is unknown may have been lost by coincidence when a producer or probe was refused. That
+    # is implausible for several members if several hosts, or established connections, were refused.
     several = len(participants) > 1 and (bool(again) or len({e.address for e in lines}) > 1)
     row = HOST_REFUSED if all(p.hosts for p in participants) else LOGINS_REFUSED if several else LOGIN_REFUSED
-    answers = _each(e.answer for e in lines)
+    answers = _distinct(e.answer for e in lines)
     words = f": {answers[0]}" if len(answers) == 1 else ""
     narrative = (
-        f"Brokers refused logins from {some(_each(e.address for e in lines), MOST_DENIALS)}{words}; the group lost "
+        f"Brokers refused logins from {some(_distinct(e.address for e in lines), MOST_DENIALS)}{words}; the group lost "
         f"{counted(len(participants), 'member')} just after that."
     )
     advice = Advice(
@@ -314,7 +314,7 @@ def _about_refused_logins(
 
 
 def _all_left(timeline: Timeline, run: Sequence[Departure]) -> bool:
-    # Members share a principal, so a denial reaches all of them: a member that stays refutes it.
+    # Members share a principal, so that a denial affects all of them: not if a member stayed.
     began = run[0].at
     known = [g for g in timeline.generations if g.members and (g.reached_at or began + 1) <= began]
     departed = {d.participant for d in run}
@@ -324,7 +324,7 @@ def _all_left(timeline: Timeline, run: Sequence[Departure]) -> bool:
 
 
 def _only_at_departures(denials: TimeIndex[ev.TopicReadDenied], run: Sequence[Departure]) -> bool:
-    # Denials that go on while nobody leaves, or while these members are away, belong to another application.
-    ungrouped = denials.between(run[0].at - ONE_REBALANCE_MS, run[-1].at + ONE_REBALANCE_MS)
-    near = [e for e in ungrouped if any(abs(time_of(e) - d.at) <= NEXT_HEARTBEAT_MS for d in run)]
-    return 2 * len(near) > len(ungrouped)
+    # Denials that continue while no member leaves, or while these members are away, concern another application.
+    around = denials.between(run[0].at - ONE_REBALANCE_MS, run[-1].at + ONE_REBALANCE_MS)
+    near = [e for e in around if any(abs(time_of(e) - d.at) <= NEXT_HEARTBEAT_MS for d in run)]
+    return 2 * len(near) > len(around)

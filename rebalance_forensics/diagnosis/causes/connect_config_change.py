@@ -33,12 +33,12 @@ WORK_HANDED_OVER = clue(
     "workers-came-or-went", -STRONG, "workers came or went so shortly before that work may have been handed over"
 )
 F = TypeVar("F", Rebalance, Request)
-# Evidence of a change: a worker's line, or a rejoin.
+# Evidence of a change: a worker's line or a rejoin.
 CHANGING = (ConnectorConfigChanged, Request)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Changes that workers logged before they rejoined; without their logs, rejoins that nothing else explains."""
+    """Changes that workers logged before they rejoined; without workers' logs, rejoins that nothing else explains."""
     if timeline.kind == "connect":
         yield from connector_changes(timeline)
         for requests in worker_rejoins(timeline):
@@ -47,7 +47,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             rejoined = tuple(dict.fromkeys(r.participant for r in requests if r.participant is not None))
             workers = rejoined or tuple(timeline.membership.members)
             begin, end = requests[0].at - windows.HEARTBEAT_MS, requests[-1].at
-            # The work of a worker that left is handed over after scheduled.rebalance.max.delay.ms.
+            # Connectors and tasks of a worker that left are reassigned after scheduled.rebalance.max.delay.ms.
             earliest = requests[0].at - timeouts.setting_ms(timeline, timeouts.CONNECT_DELAY) - windows.HEARTBEAT_MS
             initial = initial_arrivals(timeline)
             moves = [m for m in timeline.moves(earliest, requests[0].at - 1) if m.id not in initial]
@@ -111,25 +111,25 @@ def connector_changes(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 def _occasions_by_connector(changes: Iterable[ConnectorConfigChanged]) -> dict[str, int]:
-    # The configuration of its tasks follows from that of a connector, seconds later where the connector has to start
-    # first.
+    # A changed connector changes the configuration of its tasks as well, seconds later if it has to start first.
     by_connector = grouped(sorted((e for e in changes if e.connector), key=time_of), lambda e: e.connector or "")
     return {
-        name: _occasions([e for e in own if e.change != "tasks"], own) for name, own in sorted(by_connector.items())
+        name: _occasions([e for e in lines if e.change != "tasks"], lines)
+        for name, lines in sorted(by_connector.items())
     }
 
 
 def _occasions(changes: Sequence[ConnectorConfigChanged], with_tasks: Sequence[ConnectorConfigChanged]) -> int:
-    # Every worker logs each change, within a second of its peers: by its own lines a tighter loop can be counted. Where
-    # nothing tells two workers of one paste apart, their lines of one change are that of one tick.
+    # Every worker logs each change, within a second of the others. A single worker's lines distinguish changes that
+    # follow each other more closely. TICK_MS is for pasted lines of several workers that cannot be distinguished.
     by_worker = grouped(changes, lambda e: (e.origin.path, e.speaker.host, e.speaker.client_id))
-    logged = (len(runs(own, time_of, windows.TICK_MS)) for own in by_worker.values())
+    logged = (len(runs(lines, time_of, windows.TICK_MS)) for lines in by_worker.values())
     return max([*logged, len(runs(changes or with_tasks, time_of, windows.ROUND_TRIP_MS))])
 
 
 def _right_after(run: Sequence[Event], facts: TimeIndex[F]) -> list[F]:
     changed = TimeIndex(map(time_of, run), at=int)
-    # The worker that asks for the rebalance may be another than the logs are of; its peers learn of it by a heartbeat.
+    # Another worker than those with a log may have requested the rebalance; they learn of it with a heartbeat.
     near = facts.between(changed[0] - windows.ROUND_TRIP_MS, changed[-1] + windows.NEXT_HEARTBEAT_MS)
     return [
         f
@@ -139,10 +139,10 @@ def _right_after(run: Sequence[Event], facts: TimeIndex[F]) -> list[F]:
 
 
 def worker_rejoins(timeline: Timeline) -> list[list[Request]]:
-    """Workers that made the coordinator rebalance while no worker's log covers the time."""
-    # A worker subscribes to nothing. It rejoins by itself when the configuration of a connector or its tasks changed
+    """Rejoins of workers that no worker's log covers, in one list for each burst."""
+    # A worker has no subscription. It rejoins by itself when the configuration of a connector or its tasks changed
     # (DistributedHerder), and to hand over work when workers joined or left (KIP-415). Every worker reads the config
-    # topic and logs what changed there.
+    # topic and logs the changes.
     uncovered = [
         request
         for request in rejoins_without_reason(timeline)

@@ -59,10 +59,13 @@ _WITHOUT_A_MOVE: Mapping[Row, str] = {
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Moves of the coordinator after the first generation, in a chain where brokers go in turn, and its silences."""
+    """Moves of the coordinator after the first generation, and coordinators that stood still.
+
+    Moves of one broker after another are one hypothesis.
+    """
     yield from (about_moves(timeline, chain) for chain in chains_of_moves(timeline))
     for silence in coordinator_silences(timeline):
-        # It stood still with a rebalance open; its members waited, and were removed when it woke up.
+        # It stood still during a rebalance: the members waited, and were removed when it resumed.
         number, begin = silence.removal.speaker.broker, silence.rebalance.started_at
         usual = lasting(timeline.measured(silence.timeout_ms), " ({} in other rebalances)")
         yield Hypothesis(
@@ -90,12 +93,12 @@ CAUSE = Cause(
         *("scale-out", "startup", "unstable-leader", "enforced-rebalance", "member-left"),
     ),
     lookalikes=("network-partition",),
-    # Members that a coordinator's move cost their session were running.
+    # Members whose session expired because the coordinator moved were running.
     silence="fenced",
 )
 
 
-# For a broker that stood still and ran on.
+# For a broker that stood still and then resumed.
 STOOD_STILL_ADVICE = Advice(
     action="Find out why {who} stood still: a suspended or migrated virtual machine, a host that slept, a full "
     "garbage collection, a blocked disk.",
@@ -104,7 +107,7 @@ STOOD_STILL_ADVICE = Advice(
 
 
 def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
-    """One broker after another stopped coordinating the group."""
+    """One or more brokers that stopped coordinating the group, one after another."""
     brokers = list(dict.fromkeys(m.broker for m in chain))
     facts = effects_of_moves(timeline, chain)
     named = [b for b in brokers if b is not None]
@@ -114,7 +117,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
     outages = [outage for move in chain for outage in _outages_of(timeline, move)]
     fenced = any(o.is_fenced for o in outages) and all(o.how != "shut-down" for o in outages)
     fault, loaded = shutdown_fault(chain), _loaded_by(chain)
-    # A controller fences a broker long after it went silent: only members show since when they could not reach it.
+    # A controller fences a broker long after it stopped responding: only members' logs show when that was.
     timed = not fenced or any(e.speaker.role != "broker" for m in chain for e in m.events)
     lost = (e for move in chain for e in move.events if isinstance(e, CoordinatorLost))
     unanswered = any(map(ended_its_session, lost))
@@ -144,7 +147,7 @@ def about_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> Hypothesis:
 
 
 def _behind(timeline: Timeline, chain: list[CoordinatorMove], outages: Sequence[Downtime]) -> tuple[Link, ...]:
-    """What kept the brokers from coordinating, by the logs of their JVMs and hosts and by the sessions they lost."""
+    """The reason why the brokers stopped, from logs of their JVMs and hosts or their lost sessions; may be empty."""
     if links := next((outage.behind for outage in outages if outage.behind), ()):
         return links
     numbered = ((move.broker, move) for move in chain if isinstance(move.broker, int))
@@ -153,7 +156,7 @@ def _behind(timeline: Timeline, chain: list[CoordinatorMove], outages: Sequence[
 
 
 def _logs_of_brokers(timeline: Timeline, chain: list[CoordinatorMove]) -> Iterator[Need]:
-    """The logs that would show why each broker stopped coordinating: its own, or those of what may have killed it."""
+    """The missing logs that would show why each broker stopped: its own log, or those of its host or orchestrator."""
     for move in chain:
         if not isinstance(move.broker, int):
             continue
@@ -163,7 +166,7 @@ def _logs_of_brokers(timeline: Timeline, chain: list[CoordinatorMove]) -> Iterat
 
 
 def _outages_of(timeline: Timeline, move: CoordinatorMove) -> Iterator[Downtime]:
-    """The outages of the broker that stopped coordinating then."""
+    """The outages at that time of the broker that stopped coordinating."""
     return (outage for outage in outages_between(timeline, move.at, move.at) if outage.broker == move.broker)
 
 
@@ -182,7 +185,7 @@ def _move_in_words(
 
 
 def _taken_over(by: Sequence[tuple[int | str | None, int | None]], *, in_turn: bool) -> str:
-    """The next coordinators, from the lines of brokers that loaded the group."""
+    """A clause on the next coordinators, from lines of brokers that loaded the group; empty without such lines."""
     if not by:
         return ""
     if all(before == after for before, after in by):
@@ -194,7 +197,7 @@ def _taken_over(by: Sequence[tuple[int | str | None, int | None]], *, in_turn: b
 
 
 def _loaded_by(chain: list[CoordinatorMove]) -> list[tuple[int | str | None, int | None]]:
-    """The former and the new coordinator of each move that a broker logged."""
+    """The former and the new coordinator of each move whose new coordinator logged that it loaded the group."""
     return [
         (m.broker, e.speaker.broker)
         for m in chain
@@ -205,8 +208,8 @@ def _loaded_by(chain: list[CoordinatorMove]) -> list[tuple[int | str | None, int
 
 
 def restart_brokers_cleanly(without_ms: int | None, *, fenced: bool, again: bool) -> tuple[Advice, ...]:
-    """A coordinator that moved: `fenced` by the controller, or taken over by the same broker `again`."""
-    # A controller notices late that a broker fell silent, and members only when their own timeouts are over.
+    """Advice for a coordinator that moved: `fenced` by the controller, or loaded `again` by the same broker."""
+    # The time without a coordinator is a lower bound if the broker was fenced, because the controller notices late.
     lasted = lasting(without_ms or None, " for at least {}" if fenced else " for up to {}")
     without = f"The group could not commit or send heartbeats{lasted}"
     replicate = Advice(
@@ -236,7 +239,7 @@ def restart_brokers_cleanly(without_ms: int | None, *, fenced: bool, again: bool
 
 
 def repair_broker(*, disks: bool) -> Advice:
-    """A broker that shut itself down."""
+    """Advice for a broker that shut down after a fatal error or, with `disks`, after its log directories failed."""
     if disks:
         return Advice(
             action="Free or replace the disk that the first IOException in the log of {who} names, then start it.",

@@ -31,8 +31,8 @@ NO_OTHER_REASON = clue(
     "no-other-reason", STRONG + WEAK, "its release logs every other reason to rejoin, and it rejoined first without one"
 )
 
-# Each makes a member join again, or ends its membership, with a line of its own.
-_DRIVEN = (
+# Lines that show why a member joins again, or that its membership ended.
+_REJOIN_REASONS = (
     ev.CoordinatorLost, ev.InstanceFenced, ev.LeaveSent, ev.PollTimeoutExpired, ev.Subscribed, ev.ConsumerClosed,
     ev.HeartbeatFailed, ev.JoinFailed, ev.JoinRequested, ev.SyncFailed,
 )  # fmt: skip
@@ -58,12 +58,12 @@ _OTHER_CLIENTS_REASONS = (
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members that enforced a rebalance, gave a reason of their own for one, or rejoined without any."""
-    # enforceRebalance has a line of its own from 3.0 on. Before, it is the one reason to join that no client logs.
+    """Members that enforced a rebalance, gave the application's own reason for one, or rejoined without a reason."""
+    # Since 3.0 clients log enforceRebalance. Before that, it is the only reason to rejoin that they do not log.
     for request in timeline.requests:
-        # One of Kafka's own reasons with text stuck to it, such as the next CSV column, is not the application's.
+        # One of Kafka's own reasons followed by other text, such as the next CSV column, is not the application's.
         enforced = request.why == "enforced" and not (request.reason or "").startswith(_JAVA_REASONS)
-        if request.participant is not None and (enforced or _gives_own_reason(timeline, request)):
+        if request.participant is not None and (enforced or _has_application_reason(timeline, request)):
             shown = ENFORCED_LOGGED if request.why == "enforced" else OWN_WORDS
             words = f"asked for a rebalance: {request.reason or 'no reason given'}"
             yield _about(timeline, request.participant, request.events, (request,), shown, words)
@@ -86,7 +86,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 def _about(
     timeline: Timeline, who: Participant, lines: Sequence[Event], facts: tuple[Fact, ...], shown: Row | None, words: str
 ) -> Hypothesis:
-    """A member rejoined because its application requested it, or may have; None where nothing shows that."""
+    """A member that rejoined because its application requested it; `shown` is None if that is only possible."""
     culprits = culprits_of(timeline, [who])
     return Hypothesis(
         because=lines,
@@ -114,7 +114,7 @@ CAUSE = Cause(
 
 
 class Rejoin(NamedTuple):
-    """A member's second join without a logged reason."""
+    """A member's next join without a logged reason: the previous join, the attempt and its success."""
 
     participant: Participant
     before: ev.JoinSucceeded
@@ -123,33 +123,33 @@ class Rejoin(NamedTuple):
 
 
 def _unexplained_rejoins(timeline: Timeline) -> list[Rejoin]:
-    """Members that joined again although nothing had ended their membership."""
-    # Before 3.0 enforceRebalance is the one reason to join that no client logs. The coordinator rebalances for the
-    # leader alone: to any other member with unchanged metadata it repeats the assignment.
-    found: list[Rejoin] = []
+    """Joins of members whose membership had not ended, without a logged reason."""
+    # Before 3.0 enforceRebalance is the only reason to rejoin that clients do not log. The coordinator rebalances only
+    # if the leader rejoins; another member with unchanged metadata receives its assignment again.
+    rejoins: list[Rejoin] = []
     joined: dict[Participant, ev.JoinSucceeded] = {}
-    asked: dict[Participant, ev.JoinStarted] = {}
+    attempts: dict[Participant, ev.JoinStarted] = {}
     may_be = timeline.kind == "consumer" and len(timeline.of(ev.JoinSucceeded)) > 1 and timeline.of(ev.JoinStarted)
-    for event in timeline.of(ev.JoinStarted, ev.JoinSucceeded, *_DRIVEN) if may_be else ():
+    for event in timeline.of(ev.JoinStarted, ev.JoinSucceeded, *_REJOIN_REASONS) if may_be else ():
         participant = timeline.participants.of_speaker(event)
         if participant is None:
             continue
         if isinstance(event, ev.JoinStarted):
-            asked[participant] = event
+            attempts[participant] = event
         elif isinstance(event, ev.JoinSucceeded):
-            before, start = joined.get(participant), asked.pop(participant, None)
+            before, start = joined.get(participant), attempts.pop(participant, None)
             same = before is not None and before.member == event.member and place_name(before) == place_name(event)
             restarted = timeline.starts.of(participant).any_between(time_of(before) if before else 0, time_of(event))
             if before is not None and start is not None and same and is_java(event) and not restarted:
-                found.append(Rejoin(participant, before, start, event))
+                rejoins.append(Rejoin(participant, before, start, event))
             joined[participant] = event
         else:
             joined.pop(participant, None)
-    return found
+    return rejoins
 
 
 def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[Hypothesis]:
-    # Clients 2.7 and 2.8 log every other reason to join: a member that joins first and logs none enforced it.
+    # Clients 2.7 and 2.8 log every other reason to rejoin, so a member that rejoins first without one enforced it.
     who, at = rejoined.participant, time_of(rejoined.start)
     rebalance = next((r for r in timeline.rebalances if joined_at(r, who) == at), None)
     if rebalance is None or not was_first_to_join(rebalance, who):
@@ -166,14 +166,14 @@ def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[Hypothes
     yield _about(timeline, who, lines, (*requests, rebalance), NO_OTHER_REASON, words)
 
 
-def _gives_own_reason(timeline: Timeline, request: Request) -> bool:
-    # A text that no Kafka client writes by itself was passed to enforceRebalance(reason).
+def _has_application_reason(timeline: Timeline, request: Request) -> bool:
+    # A reason that no Kafka client sends by itself was passed to enforceRebalance(reason).
     if timeline.kind != "consumer":
         return False
     known = (*_JAVA_REASONS, *_OTHER_CLIENTS_REASONS)
     reasons = [e.client_reason or "" for e in request.events if isinstance(e, ev.RebalanceStarted)]
-    given = (reason for reason in reasons if reason.strip() not in ("", "not provided", "null"))
-    if any(not any(words in reason for words in known) for reason in given):
+    sent = (reason for reason in reasons if reason.strip() not in ("", "not provided", "null"))
+    if any(not any(words in reason for words in known) for reason in sent):
         return request.why in ("other", "member-rejoined", "leader-rejoined")
-    # Other clients word their reasons freely; only the Java client's are all known.
+    # Only for Java clients are all reasons known.
     return request.why == "other" and any(isinstance(e, ev.JoinRequested) and is_java(e) for e in request.events)

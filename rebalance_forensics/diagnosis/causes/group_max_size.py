@@ -15,9 +15,9 @@ UNLIMITED = 2**31 - 1
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Blame clients that were turned away because the group is full."""
+    """Clients that were rejected because the group is full."""
     setting = join_rejections.size_setting(timeline)
-    # Members of a share group share partitions, so more of them than partitions have work.
+    # Members of a share group share partitions, so that members beyond the number of partitions are not idle.
     idle = "" if timeline.protocol == "share" else "; members beyond the number of partitions are idle anyway"
     for rejection in join_rejections.rejections(timeline, "GROUP_MAX_SIZE_REACHED"):
         most = join_rejections.most_members(timeline, rejection.events)

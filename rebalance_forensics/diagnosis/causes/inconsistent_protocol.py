@@ -20,8 +20,8 @@ from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.profile import assignors_in
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
-# ConsumerPartitionAssignor.name() of each, which JoinGroup carries.
-OF_KAFKA = {
+# ConsumerPartitionAssignor.name() by class; JoinGroup contains the names.
+ASSIGNOR_NAMES = {
     "RangeAssignor": "range",
     "RoundRobinAssignor": "roundrobin",
     "StickyAssignor": "sticky",
@@ -33,7 +33,7 @@ MIGRATION_REFUSED = clue(
     DECISIVE + WEAK,
     "the coordinator refused to let members of both group protocols into the group",
 )
-# Comes with GROUP_ID_NOT_FOUND (GroupMetadataManager.getOrMaybeCreateConsumerGroup).
+# The message of GROUP_ID_NOT_FOUND (GroupMetadataManager.getOrMaybeCreateConsumerGroup).
 _NOT_OF_THIS_TYPE = "is not a consumer group"
 # Lines that may show a member of the other protocol.
 MIXING = (ev.ConversionRefused, ev.GroupHeartbeatFailed)
@@ -41,7 +41,7 @@ _MIGRATION_OFF = "group migration is disabled"
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Blame clients whose assignors, or whose group protocol, the group does not accept."""
+    """Clients whose assignors or group protocol the group does not accept."""
     for rejection in join_rejections.rejections(timeline, "INCONSISTENT_GROUP_PROTOCOL"):
         agree = Advice(
             action=(
@@ -63,12 +63,13 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 def nothing_in_common(timeline: Timeline, participant: Participant) -> str:
-    """What it offered and what the group uses, as far as its configuration and the others' logs show it."""
+    """A clause on the assignors of the member and the group; a general one if the logs do not show both."""
     dumps = (dict(dump.settings) for dump in timeline.own.of_type(ev.SettingsReported))
-    own = (assignors_in(settings) for settings in dumps if settings.get("client.id") in participant.client_ids)
-    # An assignor that is not of Kafka goes by its class.
+    configured = (assignors_in(settings) for settings in dumps if settings.get("client.id") in participant.client_ids)
+    # Custom assignors are named by their class.
     names = {
-        tuple(OF_KAFKA.get(name, name) for each in classes if (name := each.rpartition(".")[2])) for classes in own
+        tuple(ASSIGNOR_NAMES.get(name, name) for each in classes if (name := each.rpartition(".")[2]))
+        for classes in configured
     }
     offered, used = names - {()}, {e.protocol for e in timeline.of(ev.JoinSucceeded) if e.protocol}
     if len(offered) != 1 or len(used) != 1 or not used.isdisjoint(*offered):
@@ -85,24 +86,27 @@ CAUSE = Cause(
 
 
 def about_refused_migration(timeline: Timeline, run: list[Event], protocol: str, group: str) -> Hypothesis:
-    """Members of one group protocol were turned away from a group of the other."""
+    """Members with one group protocol that were rejected by a group with the other one."""
     speakers = (timeline.participants.of_speaker(e) for e in run if e.speaker.role != "broker")
-    whose = tuple(dict.fromkeys(participant for participant in speakers if participant is not None))
+    rejected = tuple(dict.fromkeys(participant for participant in speakers if participant is not None))
     facts = [
-        f for p in whose for f in join_rejections.moves_during_rejection(timeline, p, time_of(run[0]), time_of(run[-1]))
+        f
+        for p in rejected
+        for f in join_rejections.moves_during_rejection(timeline, p, time_of(run[0]), time_of(run[-1]))
     ]
-    culprits = culprits_of(timeline, whose) if whose else (the_group(timeline),)
+    culprits = culprits_of(timeline, rejected) if rejected else (the_group(timeline),)
+    who = names_of(culprits) if rejected else "A member"
     joins = "were rejected: they join" if len(culprits) > 1 else "was rejected: it joins"
     reason = next((e.reason for e in run if isinstance(e, ev.ConversionRefused)), None)
     return Hypothesis(
         because=run,
         culprits=culprits,
         clues={MIGRATION_REFUSED: Present(tuple(run))},
-        participants=whose,
+        participants=rejected,
         severity="warning",
         implies=with_rebalances(timeline, facts),
         narrative=(
-            f"{names_of(culprits) if whose else 'A member'} {joins} with the {protocol} protocol, the group uses the "
+            f"{who} {joins} with the {protocol} protocol, the group uses the "
             f"{group} one, and the coordinator does not convert it{f' ({reason})' if reason else ''}."
         ),
         advice=(
@@ -119,7 +123,7 @@ def about_refused_migration(timeline: Timeline, run: list[Event], protocol: str,
 
 
 def _joined_with(event: Event) -> str | None:
-    # A refused downgrade rejects nobody: the group keeps its protocol and its members.
+    # A refused downgrade rejects no member: the group keeps its protocol and its members.
     match event:
         case ev.GroupHeartbeatFailed(error="GROUP_ID_NOT_FOUND", detail=detail):
             return "consumer" if _NOT_OF_THIS_TYPE in (detail or "") else None

@@ -1,4 +1,4 @@
-"""One member closed its consumer while the group kept running, and it was no deployment."""
+"""A member closed its consumer while the group kept running, other than in a deployment."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ MISSING_FROM_LIST = clue("missing-from-the-next-list", WEAK, "the next list of a
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Single closes after an exception, with a return, or without a client's log; members that a later list lacks."""
+    """Single members that closed, after an exception or not, and members missing from a later list of the group."""
     for away in closings(timeline):
         first = Present(away.departures[0].events[:1])
         if errors := exception_before(timeline, away):
             yield about_failure(timeline, away, errors)
         elif away.back_at is not None:
-            # A close without a logged error, and a return.
+            # It closed without a logged error and came back.
             begin, end = away.at - ONE_STEP_MS, (away.back_at or away.at) + ONE_STEP_MS
             back = "shut down and was started again" if away.start is not None else "closed its consumer and came back"
             yield about_absences(
@@ -63,7 +63,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
                 clues={} if covering(timeline.coverage.brokers, begin, end) else {NEXT_STEP_UNHEARD: first},
             )
         elif left_without_client_log(timeline, [away]):
-            # To the coordinator an error and a shutdown look the same.
+            # In the coordinator's log, a close after an error and a shutdown look the same.
             is_instance = away.participant.kind == "instance"
             left = "A thread of {who} left the group" if is_instance else "{who} closed its consumer"
             yield about_absences(
@@ -83,7 +83,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
                 clues={ERROR_BESIDE: Present(tuple(beside[:4]))},
             )
     for away in missing_from_next_list(timeline):
-        # The lines between the two lists were left out.
+        # The logs do not contain the lines between the two lists.
         yield about_absences(
             timeline,
             [away],
@@ -112,8 +112,8 @@ CAUSE = Cause(
 
 
 def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) -> Hypothesis:
-    """A close after an exception: of a consumer, or of some threads of an instance that runs on."""
-    # poll() wraps what the listener threw into a KafkaException (ConsumerCoordinator.invokeOnAssignment).
+    """A consumer that closed after an exception, or threads that ended while their instance continues."""
+    # poll() wraps an exception of the listener in a KafkaException (ConsumerCoordinator.invokeOnAssignment).
     first = next((e for e in errors if isinstance(e, ListenerFailed)), errors[0])
     exception, threads = exception_name(first), listed(away.ended_threads)
     stopped = away.stop.events if away.stop is not None else ()
@@ -143,7 +143,7 @@ def _behind_close(error: Event, exception: str) -> str:
 
 
 def after_failure(away: Absence, error: Event, exception: str) -> Advice:
-    """What to do about a sink task that failed, a KafkaJS consumer that gave up, an application that threw."""
+    """Advice for a failed sink task, a KafkaJS consumer that gave up, a failed listener or another exception."""
     if isinstance(error, WorkChanged):
         return Advice(
             action=(

@@ -18,9 +18,9 @@ from rebalance_forensics.timeline.windows import TICK_MS
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members that one request removed; without the coordinator's log, members that were expelled all at once."""
+    """Members removed by one request; without the coordinator's log, members that lost their membership at once."""
     logged = runs(absences(timeline, ("removed-by-admin",)), lambda a: a.at, TICK_MS)
-    # Without a line of the coordinator the members' logs only show that they were no longer in the group.
+    # Members' logs show only that they were no longer in the group.
     for together, is_logged in (
         *((run, True) for run in logged),
         *((run, False) for run in expelled_at_once(timeline)),

@@ -1,4 +1,4 @@
-"""A member lived but could not reach the brokers."""
+"""A member was running but could not reach the brokers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Every member that stopped heartbeating may have been cut off."""
+    """A hypothesis for every member that stopped sending heartbeats: it may have been cut off."""
     for absence in losses(timeline):
         own = connection_losses(timeline, absence)
         yield about_heartbeat_loss(
@@ -64,7 +64,7 @@ CAUSE = Cause(
 
 
 def after_network_outage(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
-    """Check the network path, or let the session outlast the outage if it ended by itself."""
+    """Advice to check the network and, if the member came back, to raise the session timeout above the outage."""
     session, away = timeouts.session_timeout_ms(timeline), sessions.away_ms(absence)
     lost = timeline.events_from(absence.participant, NodeDisconnected, CoordinatorLost).between(
         absence.at - session, max(absence.back_at or 0, absence.at) + session
@@ -91,7 +91,7 @@ def _after_outage(
     )
     if away is None:
         return (check,)
-    patience = Advice(
+    longer_session = Advice(
         action=f"To ride out such outages, {sessions.raise_session(timeline, enough)}.",
         figure=enough,
         why=f"The session timeout is {sessions.session_in_words(timeline, participant)}; a shorter outage causes no "
@@ -100,11 +100,11 @@ def _after_outage(
         f"{f'after {seconds(enough)}' if enough else 'that much later'}, and its partitions "
         "stay unread that long.",
     )
-    return check, patience
+    return check, longer_session
 
 
 def cut_off(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> str:
-    """A process that ran and could not reach the brokers; `own` are the lost connections that it logged."""
+    """A sentence on a member that was cut off; `own` are the lost connections in its own log."""
     if own and not sessions.expired_by_own_count(absence):
         return (
             "{who} was evicted for missing heartbeats while still running: its log shows lost connections to the "

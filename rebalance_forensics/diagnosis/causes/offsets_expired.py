@@ -19,9 +19,13 @@ EXPIRED = clue("offsets-expired", DECISIVE + WEAK, "a broker removed expired off
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """At most one hypothesis: offsets of this group expired while it was empty."""
+    """Committed offsets of this group that expired while it was empty, at most one hypothesis."""
     events = timeline.of(OffsetsExpired)
-    expired = [e for e in events if _names(timeline, e) or (_counts(timeline, e) and _is_empty(timeline, time_of(e)))]
+    expired = [
+        e
+        for e in events
+        if _names_group(timeline, e) or (_may_count_group(timeline, e) and _is_empty(timeline, time_of(e)))
+    ]
     if not expired:
         return
     emptied = timeline.of(GroupEmptied, GroupDied).between(0, time_of(expired[0]))
@@ -57,12 +61,12 @@ CAUSE = Cause(
 )
 
 
-def _names(timeline: Timeline, event: OffsetsExpired) -> bool:
+def _names_group(timeline: Timeline, event: OffsetsExpired) -> bool:
     return event.group == timeline.group or timeline.group in event.groups
 
 
-def _counts(timeline: Timeline, event: OffsetsExpired) -> bool:
-    """True if the line counts offsets of unnamed groups that this group's coordinator keeps."""
+def _may_count_group(timeline: Timeline, event: OffsetsExpired) -> bool:
+    """True if the line counts offsets without naming their groups and was logged by this group's coordinator."""
     if event.group is not None or event.groups or not event.count:
         return False
     places = {(e.speaker.broker, e.speaker.offsets_partition) for e in timeline.coordinator_events}
@@ -71,8 +75,8 @@ def _counts(timeline: Timeline, event: OffsetsExpired) -> bool:
 
 
 def _is_empty(timeline: Timeline, at: int) -> bool:
-    """True if the last member had left by then and none has joined since."""
-    # A KIP-848 coordinator does not log that a group became empty; its generations show it.
+    """True if the last member had left before that time and none had joined since."""
+    # A KIP-848 coordinator does not log that a group became empty, but its generations show it.
     logged = map(time_of, timeline.of(GroupEmptied, GroupDied).between(0, at - 1))
     reached = [g.started_at or g.completed_at or at for g in timeline.generations if g.outcome == "empty"]
     emptied = max([*logged, *(t for t in reached if t < at)], default=None)

@@ -32,7 +32,7 @@ TOO_FEW = clue("too-few-replicas", WEAK, f"a broker logged too few in-sync repli
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Assignments or commits that could not be stored, with the shrunk ISR behind them; searches without an answer."""
+    """Assignments or commits that could not be stored, else searches for a coordinator without success."""
     outages = [*offsets_outages.outages(timeline)]
     for outage in outages:
         if outage.of_missing_topic:
@@ -77,7 +77,7 @@ def _not_writable(timeline: Timeline, outage: offsets_outages.Outage) -> Hypothe
 
 
 def _too_large(timeline: Timeline, outage: offsets_outages.Outage) -> Hypothesis:
-    """The subscriptions and assignments of all members of a classic group are one record."""
+    """A classic group whose metadata, one record for all members, is larger than the topic allows."""
     apparently = "" if outage.shows_its_size else "apparently "
     return Hypothesis(
         because=outage.too_large,
@@ -158,7 +158,7 @@ CAUSE = Cause(
 
 
 def about_search(timeline: Timeline, search: Search) -> Hypothesis:
-    """The group's partition has no leader, so no broker coordinates the group."""
+    """A client whose group has no coordinator because its partition of the topic has no leader."""
     who = culprit_of(search.participant).name if search.participant is not None else f"a client on {search.place}"
     often = len(search.answers) >= REPEATED
     return Hypothesis(

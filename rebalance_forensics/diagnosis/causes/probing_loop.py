@@ -16,6 +16,7 @@ from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.facts import Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 
+# Minimum number of probing rebalances to report.
 ROUNDS = 3
 STILL_PROBING = clue(
     "still-probing", DECISIVE, "each probing rebalance asked for another, and none called the assignment stable"
@@ -23,13 +24,13 @@ STILL_PROBING = clue(
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """At least three probing rebalances that moved no task, the last of which still asks for another."""
+    """At least ROUNDS probing rebalances that moved no task, if the last of them requested another."""
     if timeline.kind != "streams":
         return
     probing: list[Rebalance] = []
     for rebalance in timeline.rebalances:
         if rebalance.followup == "cooperative":
-            probing.clear()  # a task moves when its warm-up has caught up
+            probing.clear()  # a task is moved, because its warm-up replica has caught up
         elif rebalance.followup == "probing":
             probing.append(rebalance)
     if len(probing) < ROUNDS or any(e.stable for e in timeline.of(AssignmentStability).since(probing[-1].started_at)):
@@ -68,7 +69,7 @@ CAUSE = Cause(
 
 
 def _lines_of(timeline: Timeline, rebalance: Rebalance) -> Iterator[Event]:
-    """Lines of the scheduled trigger, of the start, and of the leader scheduling the next one."""
+    """The lines that a probing rebalance was triggered, that it started, and that the leader scheduled the next one."""
     began = rebalance.started_at
     triggered = timeline.of(FollowUpTriggered).between(began - windows.ONE_REBALANCE_MS, began + windows.REQUEST_MS)
     yield from triggered[-1:]

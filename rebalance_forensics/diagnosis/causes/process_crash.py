@@ -1,4 +1,4 @@
-"""A process died without leaving."""
+"""A process died without leaving the group."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Every member that stopped heartbeating may have died; newcomers without a name may have taken its place."""
+    """A hypothesis for every member that stopped sending heartbeats: its process may have died.
+
+    New members without a lasting name may have replaced it.
+    """
     replaced = successors(timeline)
     for absence in losses(timeline):
         died, newcomers = logged_death(timeline, absence), replaced.get(id(absence), ())
@@ -47,7 +50,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         if len(links) == 1 and (node := node_behind(timeline, by_pod)):
             links = (*links, node)
         elif len(links) == 1 and links[0].what in ("exited", "killed"):
-            # systemd kills what does not end in time, and some programs end with an error when they are told to stop.
+            # systemd kills processes that do not stop in time, and some programs exit with an error when they stop.
             links = (*links, *behind_unit(timeline, [absence]))
         likely = [link for link in links if sure and link.confidence > 0.75]
         yield about_heartbeat_loss(
@@ -101,7 +104,7 @@ CAUSE = Cause(
 def after_crash(
     timeline: Timeline, absence: Absence, links: Sequence[Link], died: ProcessDied | None
 ) -> tuple[Advice, ...]:
-    """Find out why the process died; a shorter session gives its partitions away sooner."""
+    """Advice to find out why the process died, and to shorten the session timeout for a faster takeover."""
     session = timeouts.shown_session_ms(timeline, absence.participant)
     is_set_to = f" ({seconds(session)})" if session else ""
     return (
@@ -116,7 +119,7 @@ def after_crash(
 
 
 def _look_for_its_end(absence: Absence, died: ProcessDied | None) -> Advice:
-    """Where to look for the end of the process: in the JVM's own line, if there is one."""
+    """Advice on how to find out why the process ended, according to the JVM's own line if there is one."""
     if died is not None and "OutOfMemoryError" in (died.reason or ""):
         used = heap_after(died)
         return Advice(
@@ -146,11 +149,11 @@ def stopped_without_leaving(
     died: ProcessDied | None,
     ended_by: Sequence[Link] = (),
 ) -> str:
-    """A process that died; `newcomers` took its place, `ended_by` is the last of what is behind it."""
+    """A sentence on a process that died; `newcomers` replaced it, `ended_by` is the last known reason for its end."""
     session = timeouts.shown_session_ms(timeline, absence.participant)
     expired = f"its session expired{f' after {seconds(session)}' if session else ''}"
     reason = f"its process died ({died.reason})" if died is not None and died.reason else "its process died"
-    # KafkaJS prints no generation: that its process starts again without having closed its consumer is all it shows.
+    # KafkaJS logs no generation. Its log shows only that the process started again without closing its consumer.
     unnumbered = "it closed no consumer" if absence.start is not None else "the group went on without it"
     how = "it was missing from the next generation" if timeline.generations else unnumbered
     how = how if absence.vanished else expired
@@ -161,7 +164,7 @@ def stopped_without_leaving(
     elif absence.back_at is not None:
         later = "it joined again later" if absence.back_at >= absence.at else "it had already joined anew"
     why = f" because {ended_by[0].clause};" if ended_by else ":"
-    # A pause and a lost connection read the same unless a line, a restart or a newcomer shows that the process ended.
+    # Only a line, a restart or a newcomer distinguishes the end of a process from a pause or a lost connection.
     ended = died is not None or ended_by or newcomers or absence.start is not None
     ended = ended or (absence.back_at is not None and absence.back_at < absence.at)
     stopped = "stopped" if ended else "fell silent"

@@ -1,4 +1,4 @@
-"""A whole process stood still beyond session.timeout.ms and came back."""
+"""A whole process stood still for longer than session.timeout.ms and then resumed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Every member that stopped heartbeating and resumed later may have stood still."""
+    """A hypothesis for every member that stopped sending heartbeats: its process may have stood still."""
     for absence in losses(timeline):
         own, stops = lines_after(timeline, absence), process_stops.jvm_stops(timeline, absence)
         advice, narrative = after_pause(timeline, absence), sent_no_heartbeat(timeline, absence, own)
         if not stops and (logs := process_stops.gc_logs(timeline, absence)):
-            advice = (_not_by_a_collection(logs[0].path, advice[0]), *advice[1:])
+            advice = (_without_gc_pause(logs[0].path, advice[0]), *advice[1:])
         if stops:
             advice, heap = (advice_on_stopped_threads(stops[0]), *advice[1:]), heap_after(stops[0])
             stood = f"stopped all threads for {seconds(stops[0].stopped_ms)}{operation_of(stops[0])}"
@@ -92,7 +92,7 @@ CAUSE = Cause(
 
 
 def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
-    """Find out what stopped the process, or let the session outlast it."""
+    """Advice to find out what paused the process, or to raise the session timeout above the pause."""
     away, known = sessions.away_ms(absence), known_session_ms(timeline, absence.participant)
     missed_heartbeats, who = sessions.missed_heartbeats(timeline, absence), absence.participant
     return timeline.cached_as(
@@ -100,7 +100,7 @@ def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     )
 
 
-def _not_by_a_collection(path: str, advice: Advice) -> Advice:
+def _without_gc_pause(path: str, advice: Advice) -> Advice:
     return replace(
         advice,
         action="Check {who} for CPU throttling (cgroup nr_throttled), VM steal and anything that suspends the process "
@@ -132,11 +132,11 @@ def _after_pause(
 
 
 def sent_no_heartbeat(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> str:
-    """A process that stood still; `own` is what its own log shows of it."""
+    """A sentence on a process that stood still; `own` are the lines of its own log about the pause."""
     back_at = absence.back_at or 0
     later = lasting(timeline.measured(back_at - absence.at), " {} later") or " later"
     back = f", and rejoined{later}" if back_at >= absence.at else ""
-    # A client that wakes up logs first that its session is over: only lines before those show when it went quiet.
+    # A client that resumes first logs that its session expired: only earlier lines show when its log went quiet.
     seen = own and timeline.events_from(absence.participant, Event).last(absence.at - HEARTBEAT_MS) is not None
     seen = seen and timeline.measured(1) is not None
     known = "its log went quiet, then picked up again" if seen else f"{sessions.its_log(absence)} whether it was paused"

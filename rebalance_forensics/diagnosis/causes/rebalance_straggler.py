@@ -1,4 +1,4 @@
-"""A member held up the join barrier, and the group waited for it."""
+"""A member rejoined late, and the whole group waited for it at the join barrier."""
 
 from __future__ import annotations
 
@@ -64,8 +64,9 @@ HEARD = clue(
 WAITED_ALONE = clue("only-newcomer-heard", -WEAK, "only a newcomer's log shows how long it waited to be let in")
 _THREAD_DUMPS = "Take thread dumps of {} during a rebalance: what keeps it from calling poll()?"
 _UNREACHABLE = ("COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR")
-# A JoinGroup and its answer, or, where a client does not log that, the assignment that follows it.
+# A JoinGroup and its response, or the following assignment for clients that do not log the response.
 _WAITED = (ev.JoinStarted, ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded)
+# At most this many lines as evidence, joins as evidence, and members to take thread dumps of.
 MOST_LINES = 6
 _MAX_JOINS = 6
 _DUMPS = 2
@@ -76,7 +77,7 @@ def _barriers(subject: Subject) -> list[Rebalance]:
 
 
 def while_open(subject: Subject) -> list[tuple[int, int]]:
-    """From the start of each rebalance until its last member has joined."""
+    """The times from the start of each rebalance until its last member joined."""
     return [(rebalance.started_at, rebalance.barrier_end()) for rebalance in _barriers(subject)]
 
 
@@ -86,13 +87,13 @@ def _lost_meanwhile(timeline: Timeline, rebalance: Rebalance) -> list[Departure]
 
 
 def _ended(rebalance: Rebalance, departure: Departure) -> bool:
-    """True if the barrier waited for this expiry alone, and not for other members as well."""
+    """True if the barrier ended with this session expiry, so that it did not wait for other members."""
     return departure.why == "session-expired" and departure.at >= rebalance.barrier_end() - windows.ROUND_TRIP_MS
 
 
 @sign("the rebalance waited until a silent member's session expired", "no session expired while the rebalance waited")
 def session_expiry_ended_it(timeline: Timeline, subject: Subject) -> Answer:
-    """The group waited for a member that sent no heartbeats, so that its silence is the cause."""
+    """The barrier ended when the session of a member expired, so that its missing heartbeats are the cause."""
     expired = (d for r in _barriers(subject) for d in _lost_meanwhile(timeline, r) if _ended(r, d))
     places = (coordinator_place(timeline, *span) for span in while_open(subject))
     return seen((e for d in expired for e in d.events), places)
@@ -100,14 +101,14 @@ def session_expiry_ended_it(timeline: Timeline, subject: Subject) -> Answer:
 
 @shown("a member was lost without a LeaveGroup while the barrier was open")
 def member_lost_meanwhile(timeline: Timeline, subject: Subject) -> Iterator[Event]:
-    """A member was lost meanwhile: an expiry, its own log, or its absence from the next generation shows it."""
+    """A member was lost while the barrier was open, according to an expiry, its own log or the next generation."""
     lost = (d for r in _barriers(subject) for d in _lost_meanwhile(timeline, r) if not _ended(r, d))
     return (e for d in lost for e in d.events)
 
 
 @shown("the coordinator itself stood still: it logged nothing for several times the rebalance timeout")
 def coordinator_stood_still(timeline: Timeline, subject: Subject) -> Sequence[Event]:
-    """The barrier stood open because the coordinator did not run, or members missed the next one for that reason."""
+    """The barrier was open, or members missed the next one, because the coordinator stood still."""
     barriers = {r.id for r in _barriers(subject)}
     silences = [s for s in coordinator_silences(timeline) if any(r.id in barriers for r in s.disturbed(timeline))]
     return distinct_events(e for s in silences for e in s.lines)
@@ -115,7 +116,7 @@ def coordinator_stood_still(timeline: Timeline, subject: Subject) -> Sequence[Ev
 
 @sign("heartbeats at a third of the session timeout would explain why members heard of it so late")
 def heartbeats_may_explain(timeline: Timeline, subject: Subject) -> Answer:
-    """Members with long heartbeat intervals, which Kafka's documentation allows, would have joined as late."""
+    """Members with the longest heartbeat interval that Kafka recommends would have joined as late."""
     late = [_late_notice(timeline, r, participant) for r in _barriers(subject) for participant in subject.participants]
     if timeouts.HEARTBEAT in timeline.settings or None in late:
         return Unobservable()
@@ -128,7 +129,7 @@ def heartbeats_may_explain(timeline: Timeline, subject: Subject) -> Answer:
 
 
 def _late_notice(timeline: Timeline, rebalance: Rebalance, participant: Participant) -> Event | None:
-    """The line in which a member hears of a rebalance, if it joins in less time than it took to hear of it."""
+    """The line in which a member learned of the rebalance, if it took longer to learn of it than to join then."""
     begin, joined = rebalance.started_at, joined_at(rebalance, participant)
     if joined is None:
         return None
@@ -142,23 +143,23 @@ def _late_notice(timeline: Timeline, rebalance: Rebalance, participant: Particip
     "its own log shows no trouble with the coordinator while the group waited for it",
 )
 def coordinator_out_of_reach(timeline: Timeline, subject: Subject) -> Answer:
-    """The awaited members looked for their coordinator in vain; a client that does so is polling."""
+    """The awaited members could not find their coordinator; a client looks for it only while it is polling."""
     barriers, lines, needs = _barriers(subject), list[Event](), list[Need]()
     if not barriers or not subject.participants:
         return Unobservable()
     begin, end = min(r.started_at for r in barriers), max(map(Rebalance.barrier_end, barriers))
     for participant in subject.participants:
-        losses = _coordinator_trouble(timeline, participant, begin, end)
-        lines += losses[:MOST_LINES]
+        trouble = _coordinator_trouble(timeline, participant, begin, end)
+        lines += trouble[:MOST_LINES]
         logs = covering(timeline.coverage.of(participant), begin, end)
-        if not losses and logs:
+        if not trouble and logs:
             return Absent(looked(logs, begin, end))
-        needs += [] if losses else [client_log(participant, begin, end)]
+        needs += [] if trouble else [client_log(participant, begin, end)]
     return Present(tuple(lines)) if lines else Unobservable(tuple(needs))
 
 
 def _coordinator_trouble(timeline: Timeline, participant: Participant, begin: int, end: int) -> list[Event]:
-    """Its lines about the coordinator, if they fill half of the barrier or more, or answer its JoinGroup."""
+    """Errors of a member's JoinGroup, and losses of its coordinator that lasted for half of the barrier or longer."""
     attempts = timeline.events_from(participant, ev.CoordinatorLost, ev.JoinFailed, ev.SyncFailed).between(begin, end)
     asked = [e for e in attempts if isinstance(e, ev.JoinFailed | ev.SyncFailed)]
     refused: list[Event] = [e for e in asked if e.error in _UNREACHABLE]
@@ -170,7 +171,7 @@ def _coordinator_trouble(timeline: Timeline, participant: Participant, begin: in
     return refused
 
 
-# The group waited for another broker to load it, not for one of its members.
+# If the coordinator moved, the group waited for a broker to load it and not for a member.
 COORDINATOR_MOVED = logged_by_coordinator(
     "coordinator-moved-meanwhile",
     ev.GroupLoaded,
@@ -181,11 +182,11 @@ COORDINATOR_MOVED = logged_by_coordinator(
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Missed rebalance timeouts, long barriers, late rejoins, and the barrier that is still open at the end."""
-    # A single timeout that ended a long barrier is part of it; timeouts that repeat are shorter than the members need.
+    """Missed rebalance timeouts, long barriers, late rejoins, and a barrier that is still open when the logs end."""
+    # A single timeout that ended a long barrier belongs to it. Repeated timeouts are too short for the members.
     barriers = list(long_barriers(timeline))
     removed = {departure.id for barrier in barriers for departure in barrier.removed}
-    # Those of the same participants stand together until the group is quiet.
+    # Timeouts of the same participants are one hypothesis until the group is quiet.
     timed_out = linked(_by_line(timeline), lambda timeout: timeout.participants)
     missed = [
         run
@@ -221,7 +222,7 @@ CAUSE = Cause(
 
 
 class RebalanceTimeout(Struct, frozen=True):
-    """One line of the coordinator, the members that it removed, and the rebalance that waited for them, if known."""
+    """The coordinator's line, the members that it removed, and the rebalance that waited for them (None if unknown)."""
 
     line: ev.MemberFailed
     departures: tuple[Departure, ...]
@@ -238,10 +239,10 @@ class RebalanceTimeout(Struct, frozen=True):
         return tuple(dict.fromkeys(d.participant for d in self.departures))
 
     def returns(self, timeline: Timeline) -> list[Arrival]:
-        """Arrivals of the removed members, under new ids because the coordinator no longer knows the old ones."""
+        """Arrivals of the removed members, which rejoin with new member ids."""
         removed = {d.id for d in self.departures}
-        came = (a for p in self.participants for a in timeline.arrivals.of(p).since(self.at))
-        return [a for a in came if a.ends is not None and a.ends.id in removed]
+        arrivals = (a for p in self.participants for a in timeline.arrivals.of(p).since(self.at))
+        return [a for a in arrivals if a.ends is not None and a.ends.id in removed]
 
 
 def _by_line(timeline: Timeline) -> Iterator[RebalanceTimeout]:
@@ -257,13 +258,13 @@ def _by_line(timeline: Timeline) -> Iterator[RebalanceTimeout]:
 
 
 def about_rebalance_timeouts(timeline: Timeline, missed: Sequence[RebalanceTimeout]) -> Hypothesis:
-    """Removals at the rebalance timeout, once or again and again."""
+    """One or more removals of members at the rebalance timeout."""
     participants = tuple(dict.fromkeys(p for timeout in missed for p in timeout.participants))
     rebalances = tuple({t.rebalance.id: t.rebalance for t in missed if t.rebalance is not None}.values())
     culprits, lines = each_culprit(participants), [timeout.line for timeout in missed]
     opened = [e for r in rebalances for e in r.events if isinstance(e, ev.RebalanceStarted)]
     returns = sorted((a for timeout in missed for a in timeout.returns(timeline)), key=lambda a: a.at)
-    # In a logged setting, else the shortest time that the coordinator waited.
+    # The timeout is that of a logged setting, else the shortest time that the coordinator waited.
     known = [ms for p in participants if (ms := timeouts.shown_rebalance_ms(timeline, p))]
     waited = [ms for timeout in missed if (ms := timeout.line.timeout_ms or _since_opened(timeout))]
     timeout_ms = max(known, default=None) or min(waited, default=None)
@@ -295,7 +296,7 @@ def _since_opened(timeout: RebalanceTimeout) -> int | None:
 
 
 def _timeouts_in_words(missed: Sequence[RebalanceTimeout], who: str, timeout_ms: int | None, *, came_back: bool) -> str:
-    """The step that came too late: the rejoin, or under KIP-848 the revocation."""
+    """A sentence on the removals: members did not rejoin in time, or under KIP-848 did not revoke partitions."""
     revoking = missed[0].line.why == "revocation-timeout"
     timeout = f"before the rebalance timeout{lasting(timeout_ms, ' ({})')} expired"
     if len(missed) == 1:
@@ -311,7 +312,7 @@ def _timeouts_in_words(missed: Sequence[RebalanceTimeout], who: str, timeout_ms:
 
 
 def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
-    """The members that joined last, or were removed because they did not join, held up the others."""
+    """A barrier that members held up which joined last, or did not join and were removed."""
     culprits, generation = each_culprit(barrier.last), barrier.rebalance.generation
     open_ms = timeline.measured(barrier.open_ms)
     who, them = names_of(culprits) or "A member", "it" if len(culprits) < 2 else "them"
@@ -337,7 +338,7 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
 
 
 def about_late_join(timeline: Timeline, late: RebalanceNotice) -> Hypothesis:
-    """A rejoin whose delay only the member's own log shows."""
+    """A late rejoin that only the member's own log shows."""
     culprits, at, lasted_ms = each_culprit((late.participant,)), late.ended_at, timeline.measured(late.lasted_ms)
     joined = (late.ended_by,) if late.ended_by else ()
     touching = timeline.rebalances.touching(at, at)
@@ -358,7 +359,7 @@ def about_late_join(timeline: Timeline, late: RebalanceNotice) -> Hypothesis:
 
 
 def late_joins(timeline: Timeline, barriers: Iterable[LongBarrier]) -> Iterator[RebalanceNotice]:
-    """Rejoins later than heartbeats explain, outside the long barriers and the span of brokers' logs."""
+    """Rejoins later than heartbeats explain, except during the long barriers and where brokers' logs cover them."""
     if timeline.kind != "consumer":
         return
     known_barriers = [(barrier.rebalance.started_at, barrier.rebalance.ended_at()) for barrier in barriers]
@@ -379,7 +380,7 @@ def late_joins(timeline: Timeline, barriers: Iterable[LongBarrier]) -> Iterator[
 
 
 def _unanswered_notice(timeline: Timeline, participant: Participant) -> RebalanceNotice | None:
-    """The last rebalance notice of a member that neither joined nor left after it."""
+    """The last rebalance notice of a member that neither joined nor left afterwards, else None."""
     last = next(iter([*rebalance_notices(timeline, participant)][-1:]), None)
     if last is None or last.ended_by is not None:
         return None
@@ -388,7 +389,7 @@ def _unanswered_notice(timeline: Timeline, participant: Participant) -> Rebalanc
 
 
 def _unanswered_join(timeline: Timeline, participant: Participant, since: int) -> Event | None:
-    """Its unanswered JoinGroup, sent about when the late member first received the notice."""
+    """The member's unanswered JoinGroup, if it was sent about when the late member first received the notice."""
     last = timeline.events_from(participant, ev.JoinStarted, ev.JoinSucceeded, ev.SyncSucceeded).last(timeline.last)
     return (
         last
@@ -398,22 +399,22 @@ def _unanswered_join(timeline: Timeline, participant: Participant, since: int) -
 
 
 def about_open_barrier(timeline: Timeline) -> Hypothesis | None:
-    """Members that have not rejoined when the logs end; the reason is in their own logs."""
+    """Members that know of a rebalance and have not rejoined when the logs end; None if there are none."""
     if timeline.kind != "consumer" or not timeline.is_classic:
         return None
-    # REBALANCE_IN_PROGRESS is sent to members only, so that its receiver is one even if no line shows how it joined.
+    # Only members receive REBALANCE_IN_PROGRESS, so that its receiver is one even if no line shows how it joined.
     everybody = timeline.participants.everybody
-    heard = {member: last for member in everybody if (last := _unanswered_notice(timeline, member))}
-    notices = tuple(sorted((e for last in heard.values() for e in last.notices), key=time_of))
+    late = {member: last for member in everybody if (last := _unanswered_notice(timeline, member))}
+    notices = tuple(sorted((e for last in late.values() for e in last.notices), key=time_of))
     if not notices or time_of(notices[-1]) - time_of(notices[0]) <= allowed_ms(timeline):
         return None
-    others = [a for a in timeline.membership.members if a not in heard]
+    others = [a for a in timeline.membership.members if a not in late]
     waiting = tuple(e for a in others if (e := _unanswered_join(timeline, a, time_of(notices[0]))))
     if not waiting and any(timeline.coverage.of(a) for a in others):
         return None
-    # From picked lines a JoinGroup in between may have been left out.
-    is_one = bool(waiting) or all(last.is_one_rebalance(timeline) for last in heard.values())
-    began, culprits = min(map(time_of, (*notices, *waiting))), each_culprit(heard)
+    # An excerpt may omit a JoinGroup between the notices.
+    is_one = bool(waiting) or all(last.is_one_rebalance(timeline) for last in late.values())
+    began, culprits = min(map(time_of, (*notices, *waiting))), each_culprit(late)
     since = began - timeouts.all_have_heard_ms(timeline)
     unended = (r for r in timeline.rebalances.since(since) if r.stabilized_at is None and r.completed_at is None)
     rebalances = tuple(unended)
@@ -425,7 +426,7 @@ def about_open_barrier(timeline: Timeline) -> Hypothesis | None:
         because=[*notices[:4], *waiting[:4], *(e for r in rebalances for e in r.events)],
         culprits=culprits,
         clues=shown | ({LONG: Present(waiting[:2] or notices[-1:])} if is_one else {}),
-        participants=tuple(heard),
+        participants=tuple(late),
         severity="warning",
         onset=began,
         ongoing=True,
@@ -440,9 +441,9 @@ def about_open_barrier(timeline: Timeline) -> Hypothesis | None:
 
 
 def poll_during_rebalances(timeline: Timeline, open_ms: int | None, culprits: Sequence[Culprit]) -> tuple[Advice, ...]:
-    """A member that joins late makes the whole group wait; max.poll.interval.ms bounds how long.
+    """Advice for members that rejoin late: find out what they do, or lower max.poll.interval.ms to limit the wait.
 
-    `open_ms` is how long it waited here; None where the lines have no times.
+    `open_ms` is how long the group waited, None if the lines have no times.
     """
     limit = timeouts.shown_poll_ms(timeline) or 0
     known = f" ({limit} ms)" if limit else ""
@@ -459,9 +460,9 @@ def poll_during_rebalances(timeline: Timeline, open_ms: int | None, culprits: Se
 
 
 def allow_slower_rejoins(timeline: Timeline, timeout_ms: int | None, needed_ms: int | None) -> tuple[Advice, ...]:
-    """Members that miss the rebalance timeout again and again need a longer one, or a shorter loop.
+    """Advice for members that repeatedly miss the rebalance timeout: a longer timeout or a shorter poll loop.
 
-    `needed_ms` is how long a member that was removed took from the start of the rebalance to its next JoinGroup.
+    `needed_ms` is the time from the start of the rebalance to the next JoinGroup of a removed member, None if unknown.
     """
     setting_of = "rebalance.timeout.ms" if timeline.kind == "connect" else "max.poll.interval.ms"
     known = f" ({timeout_ms} ms)" if timeout_ms else ""
@@ -485,13 +486,13 @@ def allow_slower_rejoins(timeline: Timeline, timeout_ms: int | None, needed_ms: 
 
 
 def _take_dumps(culprits: Sequence[Culprit]) -> str:
-    """Where to look: the first few, where many held up the group."""
+    """Advice to take thread dumps of the members that held up the group, at most _DUMPS of them."""
     names = [culprit.name for culprit in culprits[:_DUMPS]] or ["the member that joined last"]
     return _THREAD_DUMPS.format(" and ".join(names))
 
 
 class LongBarrier(NamedTuple):
-    """One barrier: the members it waited for, the members removed at its end, its trigger, and its lines."""
+    """A join barrier: the members that it waited for, the members removed at its end, its triggers, and its lines."""
 
     rebalance: Rebalance
     open_ms: int
@@ -502,9 +503,9 @@ class LongBarrier(NamedTuple):
 
 
 def long_barriers(timeline: Timeline) -> Iterator[LongBarrier]:
-    """Every long barrier, oldest first."""
+    """All barriers that were open for longer than heartbeats and the initial delay explain, oldest first."""
     for rebalance in timeline.rebalances:
-        # Clients before 2.6.1 log no end of the join phase, only the assignment.
+        # Clients before 2.6.1 do not log the end of the join phase, only the assignment.
         begin, stable = rebalance.started_at, rebalance.stabilized_at
         end = stable if stable is not None else rebalance.completed_at
         if rebalance.generation is None or end is None or waits_for_newcomers(rebalance):
@@ -513,9 +514,10 @@ def long_barriers(timeline: Timeline) -> Iterator[LongBarrier]:
             continue
         last, removed = awaited(timeline, rebalance), removed_at_timeout(timeline, rebalance)
         lines = _lines(timeline, rebalance, removed, last)
-        # An assignment that takes that long is none: the leader sends it as soon as all have joined.
+        # Without a logged end of the join phase, the leader's assignment may account for part of the time, but not for
+        # more than REQUEST_TIMEOUT_MS.
         if lines and (stable is not None or last or end - begin > windows.REQUEST_TIMEOUT_MS):
-            # The joins and requests that opened the barrier are its trigger, not a cause of its own.
+            # The joins and requests that opened the barrier are its triggers, not separate incidents.
             asked = timeline.requests.between(begin - windows.ROUND_TRIP_MS + 1, begin + windows.ROUND_TRIP_MS - 1)
             began_by: tuple[Fact, ...] = (*timeline.arrivals.between(begin - windows.ROUND_TRIP_MS, end), *asked)
             yield LongBarrier(rebalance, end - begin, last, tuple(removed), began_by, tuple(lines))
@@ -523,7 +525,7 @@ def long_barriers(timeline: Timeline) -> Iterator[LongBarrier]:
 
 def allowed_ms(timeline: Timeline) -> int:
     """The longest barrier that heartbeats and the initial delay explain, in ms."""
-    # Contract: three seconds beyond the longer of twice the heartbeat interval and the initial delay.
+    # By contract, three seconds more than the longer of twice the heartbeat interval and the initial delay.
     delay = timeouts.setting_ms(timeline, timeouts.INITIAL_DELAY)
     return max(2 * timeouts.heartbeat_interval_ms(timeline), delay) + windows.HEARTBEAT_MS
 
@@ -551,6 +553,6 @@ def _lines(
     ]
     if opened or joins:
         return [*opened, *(e for d in removed for e in d.events), *joins]
-    # A newcomer's lines from its JoinGroup to the answer, where no other member has a log.
+    # If no other member has a log: a newcomer's lines from its JoinGroup to the response.
     waited = timeline.of(*_WAITED).between(begin, end) if joins_are_logged(rebalance) and not removed else ()
     return [e for e in waited if e.speaker.role != "broker"][:_MAX_JOINS]

@@ -33,7 +33,7 @@ CUT = clue(
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Restarts that walk over at least two members and most of the group."""
+    """Restarts of one member after another, of at least two members and most of the group."""
     for walk in restart_walks(timeline):
         new_names = " under new names" if walk.new_names else ""
         everyone, who = the_group(timeline, walk.participants), members(timeline, walk.participants)
@@ -72,32 +72,32 @@ CAUSE = Cause(
 
 
 def shown_by(walk: RestartWalk) -> dict[Row, Answer]:
-    """The answers of a walk: departures, returns, and the kinds of lines that show them."""
-    went = Present(tuple(e for r in walk.restarts for e in r.absence.events[:1]))
-    came = Present(tuple(e for r in walk.restarts for a in r.arrivals[:1] for e in a.events[:1]))
+    """Answers to the signs of a rolling restart: its departures and returns, and how the logs show them."""
+    departed = Present(tuple(e for r in walk.restarts for e in r.absence.events[:1]))
+    returned = Present(tuple(e for r in walk.restarts for a in r.arrivals[:1] for e in a.events[:1]))
     all_back = all(r.arrivals for r in walk.restarts)
     shown = (
-        (WALKED, went, True),
-        (ALL_BACK, came, all_back),
-        (ONLY_LISTED, went, walk.mostly_listed),
-        (CUT, came, walk.cut),
+        (WALKED, departed, True),
+        (ALL_BACK, returned, all_back),
+        (ONLY_LISTED, departed, walk.mostly_listed),
+        (CUT, returned, walk.cut),
         (EXPIRED_IN_TURN, Present(), walk.mostly_expired),
     )
     return {row: answer for row, answer, is_so in shown if is_so}
 
 
 def _migrated(timeline: Timeline, walk: RestartWalk) -> str:
-    """The protocols between which the group was converted meanwhile (KIP-848), as its coordinator logged it."""
+    """A clause on the group's conversion to another protocol meanwhile (KIP-848); empty if none was logged."""
     times = sorted(event.at for event in walk.lines if event.at is not None)
     if not times:
         return ""
-    ungrouped = timeline.of(GroupConverted).between(times[0] - windows.TICK_MS, times[-1] + windows.TICK_MS)
-    known = [e for e in ungrouped if e.before and e.after]
+    conversions = timeline.of(GroupConverted).between(times[0] - windows.TICK_MS, times[-1] + windows.TICK_MS)
+    known = [e for e in conversions if e.before and e.after]
     return f"; the group migrated from the {known[0].before} to the {known[-1].after} protocol" if known else ""
 
 
 def static_membership(timeline: Timeline, walk: RestartWalk) -> Advice:
-    """Restarts one after another: a static member that is back in time costs no rebalance."""
+    """Advice to use static membership, with which a member that is back in time causes no rebalance."""
     session, down = session_in_words(timeline), walk.longest_down_ms
     cost = f"A member that is really gone is noticed only after session.timeout.ms ({session})."
     if walk.new_names:

@@ -24,7 +24,7 @@ from rebalance_forensics.timeline.windows import ONE_SCALING_MS
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members that shut down cleanly, or may have, and did not come back, while others stayed."""
+    """Members that shut down cleanly, or may have done so, and did not come back, while others stayed."""
     for absences in (*removals(timeline), *([away] for away in unlogged_removals(timeline))):
         silent = all(a.stop is None and a.fell_silent for a in absences)
         by_hand = [heartbeat_loss.removed_by_application(timeline, a) for a in absences]
@@ -66,20 +66,20 @@ CAUSE = Cause(
 
 
 def removed_by_hand(threads: Sequence[str]) -> str:
-    """Stream threads that the application took away, while others of the same instance stayed."""
+    """A sentence on stream threads that the application removed while other threads of the instance stayed."""
     were = "was" if len(threads) == 1 else "were"
     names = listed(threads)
     return f"{names} of {{who}} {were} removed by hand (KafkaStreams.removeStreamThread); its other threads stay."
 
 
 def removals_in_words(timeline: Timeline, absences: Sequence[Absence], *, silent: bool) -> str:
-    """Members that left for good while others stayed; `silent` where only their sessions show that they went."""
+    """A sentence on members that left for good while others stayed; `silent` if only expired sessions show it."""
     removed = {a.participant for a in absences}
     number = len(removed)
     everybody = max(number, timeline.membership.size_at(min(a.at for a in absences) - 1))
     who = f"{number} of {everybody} {_members_in_words(timeline)}"
     if timeline.coverage.is_excerpt or number == everybody:
-        who = counted_members(timeline, removed, single="1 ")  # how many members these lines leave out is unknown
+        who = counted_members(timeline, removed, single="1 ")  # excerpts may omit members, so the total is unknown
     if silent:
         why = (
             "a Streams instance sends no LeaveGroup on close, so its members are evicted as if it had died"
@@ -107,8 +107,8 @@ def _last_to_leave(timeline: Timeline) -> set[str]:
 
 
 def removals(timeline: Timeline) -> list[list[Absence]]:
-    """Members that shut down cleanly and did not come back while others stayed, by steps of the scaling."""
-    # Members whose places newcomers took are steps of their own: they may have been restarted under another name.
+    """Members that shut down cleanly and did not come back while others stayed, in one list for each scaling step."""
+    # Members that newcomers replaced are separate steps: they may have been restarted under another name.
     last, replaced = _last_to_leave(timeline), {id(r.absence) for r in restarts(timeline)}
     left = [a for a in closings(timeline) if a.back_at is None and a.departures[0].id not in last]
     left = [a for a in left if not exception_before(timeline, a)]
@@ -117,7 +117,7 @@ def removals(timeline: Timeline) -> list[list[Absence]]:
 
 
 def unlogged_removals(timeline: Timeline) -> Iterator[Absence]:
-    """Members that may have closed without a line: Streams instances without a log, consumers before 2.1."""
+    """Members that may have closed without logging it: Streams instances without a log, consumers before 2.1."""
     last = _last_to_leave(timeline)
     for away in heartbeat_loss.losses(timeline):
         for_good = not away.is_over and away.departures[0].id not in last

@@ -32,7 +32,7 @@ JUST_ENDED = clue(
 STILL_FORMING = clue(
     "new-as-the-group-formed", 0, "the group had just begun: members that start together do not all join at once"
 )
-# All members of a generation join in one rebalance: their hosts' clocks differ, or it began anew.
+# All members of a generation join in one rebalance, so that either their clocks differ or the rebalance was restarted.
 IN_AN_OLD_GENERATION = clue(
     "new-in-an-old-generation", 0, "others had joined the same generation before, by the clocks of their hosts"
 )
@@ -44,21 +44,21 @@ PICKED_COUNTS = clue(
 ONLY_LISTED = clue("new-in-a-list", 0, "only the leader's list names them, so they may also have been restarted")
 ALONE = clue("new-and-alone", 0, "no line shows whether anybody else was in the group")
 
-_ASKING = (
+_REQUESTS = (
     ev.JoinFailed, ev.HeartbeatFailed, ev.JoinRequested, ev.CoordinatorFound, ev.PartitionsAssigned,
     ev.PartitionsRevoked,
 )  # fmt: skip
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members never seen before that came while others were in, or that only the coordinator's counts show."""
+    """New members that joined while others were in the group, and growth that only the coordinator's counts show."""
     initial = initial_arrivals(timeline) | {a.id for came in successors(timeline).values() for a in came}
     new = (a for a in timeline.arrivals if a.id not in initial and (a.first or _is_added_thread(timeline, a)))
     for arrivals in runs(new, lambda a: a.at, windows.ONE_SCALING_MS):
         participants = tuple(dict.fromkeys(a.participant for a in arrivals))
         shown = shown_to_be_new(timeline, arrivals)
         number, what = len(participants), member(timeline, participants)
-        # Without lines from before, nobody knows whether they had been members, or whether anybody was in.
+        # Without earlier lines it is unknown whether they had been members before, or whether the group had members.
         new_to_it, running = (
             ("", "") if shown in (PICKED, JUST_BEGUN) else ("new ", "" if shown is ALONE else "running ")
         )
@@ -75,12 +75,12 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             participants=participants,
             narrative=f"{who} joined the {running}group{'' if shown is NEWCOMERS else f'; {shown.sign.present}'}.",
         )
-    # Growth that only the coordinator counts, in excerpts: a whole log names each member that joins.
+    # Only in excerpts do counts show members that no line names: complete logs name each member that joins.
     if timeline.coverage.is_excerpt:
         for steps in counted_growths(timeline):
             (before, _), (_, after) = steps[0], steps[-1]
             first = next(count for count in timeline.membership.counts if count.members)
-            # Counted from generation 1 on, no former member can have come back.
+            # If counted since generation 1, no former member can have come back.
             shown = COUNTED if first.line.generation == 1 else PICKED_COUNTS
             lines = (
                 *dict.fromkeys(count.line for step in reversed(steps) for count in reversed(step)),
@@ -104,8 +104,8 @@ CAUSE = Cause(
 
 
 def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
-    """Lines that show that the newcomers are new; in an excerpt only a process start does."""
-    if _nobody_else_is_known(timeline, arrivals):
+    """The sign for how the logs show that the arrivals are new; in an excerpt only a process start shows it."""
+    if _no_other_member_is_known(timeline, arrivals):
         return ALONE
     if all(only_listed(a) and a.start is None for a in arrivals):
         return ONLY_LISTED
@@ -117,27 +117,27 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
     came = {a.participant for a in arrivals}
     first = next((r for r in timeline.rebalances if r.generation is not None), None)
     from_the_start = first is not None and first.generation == 1
-    # The group's first generation may be so recent that its start is not over.
+    # The group's first generation may be so recent that the group is still starting.
     created = first.created_at if first is not None and from_the_start else None
     forming = created is not None and created <= arrivals[0].at <= created + windows.PROCESS_START_MS
     if forming or all(_joined_an_old_generation(timeline, a) for a in arrivals):
         return STILL_FORMING if forming else IN_AN_OLD_GENERATION
     if timeline.coverage.is_excerpt:
-        # A client that was asking for the group before it started, or had started before, started anew.
-        begun = [(a.start.at, a.participant) for a in arrivals if a.start]
+        # A client that had sent requests or had started before this start is not new: it was restarted.
+        starts = [(a.start.at, a.participant) for a in arrivals if a.start]
         started = any(
-            not any(time_of(e) < at for e in timeline.events_from(participant, *_ASKING))
+            not any(time_of(e) < at for e in timeline.events_from(participant, *_REQUESTS))
             and timeline.starts.of(participant).last(at - 1) is None
-            for at, participant in begun
+            for at, participant in starts
         )
-        # Where no older generation is known it may be one of the first members, and is if it leads its first one.
+        # Without a known older generation it may be one of the first members; it is if it leads its first generation.
         leads = any(isinstance(e, ev.AssignmentComputed) for a in arrivals for e in a.events)
         founded = leads or (came.issuperset(timeline.membership.members) and (first is None or from_the_start))
         return NEWCOMERS if started and not founded and not timeline.has_coordinator_log else PICKED
     if _logs_just_end(timeline, arrivals[-1].at):
         return JUST_ENDED
-    # A restarted member starts a process as well, so a start shows no more than a return does. Logs that have the
-    # group's first generation have all of its members.
+    # A restarted member starts a process as well, so that a start does not show that a member is new. Logs with the
+    # group's first generation show all of its members.
     begin, at = timeline.coverage.begin, arrivals[0].at
     has_all = first is not None and from_the_start and first.started_at < at
     return (
@@ -146,7 +146,7 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
 
 
 def _joined_an_old_generation(timeline: Timeline, arrival: Arrival) -> bool:
-    """Others had joined its first generation before it arrived, where no coordinator's clock orders the two."""
+    """True if others had joined its first generation before it arrived, by the clocks of the members' hosts."""
     if timeline.has_coordinator_log:
         return False
     first = timeline.events_from(arrival.participant, ev.JoinSucceeded).first(arrival.at)
@@ -157,12 +157,12 @@ def _joined_an_old_generation(timeline: Timeline, arrival: Arrival) -> bool:
 
 @answered_once
 def _first_joins(timeline: Timeline) -> dict[int | None, int]:
-    """Generation -> when a member first logged that it had joined it."""
+    """The time at which a member first logged that it had joined, by generation."""
     return {e.generation: time_of(e) for e in reversed(timeline.of(ev.JoinSucceeded))}
 
 
 def _is_counted(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
-    """The coordinator counts the arrivals on top of the members of the generation before them."""
+    """True if the coordinator's count of members rose by at least the number of arrivals."""
     counts = timeline.membership.counts
     before, after = counts.last(arrivals[0].at), counts.first(arrivals[-1].at)
     grown = after.members - before.members if before is not None and after is not None else 0
@@ -171,46 +171,46 @@ def _is_counted(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
 
 @answered_once
 def _in_place_of_others(timeline: Timeline) -> frozenset[str]:
-    """The arrivals of newcomers that may have taken the places of members that left."""
-    # Where the whole group left, none of its places is there to be taken.
+    """Ids of arrivals of new members that may have replaced members that left."""
+    # Not if the whole group left: then a new group is formed.
     last = {d.id for group in shutdowns(timeline) for away in group for d in away.departures}
     succeeded = (*restarts(timeline), *replacements(timeline))
     return frozenset(a.id for r in succeeded if r.absence.departures[0].id not in last for a in r.arrivals)
 
 
 def _logs_just_end(timeline: Timeline, at: int) -> bool:
-    """Neither a completed generation nor a session's length of log shows that everybody else is still a member."""
-    # A member that died stays in its group until its session ends or it misses a join barrier (ClassicGroup,
-    # onExpireHeartbeat and onCompleteJoin): until then a process that was restarted looks like one more member.
+    """True if the logs end before a completed generation or a session timeout shows that the others stayed."""
+    # A member that died stays in its group until its session expires or it misses a join barrier (ClassicGroup,
+    # onExpireHeartbeat and onCompleteJoin). Until then a restarted process looks like an additional member.
     formed = timeline.is_classic and _last_formed(timeline) >= at
     return not formed and timeline.coverage.end < at + timeouts.patience_ms(timeline)
 
 
 @answered_once
 def _last_formed(timeline: Timeline) -> int:
-    """When the last generation was created or completed."""
+    """The time at which the last generation was created or completed, -1 without any."""
     return max((r.ended_at() for r in timeline.rebalances if r.created_at), default=-1)
 
 
-def _nobody_else_is_known(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
+def _no_other_member_is_known(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     came = {a.participant for a in arrivals}
     if timeline.has_coordinator_log or not came.issuperset(timeline.membership.members):
         return False
     if timeline.coverage.is_excerpt and not timeline.generations:
         return True
-    # A newcomer leads its first generation only where nobody is left of the one before (ClassicGroup.add).
+    # A new member leads its first generation only if no member of the previous one is left (ClassicGroup.add).
     led = timeline.of(ev.AssignmentComputed).first(arrivals[0].at)
     at_once = led is not None and time_of(led) - arrivals[0].at <= windows.NEXT_HEARTBEAT_MS
     if led is not None and at_once and timeline.participants.of_speaker(led) in came:
         return True
-    # Sarama logs neither the leader nor the generation of a join, KafkaJS the leader alone.
+    # Sarama logs neither the leader nor the generation of a join, KafkaJS only the leader.
     joins = timeline.of(ev.JoinReported).between(arrivals[0].at, arrivals[-1].at + windows.NEXT_HEARTBEAT_MS)
     leaders = {timeline.participants.of_speaker(e) for e in joins if e.leader}
     return bool(joins) and not timeline.generations and came.issuperset(leaders)
 
 
 def counted_growths(timeline: Timeline) -> list[list[tuple[Count, Count]]]:
-    """Pairs of counts between which the group grew beyond all before, by steps of the scaling."""
+    """Pairs of counts between which the group grew beyond its previous maximum, in one list for each scaling step."""
     counts = [count for count in timeline.membership.counts if count.members]
     grown: list[tuple[Count, Count]] = []
     most = 0
@@ -232,7 +232,7 @@ def _is_unnamed(timeline: Timeline, before: Count, after: Count) -> bool:
 
 
 def _is_added_thread(timeline: Timeline, arrival: Arrival) -> bool:
-    # A thread added to a running instance (KIP-663): one more member of an instance that never lost any.
+    # A thread added to a running instance (KIP-663) is an additional member of an instance that has not lost any.
     if arrival.participant.kind != "instance" or arrival.ends is not None:
         return False
     if not timeline.arrivals.of(arrival.participant).any_between(0, arrival.at - windows.AT_ONCE_MS):
