@@ -57,6 +57,20 @@ def test_the_client_reason_on_the_broker_is_enough() -> None:
     assert more_partitions((3, 9), "brokers").causes() == ["topic-metadata-change"]
 
 
+@pytest.mark.parametrize(("others", "blamed"), [((), ["orders"]), (("sales",), [])])
+def test_of_several_topics_that_brokers_changed_none_is_blamed_where_no_line_shows_what_the_group_reads(
+    others: tuple[str, ...], blamed: list[str]
+) -> None:
+    story = Story(seen="brokers").formed("c-1", "c-2")
+    for topic in ("orders", *others):
+        created = f"Created log for partition {topic}-4 in /var/kafka with properties {{}}."
+        story.broker("01:09:58.000", created, logger="kafka.log.LogManager")
+    reason = f"Leader {member_id('c-1')} re-joining group during Stable; client reason: cached metadata has changed"
+    story.rebalanced("01:10:00.010", reason, ["c-1", "c-2"])
+    assert story.the_incident().root_causes[0].cause == "topic-metadata-change"
+    assert story.blamed() == blamed
+
+
 def test_a_newcomer_changes_no_topic() -> None:
     story = Story().formed("c-1").started("c-2", "01:09:58.000")
     story.rebalanced("01:10:00.000", story.words.adding(story.id_of("c-2")), ["c-1", "c-2"])

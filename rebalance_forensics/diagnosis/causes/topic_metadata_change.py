@@ -91,8 +91,14 @@ CAUSE = Cause(
 
 def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
     """Topics or partitions changed under the subscription, by a line or by inference."""
+    culprits = _read_topics_of(timeline, change)
     which, count, done = listed(change.topics), len(change.topics), _done_to(change)
-    if change.shown is NOT_SHOWN:
+    if len(culprits) < count and change.shown is not CHANGED_NEARBY:
+        words = (
+            f"Subscribed topics were created, deleted or given partitions; {which} changed just before, and the logs "
+            "do not show which of them the group reads."
+        )
+    elif change.shown is NOT_SHOWN:
         words = f"The subscribed topics or their partitions may have changed{f': {which}' if which else ''}."
     elif change.shown is CHANGED_NEARBY and isinstance(change.facts[0], Rebalance):
         words = f"No reason was logged; {which} changed just before, which may be the reason."
@@ -102,7 +108,7 @@ def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
         topics, were = ("topic", "was") if count == 1 else ("topics", "were")
         clause = f"{topics} {which} {were} {' or '.join(done) or 'created, deleted or given partitions'}."
         words = f"A member saw that {clause}" if done else capitalized(clause)
-    changed = f"{count} topics" if count > 1 else "one topic" if count else "what changed"
+    changed = f"{count} topics" if len(culprits) > 1 else "one topic" if culprits else "what changed"
     made = "one rebalance" if change.rebalances == 1 else f"{change.rebalances} rebalances"
     deleted = "deleted" in done
     once = Advice(
@@ -112,7 +118,7 @@ def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
     )
     return Hypothesis(
         because=change.lines,
-        culprits=topic_culprits(change.topics),
+        culprits=topic_culprits(culprits),
         clues={change.shown: Present(change.lines)},
         severity="warning" if deleted else "info",
         onset=next((fact.started_at for fact in change.facts if isinstance(fact, Rebalance)), None),
@@ -121,6 +127,13 @@ def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
         narrative=words,
         advice=(_restored(which),) if deleted else (once,) if change.shown is not NOT_SHOWN else (),
     )
+
+
+def _read_topics_of(timeline: Timeline, change: TopicChange) -> Sequence[str]:
+    """The changed topics, without those by brokers' lines alone where several changed and the group may read any."""
+    if not change.by_brokers or len(change.topics) < 2 or subscriptions.asks_by_pattern(timeline):
+        return change.topics
+    return [topic for topic in change.topics if topic in subscriptions.read_topics(timeline)]
 
 
 def about_vanished_topics(timeline: Timeline, vanished: VanishedTopics) -> Hypothesis:
@@ -187,6 +200,8 @@ class TopicChange(NamedTuple):
     shown: Row
     rebalances: int = 1
     during: str = ""
+    by_brokers: bool = False
+    """True where only brokers name the topics: they change topics that the group does not read as well."""
 
 
 def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
@@ -229,7 +244,9 @@ def _changed_in(requests: Sequence[Request]) -> set[str]:
 
 def _noticed(timeline: Timeline, group: Sequence[Request], shown: Row, topics: list[Event]) -> TopicChange:
     seen = _changed_in(group) | {t for r in group for t in subscriptions.topics_under_pattern(timeline, r) or ()}
-    names = sorted(seen or {t for g in _grown_by(timeline, group) for t in g.topics}, key=natural) or _names_of(topics)
+    names = sorted(seen or {t for g in _grown_by(timeline, group) for t in g.topics}, key=natural)
+    by_brokers = not names
+    names = names or _names_of(topics)
     if not names:
         # The topics that brokers changed just before; only those that members read, where that is known.
         made = {name for r in group for name in _names_of(subscriptions.topics_changed_before(timeline, r.at))}
@@ -241,6 +258,7 @@ def _noticed(timeline: Timeline, group: Sequence[Request], shown: Row, topics: l
         shown=shown,
         rebalances=len(touched(timeline, group)) or len(group),
         during=span(r.events[0] for r in group if r.events),
+        by_brokers=by_brokers,
     )
 
 
@@ -310,7 +328,8 @@ def _right_after_a_change(timeline: Timeline) -> Iterator[TopicChange]:
         made = subscriptions.topics_changed_before(timeline, rebalance.started_at)
         topics = [e for e in made if time_of(e) > before.ended_at()]
         if topics and not timeline.moves(rebalance.started_at - windows.HEARTBEAT_MS, rebalance.ended_at()):
-            yield TopicChange((rebalance,), _names_of(topics), distinct_events([*opened, *topics[:4]]), CHANGED_NEARBY)
+            lines = distinct_events([*opened, *topics[:4]])
+            yield TopicChange((rebalance,), _names_of(topics), lines, CHANGED_NEARBY, by_brokers=True)
 
 
 def _bumped_by_metadata(timeline: Timeline) -> Iterator[TopicChange]:
@@ -330,7 +349,8 @@ def _bumped_by_metadata(timeline: Timeline) -> Iterator[TopicChange]:
         if topics:
             prompt = rebalance.started_at - time_of(topics[-1]) <= windows.AT_ONCE_MS
             shown = EPOCH_FOLLOWED if prompt else CHANGED_NEARBY
-            yield TopicChange((rebalance,), _names_of(topics), distinct_events([*bumps, *topics]), shown)
+            lines = distinct_events([*bumps, *topics])
+            yield TopicChange((rebalance,), _names_of(topics), lines, shown, by_brokers=True)
 
 
 def _names_of(topics: list[Event]) -> list[str]:
