@@ -1,1 +1,1 @@
-"""What happened to a group: departures, rejections, failed assignments, outages, each found by its own lines."""
+"""Finds what happened to a group: departures, rejections, failed assignments and outages."""

@@ -1,4 +1,4 @@
-"""Runs: items close together in time. Walks: steps from member to member, or broker to broker, at a steady pace."""
+"""Groups items by time: runs are close together; walks go from member to member, or broker to broker, at one pace."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from rebalance_forensics.timeline.windows import ONE_PACE, ONE_STEP_MS
 
 T = TypeVar("T")
 ONE_PLAN = 5
-"""Changes that somebody makes to one thing by hand; more of them are a loop that rewrites it."""
+"""At most this many changes to the same object are made by hand; more come from a loop that rewrites it."""
 
 
 def runs(
     items: Iterable[T], at: Callable[[T], int], gap_ms: int, until: Callable[[T], int] | None = None
 ) -> list[list[T]]:
-    """The items in time order, cut wherever a gap is longer than `gap_ms`.
+    """The items in time order, split wherever a gap is longer than `gap_ms`.
 
-    `until` gives the end of an item that lasts: the gap then starts when the last item before it is over.
+    `until` returns the end of an item with a duration: a gap then starts when all earlier items have ended.
     """
     found: list[list[T]] = []
     over = 0
@@ -35,7 +35,7 @@ def runs(
 
 
 def walks(steps: Iterable[T], at: Callable[[T], int], place: Callable[[T], Hashable]) -> list[list[T]]:
-    """The steps in time order, cut where a long gap leads back to a visited place or breaks the walk's own pace.
+    """The steps in time order, split if a place is visited again after a long gap or a step breaks the walk's pace.
 
     `place` is the member or broker that a step visits.
     """
@@ -47,7 +47,7 @@ def walks(steps: Iterable[T], at: Callable[[T], int], place: Callable[[T], Hasha
 
 
 def _without_returns(ordered: list[T], at: Callable[[T], int], place: Callable[[T], Hashable]) -> list[list[T]]:
-    """Cut where a second visit comes later than one step takes: that is another walk."""
+    """Split before each second visit that comes later than one step takes: another walk begins."""
     found: list[list[T]] = []
     visited: set[Hashable] = set()
     for step in ordered:
@@ -61,7 +61,8 @@ def _without_returns(ordered: list[T], at: Callable[[T], int], place: Callable[[
 
 
 def _at_one_pace(run: list[T], at: Callable[[T], int], place: Callable[[T], Hashable]) -> list[list[T]]:
-    # Two visits show no pace of their own: only the usual step can be compared with.
+    """Split before each step that takes much longer than the walk's usual step."""
+    # Two visits do not show a pace: compare with the usual length of a step instead.
     visits: dict[Hashable, int] = {}
     for step in run:
         visits.setdefault(place(step), at(step))

@@ -1,1 +1,1 @@
-"""Coordinators: moves, unwritable `__consumer_offsets`, rejected clients."""
+"""Coordinators: moves, outages of brokers, failed writes to `__consumer_offsets`, rejected clients."""

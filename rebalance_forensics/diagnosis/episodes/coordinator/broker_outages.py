@@ -1,4 +1,4 @@
-"""Brokers that were down, stood still or could not be reached: by their own lines, the controller's, and clients'."""
+"""Brokers that were down, paused or unreachable, according to their own logs, the controllers' and the clients'."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from rebalance_forensics.timeline.timeouts import shown_poll_ms
 
 _OF_A_BROKER = frozenset({"broker", "cluster", "confluent", "kafka", "kafkaserver", "server"})
 
-# What a client logs of a connection that it could not make.
+# Causes that clients log for a connection that could not be established.
 NOT_CONNECTED = ("error connecting", "could not be established", "connection setup timeout")
 _MOST_LINES = 4
 
@@ -58,7 +58,7 @@ How = Literal["shut-down", "failed", "lost", "froze", "unreachable"]
 
 
 class Downtime(Struct, frozen=True, kw_only=True):
-    """A stretch of time in which a broker was down, stood still or was out of reach, and the lines that show it."""
+    """A period in which a broker was down, paused or unreachable, and the lines that show it."""
 
     broker: int
     started_at: int
@@ -67,10 +67,10 @@ class Downtime(Struct, frozen=True, kw_only=True):
     lines: tuple[Event, ...]
     behind: tuple[Link, ...] = ()
     is_fenced: bool = False
-    """True where a controller fenced it, other than at the end of a controlled shutdown."""
+    """True if a controller fenced it, except at the end of a controlled shutdown."""
 
     def outlined(self) -> BrokerOutage:
-        """As the group's outline has it."""
+        """The outage as an entry of the group's outline."""
         return BrokerOutage(
             broker=broker_name(self.broker),
             started_at=self.started_at,
@@ -83,13 +83,13 @@ class Downtime(Struct, frozen=True, kw_only=True):
 
 
 def unseen_ms(how: How) -> int:
-    """How long a broker may have been out before the first line shows it."""
+    """The longest time, in ms, that a broker may have been out before the first line that shows it."""
     # A controller fences it a session after its last heartbeat (broker.session.timeout.ms, 9 s by default).
     return windows.AT_ONCE_MS if how in ("lost", "froze") else windows.TICK_MS
 
 
 class _Sighting(Struct, frozen=True):
-    """A line that shows a broker down, or back."""
+    """A line that shows that a broker is down or back."""
 
     at: int
     broker: int
@@ -98,12 +98,12 @@ class _Sighting(Struct, frozen=True):
 
 
 def behind_a_living_coordinator(timeline: Timeline, broker: int | str | None, begin: int, end: int) -> list[Downtime]:
-    """The outages of other brokers that kept a running coordinator from serving its groups, the nearest first.
+    """The outages of other brokers that kept a running coordinator from serving its groups, nearest in time first.
 
-    Every commit and every assignment is a write to `__consumer_offsets` that each in-sync replica must have (acks=all):
-    while a replica is down and still counted as in sync, the coordinator answers COORDINATOR_NOT_AVAILABLE once the
-    write times out (offsets.commit.timeout.ms, 5 s), and its members look for another one in vain. A broker that has
-    been down for longer than replica.lag.time.max.ms (30 s) is counted so no more.
+    Every commit and every assignment is a write to `__consumer_offsets` that each in-sync replica must acknowledge
+    (acks=all). While a replica is down and still in the ISR, the write times out (offsets.commit.timeout.ms, 5 s), the
+    coordinator responds with COORDINATOR_NOT_AVAILABLE, and its members search for another coordinator in vain. After
+    replica.lag.time.max.ms (30 s), the broker is removed from the ISR.
     """
     near = [o for o in outages_between(timeline, begin, end) if o.started_at >= begin - windows.ONE_REBALANCE_MS]
     if broker is None or any(outage.broker == broker for outage in near):
@@ -112,7 +112,7 @@ def behind_a_living_coordinator(timeline: Timeline, broker: int | str | None, be
 
 
 def outages_between(timeline: Timeline, begin: int, end: int) -> list[Downtime]:
-    """The outages of all brokers that reach into a span; their last lines may be from before it."""
+    """The outages of all brokers that overlap a time span; their last lines may precede it."""
     outages = (outage for outage in broker_outages(timeline) if outage.started_at <= end + unseen_ms(outage.how))
     return [o for o in outages if o.ended_at is None or o.ended_at >= begin - windows.HEARTBEAT_MS]
 
@@ -121,8 +121,8 @@ def outages_between(timeline: Timeline, begin: int, end: int) -> list[Downtime]:
 def broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
     """Every outage of a broker that these logs show, oldest first.
 
-    A broker that was fenced and then logs on without a start stood still: the controller fences it for missing
-    heartbeats (broker.session.timeout.ms), and it registers again once it runs (BrokerLifecycleManager).
+    A broker that is fenced and then continues to log without a start was paused: the controller fences it for missing
+    heartbeats (broker.session.timeout.ms), and it registers again when it resumes (BrokerLifecycleManager).
     """
     seen = (
         *_logged_changes(timeline),
@@ -140,7 +140,7 @@ def broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
 
 
 def _logged_changes(timeline: Timeline) -> Iterator[_Sighting]:
-    """Brokers down or back by their own lines and the controllers'."""
+    """Brokers that are down or back, according to their own lines and the active controllers'."""
     for event in stops_and_starts(timeline):
         is_back = isinstance(event, ev.BrokerStarted)
         named = affected_broker(event)
@@ -150,10 +150,10 @@ def _logged_changes(timeline: Timeline) -> Iterator[_Sighting]:
 
 
 def _replayed_changes(timeline: Timeline) -> Iterator[_Sighting]:
-    """Brokers fenced, unfenced or stopping by the standby controllers' lines as well.
+    """Brokers that are fenced, unfenced or stopping, according to lines that standby controllers log as well.
 
-    What a controller applies as it loads the metadata log, or catches up with it, happened before: it sees every
-    broker for the first time then, or fences and unfences one within a moment.
+    Changes that a controller replays while it loads the metadata log, or catches up with it, happened earlier and are
+    left out: it then sees every broker for the first time, or fences and unfences a broker within a moment.
     """
     replayed = [e for e in timeline.of(ev.RegistrationReplayed) if isinstance(e, ev.RegistrationReplayed) and e.at]
     for of_one in grouped(replayed, lambda e: (e.speaker.file, e.broker)).values():
@@ -171,9 +171,9 @@ _BACK = {"unfenced", "new incarnation"}
 
 
 def _stops_of_processes(timeline: Timeline) -> Iterator[_Sighting]:
-    """Stops of a broker's JVM that keep it from answering for longer than heartbeats wait, and the end of its process.
+    """Stops of a broker's JVM that last longer than a heartbeat interval, and the end of its process.
 
-    They stand in logs on the broker's host (`kafkaServer-gc.log`, the kernel's, systemd's), which name no broker.
+    They are in logs on the broker's host (`kafkaServer-gc.log`, the kernel's, systemd's), which do not name the broker.
     """
     for event in timeline.of(*ev.OF_THE_HOST):
         broker = broker_at(timeline, event) if event.at is not None else None
@@ -203,21 +203,21 @@ def _ended_broker(timeline: Timeline, broker: int, kill: ev.ProcessKilled) -> bo
 
 
 def _may_be_of_broker(name: str) -> bool:
-    # Connect, ZooKeeper, the REST proxy and exporters run beside a broker, in JVMs and units named much like its own.
+    # Connect, ZooKeeper, the REST proxy and exporters run on brokers' hosts, in JVMs and units with similar names.
     return application_words(name) <= _OF_A_BROKER
 
 
 def _kept_logging(timeline: Timeline, broker: int, at: int) -> bool:
-    """True if the broker's own log continues without a restart, so it was another process that was killed."""
+    """True if the broker's own log continues without a restart: another process was killed."""
     started = [e for e in timeline.of(ev.BrokerStarted) if affected_broker(e) == broker and e.speaker.broker == broker]
-    # "starting" is among the first lines of a process; other signs of a start come at its end.
-    begun = (time_of(e) - (e.phase != "starting") * windows.PROCESS_START_MS for e in started if time_of(e) > at)
-    until = min(begun, default=None)
+    # "starting" is among the first lines of a process; other start-up lines come at the end of its start.
+    starts = (time_of(e) - (e.phase != "starting") * windows.PROCESS_START_MS for e in started if time_of(e) > at)
+    until = min(starts, default=None)
     return next_line(timeline, broker, at + windows.ROUND_TRIP_MS, None if until is None else until - 1) is not None
 
 
 def _missed_by_clients(timeline: Timeline) -> Iterator[_Sighting]:
-    """A broker that most members could not connect to, while they reached the others."""
+    """Failed connections to a broker from most members with a log, while they reached the other brokers."""
     failed = _failed_connections(timeline)
     heard = sum(member.has_log for member in timeline.membership.members)
     for broker, events in failed.items():
@@ -232,9 +232,9 @@ def _missed_by_clients(timeline: Timeline) -> Iterator[_Sighting]:
 
 
 def unreached_brokers(timeline: Timeline) -> tuple[Unreached, ...]:
-    """Brokers that members failed to connect to for longer than a heartbeat, while they reached the others.
+    """Brokers that members could not connect to for longer than a heartbeat while they reached the other brokers.
 
-    One member of a group proves no outage; members of several groups do.
+    A single member does not prove an outage; members of several groups do.
     """
     found = []
     for broker, events in sorted(_failed_connections(timeline).items()):
@@ -256,14 +256,14 @@ def unreached_brokers(timeline: Timeline) -> tuple[Unreached, ...]:
 
 @answered_once
 def _failed_connections(timeline: Timeline) -> dict[int, TimeIndex[ev.NodeDisconnected]]:
-    """Broker -> the connections to it that clients could not make."""
+    """Broker -> the failed attempts of clients to connect to it."""
     timed = (event for event in timeline.disconnected(*NOT_CONNECTED) if event.at is not None)
     found = TimeIndex(timed, time_of, ordered=True).by(broker_of)
     return {broker: events for broker, events in found.items() if broker is not None}
 
 
 def _reaching_the_others(timeline: Timeline, broker: int, run: Sequence[ev.NodeDisconnected]) -> list[Participant]:
-    """The members behind these failed connections; one that reaches no broker at all is cut off itself."""
+    """The members of these failed connections, except members that failed to reach other brokers as well."""
     failed = _failed_connections(timeline)
     begin, end = time_of(run[0]) - windows.HEARTBEAT_MS, time_of(run[-1]) + windows.HEARTBEAT_MS
     others = (e for other, events in failed.items() if other != broker for e in events.between(begin, end))
@@ -273,7 +273,7 @@ def _reaching_the_others(timeline: Timeline, broker: int, run: Sequence[ev.NodeD
 
 
 def _one_outage_each(sightings: Iterable[_Sighting]) -> Iterator[list[_Sighting]]:
-    """From the first line that shows the broker down to the last that shows it back."""
+    """Split sightings into outages: from the first line that shows the broker down to the last that shows it back."""
     run: list[_Sighting] = []
     for sighting in sightings:
         if run and sighting.at - run[-1].at > windows.ONE_REBALANCE_MS and not (run[-1].is_back < sighting.is_back):
@@ -295,7 +295,7 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
     logs_again = next_line(timeline, broker, last + windows.TICK_MS + 1)
     silent = logs_again is not None and next_line(timeline, broker, down[0].at + 1, last - 1) is None
     how = _how(run, restarted=_restarted(broker, run), logs_again=silent)
-    # What the controller and the broker itself log shows more than what clients missed.
+    # Lines of the controller and the broker itself are more conclusive than failed connections of clients.
     clearest = sorted(down, key=lambda s: (isinstance(s.event, ev.NodeDisconnected), s.at))
     lines = [s.event for s in (*clearest[:_MOST_LINES], *[s for s in run if s.is_back][-1:])]
     stops = [s.event for s in down if isinstance(s.event, ev.ThreadsStopped)]
@@ -321,10 +321,11 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
 
 
 def behind_lost_session(timeline: Timeline, broker: int, begin: int, end: int) -> tuple[Link, ...]:
-    """The session with ZooKeeper or the controller that a broker lost, by which it was taken for dead while it ran on.
+    """The lost session with ZooKeeper or the controller for which a running broker was considered dead; empty if none.
 
-    A broker that stood still logs the same as it wakes up. With KRaft, heartbeats that fail until the controller fences
-    it show that it ran: one that was killed is silent from then on, and one that got through again had its session.
+    A broker that was paused logs the same when it resumes. With KRaft, heartbeats that fail until the controller fences
+    the broker show that it was running: a killed broker logs nothing more, and one whose heartbeats succeed again keeps
+    its session.
     """
     if not timeline.shows_any((ev.BrokerSessionLost,)):
         return ()
@@ -339,18 +340,18 @@ def behind_lost_session(timeline: Timeline, broker: int, begin: int, end: int) -
     if fenced is None:
         return ()
     failed = [e for e in own if e.peer != "ZooKeeper" and time_of(e) <= fenced]
-    # A heartbeat is given up after half a session, 4.5 s by default, and sent again (BrokerServer, KAFKA-14392).
+    # A heartbeat times out after half a session, 4.5 s by default, and is sent again (BrokerServer, KAFKA-14392).
     lasted = any(fenced - time_of(e) <= windows.NEXT_HEARTBEAT_MS for e in failed)
     return lost_session(failed) if lasted else ()
 
 
 def _last_errors(timeline: Timeline, broker: int, begin: int, end: int) -> list[Event]:
-    """What a broker, or its JVM beside it, logged of its own end before it was missed, last first."""
+    """Lines of a broker or its JVM about its own end before it was missed, latest first."""
     logged = timeline.of(ev.ProcessDied, ev.ExceptionLogged, ev.BrokerStopped, ev.HostDisturbed).between(
         begin - windows.AT_ONCE_MS, end
     )
     own = [e for e in logged if broker in (e.speaker.broker, broker_at(timeline, e))]
-    # A broker that went on for a while outlived its error.
+    # A broker that continued for a while survived the error.
     return [e for e in reversed(own) if next_line(timeline, broker, time_of(e) + windows.ROUND_TRIP_MS, end) is None]
 
 
@@ -367,21 +368,21 @@ def _how(run: Sequence[_Sighting], *, restarted: bool, logs_again: bool) -> How:
         return "froze"
     if logs_again and any(event.speaker.role == "broker" for event in down):
         return "froze"
-    # A process that starts registers a new incarnation before it is unfenced.
+    # A process that starts registers a new incarnation before it is unfenced, a paused one is only unfenced.
     if isinstance(run[-1].event, ev.RegistrationReplayed) and run[-1].event.change == "unfenced":
         return "froze"
     return "lost" if phases else "unreachable"
 
 
 def _changes(run: Sequence[_Sighting]) -> set[str]:
-    """What a broker did as it went out, or a controller with it, by its own lines and those of every controller."""
+    """The phases of the broker's stop and the changes of its registration, from its own log and the controllers'."""
     down = [sighting.event for sighting in run if not sighting.is_back]
     replayed = (event.change for event in down if isinstance(event, ev.RegistrationReplayed))
     return {*(event.phase for event in down if isinstance(event, ev.BrokerStopped)), *replayed}
 
 
 def _restarted(broker: int, run: Sequence[_Sighting]) -> bool:
-    # The controller also grants a broker that stood still its request to be unfenced.
+    # That a controller unfences the broker is no proof: it also unfences one that was paused.
     back = [sighting.event for sighting in run if sighting.is_back]
     if any(isinstance(event, ev.RegistrationReplayed) and event.change == "new incarnation" for event in back):
         return True
@@ -390,7 +391,7 @@ def _restarted(broker: int, run: Sequence[_Sighting]) -> bool:
 
 
 def log_of_broker(timeline: Timeline, broker: int, at: int) -> Need | None:
-    """The log of a broker, which shows why it went out at this time; None where it is at hand."""
+    """The broker's log, which would show why it went down at this time; None if that log is available."""
     if next_line(timeline, broker, at - windows.QUIET_MS) is not None:
         return None
     name = broker_name(broker)
@@ -399,7 +400,7 @@ def log_of_broker(timeline: Timeline, broker: int, at: int) -> Need | None:
 
 
 def log_of_its_end(timeline: Timeline, outage: Downtime) -> Need | None:
-    """What would show who killed a broker that was lost without a word in its own log; None without that log."""
+    """The logs that would show what killed a broker whose own log shows no stop; None if known or without its log."""
     if outage.how != "lost" or outage.behind or next_line(timeline, outage.broker, 0, outage.started_at) is None:
         return None
     what = (
@@ -417,11 +418,11 @@ class UnreachableBroker(Struct, frozen=True):
     lines: tuple[ev.NodeDisconnected, ...]
 
 
-# A loop that writes to a partition whose leader is gone waits in send() or flush() (delivery.timeout.ms, max.block.ms);
-# commits and reads wait alike. Meanwhile the clients of its process keep retrying that broker: producers and admin
-# clients have a thread of their own and retry while nobody calls poll().
+# A poll loop that writes to a partition without a leader waits in send() or flush() (delivery.timeout.ms,
+# max.block.ms); commits and reads wait as well. Meanwhile, the clients of its process keep retrying that broker:
+# producers and admin clients have their own thread and retry even if the application does not call poll().
 def unreachable_before(timeline: Timeline, departure: Departure) -> list[UnreachableBroker]:
-    """The brokers that its process failed to reach for a while, from about its last poll() on."""
+    """The brokers that its process failed to reach for a while since about its last poll()."""
     if departure.why != "poll-timeout":
         return []
     return timeline.cached_as(("unreachable", departure.id), lambda: _unreachable_before(timeline, departure))
@@ -442,7 +443,7 @@ def _unreachable_before(timeline: Timeline, departure: Departure) -> list[Unreac
 
 
 def _of_its_process(timeline: Timeline, event: ev.NodeDisconnected) -> Sequence[Participant]:
-    """The members in a client's process; in a shared log, the members that its client id belongs to."""
+    """The members in the process of a client; in a shared log, the members to which its client id belongs."""
     neighbors = timeline.participants.at_place(event)
     if len(neighbors) < 2:
         return neighbors
@@ -451,7 +452,7 @@ def _of_its_process(timeline: Timeline, event: ev.NodeDisconnected) -> Sequence[
 
 
 def _kept_from_polling(run: Sequence[ev.NodeDisconnected], polled: int, limit: int) -> bool:
-    """True if the broker was lost early enough to take up most of the poll interval."""
+    """True if the broker was unreachable for most of the poll interval."""
     # Clients stop retrying once the controller has fenced the broker; its partitions have no leader from then on.
     first, last = time_of(run[0]), time_of(run[-1])
     return (
@@ -462,7 +463,7 @@ def _kept_from_polling(run: Sequence[ev.NodeDisconnected], polled: int, limit: i
 
 
 def waited_for(timeline: Timeline, departures: Sequence[Departure]) -> UnreachableBroker | None:
-    """The one broker that the processes of all these members failed to reach since their last poll()."""
+    """The only broker that the processes of all these members failed to reach since their last poll(); else None."""
     by_departure = [{brokers.broker: brokers for brokers in unreachable_before(timeline, d)} for d in departures]
     common = [broker for broker in by_departure[0] if all(broker in brokers for brokers in by_departure)]
     if len(common) != 1:
@@ -475,18 +476,18 @@ class CoordinatorSilence(Struct, frozen=True, kw_only=True):
 
     rebalance: Rebalance
     removal: ev.MemberFailed
-    """The line that ended it: the timer fired once the coordinator ran again."""
+    """The line that ended it: the timer fired when the coordinator resumed."""
     open_ms: int
     timeout_ms: int
     """The shortest time after which the coordinator removed members in another rebalance of the group."""
 
     @property
     def lines(self) -> tuple[Event, ...]:
-        """The last line before the silence and the first one behind it."""
+        """The last line before the silence and the first one after it."""
         return (*self.rebalance.events[:1], self.removal)
 
     def disturbed(self, timeline: Timeline) -> list[Rebalance]:
-        """The rebalance itself, and those in which members still find out that the coordinator had given them up."""
+        """The rebalance itself, and later ones in which members still learn that the coordinator removed them."""
         end = self.rebalance.started_at + self.open_ms
         later = timeline.rebalances.between(end, end + windows.ONE_REBALANCE_MS)
         return [self.rebalance, *(r for r in later if r is not self.rebalance)]
@@ -494,10 +495,10 @@ class CoordinatorSilence(Struct, frozen=True, kw_only=True):
 
 @answered_once
 def coordinator_silences(timeline: Timeline) -> tuple[CoordinatorSilence, ...]:
-    """Every such rebalance, oldest first.
+    """All rebalances that the coordinator's silence prolonged, oldest first.
 
-    A member cannot hold up a rebalance for longer than the rebalance timeout, because the coordinator removes it then
-    (GroupCoordinator.onCompleteJoin). Twice the timeout is more than a timer is ever late.
+    A member cannot delay a rebalance for longer than the rebalance timeout, after which the coordinator removes it
+    (GroupCoordinator.onCompleteJoin). No timer fires as late as twice the timeout.
     """
     removals = _removals(timeline)
     if len(removals) < 2:

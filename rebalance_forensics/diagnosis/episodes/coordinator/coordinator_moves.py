@@ -1,8 +1,9 @@
 """Moves of the coordinator: handed over, failed over, or lost by most members at once.
 
-Moves before the group's first generation are start-up noise. `chains_of_moves` gives the moves, one chain where brokers
-are restarted in turn; the questions below it are about one chain. Each move has the sign that shows it (`EVIDENCE`):
-lines of brokers are read one by one, those of members as the tables `_ByMembers` say, all of one time together.
+Moves before the group's first generation are start-up noise. `chains_of_moves` returns the moves, in one chain if
+brokers are restarted in turn; the functions after it are about one chain. Each move has the clue that shows it
+(`EVIDENCE`). Lines of brokers are evaluated one by one, lines of members together with others close in time
+(`_ByMembers`).
 """
 
 from __future__ import annotations
@@ -40,15 +41,15 @@ from rebalance_forensics.timeline.membership.lost_membership import OF_MEMBERS, 
 
 _MOVED = "NOT_COORDINATOR"
 _WRITE_ERRORS = ("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE")
-# A few members' lines show a move as well as all of them.
+# At most this many lines are kept: a few members' lines show a move as well as all of them.
 _MOST_LINES = 8
 _ANSWERED = (ev.CoordinatorLost, ev.GroupHeartbeatFailed, ev.HeartbeatFailed, ev.JoinRequested, ev.SyncFailed)
 _JOINING = (ev.JoinFailed, ev.OffsetCommitFailed)
-# The address of the coordinator is reached, and no process listens there: errno ECONNREFUSED in any client's words.
+# The coordinator's host is reachable, but no process listens there: ECONNREFUSED in the words of any client.
 _REFUSED = re.compile(r"connection refused|ECONNREFUSED", re.IGNORECASE)
-# Without any of these lines there is no move, unless two brokers log for the group one after the other.
+# Without any of these lines there is no move, unless two brokers log about the group one after the other.
 _MOVING = (*_ANSWERED, *_JOINING, ev.GroupLoaded, ev.GroupUnloaded, ev.BrokerStarted, ev.BrokerStopped)
-# How lines show a move, the most telling first.
+# The clues of a move, most conclusive first.
 LOADED = clue("group-loaded-elsewhere", DECISIVE + WEAK, "a broker loaded the group anew, as after a move or a restart")
 LOST_BY_MOST = clue(
     "coordinator-lost-by-most", DECISIVE, "most members with a log lost the same coordinator within seconds"
@@ -85,14 +86,14 @@ EVIDENCE = (
 
 
 def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
-    """Moves after the group's first generation, shown by brokers or members; one chain where brokers move in turn."""
+    """Moves after the group's first generation, shown by brokers or members; in one chain if brokers move in turn."""
     if not timeline.shows_any(_MOVING) and len(timeline.own.brokers) < 2:
         return
     settled = formed_at(timeline)
     moves: list[CoordinatorMove] = []
     others: list[Iterable[CoordinatorMove]] = [_ANSWERS.moves(timeline, settled or 0)]
     if settled is not None:
-        # By brokers or most members, by members, and by brokers where the load by the new coordinator is not logged.
+        # Shown by brokers or most members; by members; by brokers if the load by the new coordinator is not logged.
         by_brokers = [*_handed_over(timeline, settled)]
         taken_over = [move for move in by_brokers if _is_taken_over(move)]
         moves = _with_members(timeline, settled, (*taken_over, *_LOSSES.moves(timeline, settled)))
@@ -112,11 +113,11 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
 def _first_of_each(
     known: Sequence[CoordinatorMove], kinds: Iterable[Iterable[CoordinatorMove]]
 ) -> list[CoordinatorMove]:
-    """The known moves, and of those that several kinds of lines show at one time the ones that began first."""
-    # What began first is the move: brokers that have not loaded the group yet answer NOT_COORDINATOR after it.
-    begun = sorted(((move, kind) for kind, moves in enumerate(kinds) for move in moves), key=lambda each: each[0].at)
+    """The known moves and, if several kinds of lines show a move at one time, the one that began first."""
+    # The earliest is the move itself: brokers that have not loaded the group yet respond with NOT_COORDINATOR later.
+    ordered = sorted(((move, kind) for kind, moves in enumerate(kinds) for move in moves), key=lambda each: each[0].at)
     kept: list[tuple[CoordinatorMove, int | None]] = [(move, None) for move in known]
-    for move, kind in begun:
+    for move, kind in ordered:
         if all(of == kind or abs(move.at - other.at) > windows.ONE_REBALANCE_MS for other, of in kept):
             kept.append((move, kind))
     return [move for move, _ in kept]
@@ -131,20 +132,20 @@ def whole_cluster_stopped(timeline: Timeline, chain: list[CoordinatorMove]) -> b
 
 
 def is_planned_handover(chain: list[CoordinatorMove], facts: Sequence[Fact]) -> bool:
-    """True for a chain of brokers that unloaded the group as they shut down, without an effect on any member."""
+    """True if the brokers of the chain unloaded the group during their shutdown, without an effect on any member."""
     stops = [e for move in chain for e in move.events if isinstance(e, ev.BrokerStopped)]
     stopping = bool(stops) and all(e.phase == "stopping" for e in stops)
     return stopping and not facts and all(move.shown_by in (UNLOADED, SHUT_DOWN) for move in chain)
 
 
 def shutdown_fault(chain: list[CoordinatorMove]) -> str | None:
-    """The fault for which a broker of the chain shut itself down, if it logged one."""
+    """The fault that made a broker of the chain shut down; None if none was logged."""
     stops = (e for move in chain for e in move.events if isinstance(e, ev.BrokerStopped))
     return next((e.fault for e in stops if e.fault is not None), None)
 
 
 def without_coordinator_ms(chain: list[CoordinatorMove]) -> int:
-    """The longest time without a coordinator: from the first line of a move to its last."""
+    """The longest time without a coordinator, in ms: from the first line of a move to its last."""
     apart = runs(chain, lambda m: m.at, windows.PROCESS_START_MS, until=lambda m: m.until)
     ends = (max(max(map(time_of, m.events), default=m.at) for m in run) - run[0].at for run in apart)
     return max(ends)
@@ -185,7 +186,7 @@ def _requests(timeline: Timeline) -> frozenset[int]:
 
 
 def _commit_not_written(timeline: Timeline, lost: Event) -> bool:
-    """True if a member gave up its coordinator over a failed commit and found the same broker again at once."""
+    """True if a member gave up its coordinator after a failed commit and found the same broker again at once."""
     who, at = timeline.participants.of_speaker(lost), time_of(lost)
     if who is None or not isinstance(lost, ev.CoordinatorLost) or lost.coordinator is None:
         return False
@@ -213,7 +214,7 @@ def _lost_by_most(timeline: Timeline, run: list[Event]) -> CoordinatorMove | Non
         or len(participants) < 2
         or 2 * len(participants) <= len(heard)
         or _lost_at_different_times(timeline, run)
-        # A broker that answers NOT_COORDINATOR keeps the connection open.
+        # A broker that responds with NOT_COORDINATOR keeps the connection open.
         or not (
             any(isinstance(e, ev.CoordinatorLost) and e.disconnected for e in run)
             or _of_a_member(timeline, run)
@@ -225,7 +226,7 @@ def _lost_by_most(timeline: Timeline, run: list[Event]) -> CoordinatorMove | Non
 
 
 def _found_again(timeline: Timeline, run: Sequence[Event]) -> int:
-    """When the first of these members found a coordinator again: no coordinator could hear from it before."""
+    """The time at which the first of these members found a coordinator again, but not before the run's last line."""
     last = {timeline.participants.of_speaker(e): time_of(e) for e in run}
     finds = (timeline.coordinator_found(who, at) for who, at in last.items() if who is not None)
     return max(time_of(run[-1]), min((time_of(e) for e in finds if e is not None), default=0))
@@ -244,8 +245,8 @@ def _of_run(
 
 
 def _answered(timeline: Timeline, run: list[Event]) -> CoordinatorMove | None:
-    """A broker answered a running client with NOT_COORDINATOR."""
-    # A client that is cut off gets no answer, so one member's line is enough to tell a move from a broken connection. A
+    """The move shown by a broker that responded to a running client with NOT_COORDINATOR; None if it is unknown."""
+    # A client that is cut off gets no response, so one member's line distinguishes a move from a broken connection. A
     # client that may not have joined yet proves nothing (_was_member).
     named = [e.coordinator for e in run if isinstance(e, ev.CoordinatorLost)] + [_found_before(timeline, run[0])]
     # KafkaJS knows brokers by their listener addresses.
@@ -257,8 +258,8 @@ def _answered(timeline: Timeline, run: list[Event]) -> CoordinatorMove | None:
 
 
 def _refused_again(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
-    """Moves shown by a client that brokers refuse until it is in the group again: they lead it no more, or not yet."""
-    # One refusal of a JoinGroup is usual: a client may ask before the brokers agree who leads the offsets partition.
+    """Moves shown by a client whose requests brokers refuse until it rejoins: none of them coordinates the group."""
+    # A single refused JoinGroup is normal: brokers may not agree yet on the leader of the offsets partition.
     refused: dict[object, list[Event]] = defaultdict(list)
     for event in timeline.own.of_type(*_ANSWERED, *_JOINING, ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded):
         speaker = timeline.participants.of_speaker(event) or place_name(event)
@@ -273,26 +274,26 @@ def _refused_again(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
 
 
 def _repeated_refusals(timeline: Timeline, refused: Sequence[Event]) -> Iterator[CoordinatorMove]:
-    # Clients log why a JoinGroup failed, and once more why they send the next one.
+    # Clients log why a JoinGroup failed, and again why they send the next one: only two lines of one type count.
     kinds = Counter(type(e) for e in refused)
     if max(kinds.values(), default=0) < 2 and not any(map(_proves_a_refusal, refused)):
         return
-    # What the client found last may be the broker that loads the group, not the one that had it.
+    # The broker that the client found last may be the one that is loading the group, not its former coordinator.
     between = all(map(_is_between, refused))
     broker = None if between else _found_before(timeline, refused[-1])
     yield _of_run(timeline, refused, broker, BETWEEN if between else REFUSED_AGAIN)
 
 
 def _proves_a_refusal(event: Event) -> bool:
-    """True for a line that needs no second one like it: a broker answered what it answers members only."""
+    """True if a single such line is enough: brokers send this response only to members."""
     if isinstance(event, ev.CoordinatorLost):
         return error_of(event) == _MOVED
     return not isinstance(event, ev.JoinFailed | ev.JoinRequested)
 
 
 def _is_given_up_at_once(timeline: Timeline, event: Event) -> bool:
-    """True where a client gives up the coordinator that it has just found, without a reason in its words."""
-    # Clients before 2.0 do not log why: a broken connection takes longer to fail, and has a line of its own.
+    """True if a client gives up the coordinator that it has just found and logs no reason."""
+    # Clients before 2.0 do not log the reason. A broken connection takes longer to fail and has its own line.
     if not isinstance(event, ev.CoordinatorLost) or event.cause is not None or event.disconnected:
         return False
     who, at = timeline.participants.of_speaker(event), time_of(event)
@@ -304,7 +305,7 @@ def _is_given_up_at_once(timeline: Timeline, event: Event) -> bool:
 
 
 def _found_before(timeline: Timeline, refused: Event) -> int | None:
-    """The coordinator that was found last before a line; with times in whole seconds the order of the lines decides."""
+    """The last coordinator found before a line; if times are in whole seconds, the order of the lines decides."""
     number = None
     for event in timeline.own.of_type(ev.CoordinatorFound, type(refused)).between(timeline.first, time_of(refused)):
         if event is refused:
@@ -315,9 +316,9 @@ def _found_before(timeline: Timeline, refused: Event) -> int | None:
 
 
 def _found_another(timeline: Timeline, run: list[Event]) -> CoordinatorMove | None:
-    """A member lost its coordinator and then found another broker."""
-    # A client that is cut off finds the same broker again. Brokers that missed the move still name the former for a
-    # while.
+    """The move shown by a member that lost its coordinator and then found another one; None if there is none."""
+    # A client that is cut off finds the same broker again. Brokers that are not aware of the move yet may still name
+    # the former coordinator for a while.
     lost = (e for e in run if isinstance(e, ev.CoordinatorLost))
     broker = next((e.coordinator for e in lost if e.coordinator not in (None, _next_found(timeline, e))), None)
     if broker is None or not _of_a_member(timeline, run):
@@ -326,7 +327,7 @@ def _found_another(timeline: Timeline, run: list[Event]) -> CoordinatorMove | No
 
 
 def _connection_refused(timeline: Timeline, run: list[Event]) -> CoordinatorMove | None:
-    """Members' connections to their coordinator were refused, as no process listens there."""
+    """The move shown by refused connections to the coordinator, because no process listens there; else None."""
     refused = [e for e in run if _REFUSED.search(getattr(e, "error", None) or getattr(e, "cause", None) or "")]
     if not refused or not _of_a_member(timeline, run):
         return None
@@ -334,7 +335,7 @@ def _connection_refused(timeline: Timeline, run: list[Event]) -> CoordinatorMove
 
 
 def _lost_as_it_stopped(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
-    """Moves shown by a client that gives up its coordinator as that broker shuts down, by the broker's own log."""
+    """Moves shown by a client that gives up its coordinator while that broker logs its shutdown."""
     lost_then = [e for e in timeline.of(ev.CoordinatorLost) if (e.at or 0) > settled]
     for lost in (e for e in lost_then if not _has_own_reason(timeline, e)):
         near = time_of(lost) - windows.REQUEST_TIMEOUT_MS, time_of(lost) + windows.ROUND_TRIP_MS
@@ -360,16 +361,17 @@ def _next_found(timeline: Timeline, lost: ev.CoordinatorLost) -> int | None:
 
 
 def _is_between(event: Event) -> bool:
-    """True where a broker that answers a member is stopping, or has not loaded its group yet."""
-    # A client that joins may meet a cluster that has just started. A stopping coordinator answers heartbeats so
-    # (GroupCoordinator.validateGroupStatus); commits get it also when __consumer_offsets cannot be written.
+    """True if the broker that responded to a member is stopping or has not loaded the group yet."""
+    # A cluster that has just started also fails JoinGroup this way. A stopping coordinator responds to heartbeats with
+    # COORDINATOR_NOT_AVAILABLE (GroupCoordinator.validateGroupStatus); commits get it also if __consumer_offsets cannot
+    # be written.
     error = getattr(event, "error", None)
     asks = isinstance(event, ev.HeartbeatFailed | ev.JoinFailed | ev.JoinRequested)
     return error == "COORDINATOR_LOAD_IN_PROGRESS" or (asks and error == "COORDINATOR_NOT_AVAILABLE")
 
 
 def _lost_at_different_times(timeline: Timeline, run: list[Event]) -> bool:
-    # Members miss a dead coordinator within one heartbeat interval; members that are slow themselves lose it one by
+    # Members notice a dead coordinator within one heartbeat interval; members that are slow themselves lose it one by
     # one.
     first = {timeline.participants.of_speaker(e): time_of(e) for e in reversed(run)}
     times = sorted(first.values())
@@ -378,7 +380,7 @@ def _lost_at_different_times(timeline: Timeline, run: list[Event]) -> bool:
 
 
 def _has_own_reason(timeline: Timeline, lost: Event) -> bool:
-    """True if a member gave up its coordinator for a reason of its own, not for a move."""
+    """True if a member gave up its coordinator for another reason than a move."""
     starting_or_denied = _still_starting(timeline, lost) or _is_denied(timeline, lost)
     return starting_or_denied or _timed_out_while_joining(timeline, lost) or _commit_not_written(timeline, lost)
 
@@ -397,17 +399,17 @@ def _is_denied(timeline: Timeline, event: Event) -> bool:
 
 
 def _still_starting(timeline: Timeline, event: Event) -> bool:
-    # A process that has not joined yet may look for its coordinator for a while without any move.
+    # A process that has not joined yet may search for its coordinator for a while without any move.
     starts = timeline.starts.of(timeline.participants.of_speaker(event))
     return starts.last(event.at or 0) is not None and not _was_member(timeline, event)
 
 
 def _was_member(timeline: Timeline, event: Event) -> bool:
     """True if a line shows an earlier membership: a join, or a log that began more than a session before."""
-    # Clients that start are refused again and again while `__consumer_offsets` is created or moves; a lost coordinator
-    # proves nothing either where the first lines of a client are missing.
+    # Requests of starting clients fail repeatedly while `__consumer_offsets` is created or moves; a lost coordinator
+    # proves nothing either if the first lines of a client are missing.
     participant, at = timeline.participants.of_speaker(event), event.at or 0
-    # The first ConsumerGroupHeartbeat (KIP-848) takes the place of JoinGroup: its failure shows no member.
+    # The first ConsumerGroupHeartbeat (KIP-848) replaces JoinGroup: its failure does not show a member.
     if isinstance(event, ev.HeartbeatFailed) or ended_its_session(event):
         return True
     lines = timeline.events_from(participant, *OF_MEMBERS)
@@ -433,28 +435,28 @@ def _is_refusal(timeline: Timeline, event: Event) -> bool:
 
 
 class CoordinatorMove(Struct, frozen=True):
-    """The broker that lost the group, or kept its coordinator from serving it, and the lines that show it."""
+    """A move: the broker that lost the group, or kept its coordinator from serving it, and the lines that show it."""
 
     at: int
     broker: int | str | None
-    """Its number, else the address by which its client knows it; None where no line names it."""
+    """Its id, else the address by which its client knows it; None if no line names it."""
     events: tuple[Event, ...]
     shown_by: Row | None
     """None for the restart of a broker that did not coordinate the group: it shows the pace of a rolling restart."""
     until: int
     served_by: int | str | None = None
-    """The coordinator that ran on and could not serve the group while `broker` was out."""
+    """The coordinator that kept running but could not serve the group while `broker` was down."""
 
 
 class _ByMembers(Struct, frozen=True):
-    """The lines of members that may show a move, and what those of one time show together; None if they show none."""
+    """A way in which members' lines show a move: the event types, a filter, and a function from a run to its move."""
 
     types: tuple[type[Event], ...]
     may_show: Callable[[Timeline, Event], bool]
     shown: Callable[[Timeline, list[Event]], CoordinatorMove | None]
 
     def moves(self, timeline: Timeline, settled: int) -> Iterator[CoordinatorMove]:
-        """The moves after the group had settled."""
+        """The moves after `settled` that these lines show."""
         lines = [e for e in timeline.of(*self.types) if time_of(e) > settled and self.may_show(timeline, e)]
         found = (self.shown(timeline, run) for run in runs(lines, time_of, windows.PROCESS_START_MS))
         return (move for move in found if move is not None)
@@ -475,8 +477,8 @@ def _with_members(timeline: Timeline, settled: int, moves: Iterable[CoordinatorM
 
 def _has_members(timeline: Timeline, at: int) -> bool:
     members = list(timeline.membership.members_at(at, within_ms=windows.ROUND_TRIP_MS))
-    # The next coordinator still has those that counted themselves out when it loads the group, but for those that came
-    # back before and left properly.
+    # Members that considered their own session expired are still members when the next coordinator loads the group,
+    # unless they came back before and then left by LeaveGroup.
     lost = timeline.departures.between(at - windows.ONE_REBALANCE_MS, at + windows.ROUND_TRIP_MS)
     last = {d.participant: d for d in lost}
     members += [d.participant for d in last.values() if _is_by_own_count(d)]
@@ -486,8 +488,8 @@ def _has_members(timeline: Timeline, at: int) -> bool:
 
 
 def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[Fact, ...]:
-    """The rejoins, returns and rebalances after each move, and the members whose sessions it cost."""
-    # A member that had left by itself, for a poll timeout for instance, does not come back because of a move.
+    """The rejoins, returns and rebalances after each move, and the members whose sessions expired because of it."""
+    # A member that had left by itself, for example because of a poll timeout, does not come back because of a move.
     found: list[Fact] = []
     left, cut_off = {d.id for d in timeline.departures if d.why not in UNANNOUNCED}, _closed_without_a_broker(timeline)
     for move in chain:
@@ -525,7 +527,7 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
 
 
 def load_that_restarted(timeline: Timeline, departure: Departure) -> ev.GroupLoaded | None:
-    """The load of the group that restarted the session whose expiry this departure is."""
+    """The load of the group that restarted the session that expired in this departure; None if there is none."""
     session = timeouts.shown_session_ms(timeline)
     if departure.why != "session-expired":
         return None
@@ -552,19 +554,19 @@ def _all_expire_together(timeline: Timeline, departure: Departure) -> bool:
 
 
 def _blocked_by_broker(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
-    """True if the member's own log shows it waiting for the moved broker for as long as it may go without poll()."""
+    """True if the member's own log shows that it waited for this broker for most of the allowed time."""
     if departure.at < move.at - windows.ROUND_TRIP_MS or move.broker is None:
         return False
     if any(unreachable.broker == move.broker for unreachable in unreachable_before(timeline, departure)):
         return True
-    # It may go for so long without a heartbeat, or without poll(), before it loses its membership.
+    # The longest time without a heartbeat, or without poll(), before it loses its membership.
     poll = timeouts.shown_poll_ms(timeline, departure.events) or windows.REQUEST_TIMEOUT_MS
     allowed = timeouts.session_timeout_ms(timeline) if departure.why in UNANNOUNCED else poll
     return any(2 * waited >= allowed for waited in _waits(timeline, departure, move))
 
 
 def _waits(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> Iterator[int]:
-    """Its waits since the move, in ms: for an answer of that broker, or for a coordinator."""
+    """Its waits since the move, in ms: for a response of that broker, or for a coordinator."""
     if departure.why != "poll-timeout" and (departure.why not in UNANNOUNCED or departure.returned is None):
         return
     member = departure.participant
@@ -583,7 +585,7 @@ def _waits(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> I
 
 
 def _age(event: ev.NodeDisconnected) -> int:
-    """The age of the request that was given up."""
+    """The age of the request that was given up, in ms."""
     # Releases before 3.1 do not log it.
     if event.elapsed_ms is not None:
         return event.elapsed_ms
@@ -591,7 +593,7 @@ def _age(event: ev.NodeDisconnected) -> int:
 
 
 def _closed_without_a_broker(timeline: Timeline) -> dict[str, int]:
-    """When clients stopped because they reached no broker (KafkaJS), by departure: an eviction comes later."""
+    """Departure id -> when its client stopped because it reached no broker (KafkaJS); an eviction comes later."""
     found: dict[str, int] = {}
     for absence in closings(timeline):
         if any(map(is_of_a_connection, exception_before(timeline, absence)[:1])):
@@ -600,13 +602,13 @@ def _closed_without_a_broker(timeline: Timeline) -> dict[str, int]:
 
 
 def _is_by_own_count(departure: Departure) -> bool:
-    # aiokafka and librdkafka take their session for expired while no coordinator can expire it.
+    # aiokafka and librdkafka consider their session expired even if no coordinator is there to expire it.
     first = min(departure.events, key=time_of, default=None)
     return departure.why in ("session-expired", "expelled") and first is not None and first.speaker.role != "broker"
 
 
 def _expired_by_former_coordinator(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
-    # A broker that resumes after a pause expires every session until it learns that it lost the group.
+    # A broker that resumes after a pause expires all sessions until it learns that it no longer coordinates the group.
     if departure.why not in UNANNOUNCED or not all(e.speaker.broker == move.broker for e in departure.events):
         return False
     if departure.stayed:
@@ -616,8 +618,8 @@ def _expired_by_former_coordinator(timeline: Timeline, departure: Departure, mov
 
 
 def _expired_after_it_rejoined(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
-    # A member that its former coordinator expired joins the new one under another id. There, its old id is loaded
-    # with the group and expires one session later.
+    # A member that its former coordinator evicted joins the new coordinator under another id. The new coordinator
+    # loads its old id with the group and expires it one session later.
     former = _expired_elsewhere(timeline).get((departure.participant, departure.member))
     if former is None or former.at >= departure.at or not _expired_by_former_coordinator(timeline, former, move):
         return False
@@ -630,8 +632,8 @@ def _expired_elsewhere(timeline: Timeline) -> Mapping[tuple[Participant, str | N
 
 
 def _session_lost_in_move(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
-    # Every session restarts when the group is loaded: a member that expires one session later never reached the new
-    # coordinator. A process that died or restarted then has its own cause, as has a group that ends up empty.
+    # Every session restarts when the group is loaded, so a member that expires one session later never reached the new
+    # coordinator. A process that crashed or restarted then has another cause, as does a group that ends up empty.
     load = load_that_restarted(timeline, departure)
     if load is None or load not in move.events:
         return False

@@ -1,4 +1,4 @@
-"""Searches for a coordinator that brokers answered with COORDINATOR_NOT_AVAILABLE, and that found none."""
+"""Searches for a coordinator that failed with COORDINATOR_NOT_AVAILABLE and never found one."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.time_index import lists_by_key
 
-# Only a client that has its coordinator logs these.
+# Lines that a client logs only if it has a coordinator.
 _SERVED = (
     ev.CoordinatorFound, ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded, ev.PartitionsAssigned,
     ev.AssignmentUpdated, ev.AssignmentComputed, ev.GroupHeartbeatFailed, ev.HeartbeatFailed,
 )  # fmt: skip
-# What a single answer may be: the first client of a cluster asks before __consumer_offsets is created.
+# Minimum number of failures: a single one is normal for the first client of a cluster, before __consumer_offsets is
+# created.
 REPEATED = 3
 
 
 class Search(Struct, frozen=True):
-    """The answers that one client got, and who it is, as far as its lines name it."""
+    """The failed searches of one client: its participant if known, else the place of its log."""
 
     participant: Participant | None
     place: str
@@ -32,9 +33,9 @@ class Search(Struct, frozen=True):
 
 
 def searches_in_vain(timeline: Timeline) -> Iterator[Search]:
-    """Clients that were answered that there is no coordinator, and that have none when their lines end."""
+    """Clients whose searches failed because there was no coordinator, and that have none at the end of their logs."""
     answers = [e for e in timeline.own.of_type(ev.CoordinatorLost) if found_no_coordinator(e) and e.at is not None]
-    # A broker that stops or starts is no answer of its own: the coordinator moves, or comes back.
+    # If the coordinator moves or restarts, failed searches are only a symptom.
     if not answers or any(chains_of_moves(timeline)):
         return
     served = timeline.of(*_SERVED)

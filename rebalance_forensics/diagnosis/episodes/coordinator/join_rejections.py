@@ -1,4 +1,4 @@
-"""Clients that a coordinator rejected or denied: the error, the clients, and their moves meanwhile."""
+"""Clients that a coordinator rejected or denied: the error, the clients, and their joins and departures meanwhile."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REJECTED = clue("rejected", DECISIVE + WEAK, "the coordinator rejected it with t
 
 @answered_once
 def denied(timeline: Timeline) -> dict[Participant, list[Event]]:
-    """Clients that were denied the group or its topics, and the lines that log it."""
+    """Clients that were denied access to the group or its topics -> the lines that log it."""
     denials = (e for e in timeline.of(*DENYING) if _is_denial(e, timeline.group))
     return lists_by_key((participant, e) for e in denials for participant in _denied_participants(timeline, e))
 
@@ -58,18 +58,18 @@ def _is_denial(event: Event, group: str) -> bool:
 
 
 class Rejection(Struct, frozen=True):
-    """One rejected client, and every line that logs it."""
+    """A rejected client and every line that logs a rejection."""
 
     participant: Participant
     events: tuple[Event, ...]
 
     def facts(self, timeline: Timeline) -> list[Fact]:
-        """Its joins, closes and departures meanwhile."""
+        """Its joins, closes and departures during the rejections."""
         return moves_during_rejection(timeline, self.participant, self.events[0].at or 0, self.events[-1].at or 0)
 
 
 def rejections(timeline: Timeline, error: str) -> list[Rejection]:
-    """The clients rejected with this error, by name."""
+    """The clients rejected with this error, sorted by name."""
     lines = (event for event in timeline.of(*REJECTING) if error_of(event) == error)
     clients = grouped(lines, partial(_rejected_client, timeline))
     found = (Rejection(client, tuple(events)) for client, events in clients.items() if client is not None)
@@ -93,7 +93,7 @@ _CAPACITY = re.compile(r"maximum capacity of (\d+) members")
 
 
 def most_members(timeline: Timeline, refusals: Sequence[Event]) -> int | None:
-    """The group's maximum size: from a rejection, else from a broker's configuration."""
+    """The group's maximum size, from a rejection, else from a broker's configuration; None if unknown."""
     for event in refusals:
         if named := _CAPACITY.search(getattr(event, "detail", None) or ""):
             return int(named[1])
@@ -101,7 +101,7 @@ def most_members(timeline: Timeline, refusals: Sequence[Event]) -> int | None:
 
 
 def size_setting(timeline: Timeline) -> str:
-    """The broker setting that limits the size of such a group (KIP-389, KIP-848, KIP-932, KIP-1071)."""
+    """The broker setting that limits the size of groups of this protocol (KIP-389, KIP-848, KIP-932, KIP-1071)."""
     protocol = f"{timeline.protocol}." if timeline.protocol in ("consumer", "share", "streams") else ""
     return f"group.{protocol}max.size"
 
@@ -114,7 +114,7 @@ class Denial(Struct, frozen=True):
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics that lines name."""
+        """The topics that the lines name."""
         denials = [e for e in self.of_others if isinstance(e, ev.AuthorizationFailed) and e.resource == "topic"]
         of_partitions = {topic_of(e.partition) for e in denials if e.partition is not None}
         return tuple(sorted(of_partitions.union(*(e.names for e in denials))))
@@ -134,14 +134,14 @@ _SENTENCE = re.compile(r"[A-Z][^\[\]]{0,400}[Aa]uthoriz[^()]*")
 
 
 def denial_text(event: Event) -> str:
-    """The line's own sentence about the denial, without the logger class."""
+    """The sentence of the line about the denial, without the logger class."""
     reason: str | None = getattr(event, "detail", None) or getattr(event, "error", None)
     sentence = _SENTENCE.search(event.text)
     return reason or (sentence[0] if sentence else event.text)[:160].strip()
 
 
 def was_not_readmitted(timeline: Timeline, participant: Participant, last: int) -> bool:
-    """True if it had been a member, left around `last`, and did not come back."""
+    """True if the client was a member, left around `last` and did not come back."""
     departure = timeline.departures.of(participant).last(last + ONE_REBALANCE_MS)
     return departure is not None and departure.at > last - ONE_REBALANCE_MS and departure.returned is None
 
@@ -149,7 +149,7 @@ def was_not_readmitted(timeline: Timeline, participant: Participant, last: int) 
 def about_rejection(
     timeline: Timeline, rejection: Rejection, *, narrative: str, advice: tuple[Advice, ...]
 ) -> Hypothesis:
-    """A client was turned away, for one reason."""
+    """The hypothesis that a client was rejected; the narrative's `{who}` is replaced by its name."""
     culprits = culprits_of(timeline, [rejection.participant])
     return Hypothesis(
         because=rejection.events,

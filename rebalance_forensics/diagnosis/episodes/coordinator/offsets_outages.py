@@ -1,4 +1,4 @@
-"""Outages of `__consumer_offsets`: writes that the coordinator could not make, and the brokers that were missing."""
+"""Outages of `__consumer_offsets`: failed writes of the coordinator, and the brokers that were missing."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from rebalance_forensics.timeline.windows import (
 
 OFFSETS = "__consumer_offsets"
 _FREQUENT = 5
-# GroupMetadataManager.scala gives a write that was not replicated in time the first of these names.
+# Errors of a write that was not replicated in time; GroupMetadataManager.scala returns the first.
 _TIMED_OUT = ("REBALANCE_IN_PROGRESS", "REQUEST_TIMED_OUT")
-# What an append fails with that is larger than the topic takes, and what the coordinator answers SyncGroup then.
+# Errors of an append that exceeds the topic's maximum message size, and the error in the SyncGroup response then.
 _TOO_LARGE = ("MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_FETCH_SIZE")
 _ANSWER_TO_TOO_LARGE = "UNKNOWN_SERVER_ERROR"
-# A broker that resumes after a pause writes for groups it has lost: the topic is there, with another leader.
+# A broker that resumes after a pause writes for groups it no longer coordinates: the topic is available on its leader.
 _NOT_LEADER = ("NOT_COORDINATOR", "NOT_LEADER_OR_FOLLOWER", "NOT_LEADER_FOR_PARTITION")
 
 
 class Outage(Struct, frozen=True):
-    """The refused writes, the replicas missing meanwhile, and the brokers to blame."""
+    """The failed writes, the replicas that were missing meanwhile, and the brokers at fault."""
 
     refused: tuple[Event, ...]
     shrunk: tuple[ev.IsrChanged, ...]
@@ -45,28 +45,28 @@ class Outage(Struct, frozen=True):
     stopped: tuple[ev.BrokerStopped, ...]
     missing: tuple[int, ...]
     onset: int
-    """The first failed append to the group's partition: the coordinator answers its request only once that gave up."""
+    """Time of the first failed append to the group's partition; the coordinator's response follows later."""
 
     @property
     def lines(self) -> tuple[Event, ...]:
-        """The lines that show it, the most decisive first."""
+        """The lines that show the outage, most decisive first."""
         first, short = self.refused[:6], (*self.shrunk[:4], *self.insufficient[:3])
         return (*first, *short, *self.stopped[:2], *self.refused[6:])
 
     @property
     def stored_no_assignment(self) -> bool:
-        """True if assignments could not be stored, and not only commits and other writes."""
+        """True if assignments could not be stored, rather than only commits and other writes."""
         others = (isinstance(e, ev.OffsetCommitFailed | ev.ReplicasInsufficient) for e in self.refused)
         return not all(others) and not self.of_empty_group
 
     @property
     def of_empty_group(self) -> bool:
-        """True if it could not be stored that the group is empty, which holds nobody up."""
+        """True if only the metadata of an empty group could not be stored, which delays no member."""
         return all(isinstance(e, ev.AssignmentNotStored) and e.empty for e in self.refused)
 
     @property
     def is_one_late_write(self) -> bool:
-        """True if one write was not replicated in time: a broker that stands still for a moment does that, too."""
+        """True if a single write was not replicated in time, as after a short pause of a broker."""
         only = self.refused[0]
         return len(self.refused) == 1 and isinstance(only, ev.AssignmentNotStored) and only.error in _TIMED_OUT
 
@@ -77,38 +77,38 @@ class Outage(Struct, frozen=True):
 
     @property
     def brokers_and_factor(self) -> tuple[int, int]:
-        """How many brokers there were when the topic could not be created, and how many replicas it is to have."""
+        """The number of live brokers when the topic could not be created, and its replication factor."""
         last = next(e for e in reversed(self.refused) if isinstance(e, ev.ReplicasInsufficient))
         return last.in_sync or 0, last.required or 0
 
     @property
     def lasts(self) -> bool:
-        """True if it is refused again and again for longer than the brokers of a cluster take to start together."""
+        """True if writes fail repeatedly for longer than the brokers of a cluster take to start."""
         return len(self.refused) >= _FREQUENT and self.end - self.begin > PROCESS_START_MS
 
     @property
     def too_large(self) -> tuple[Event, ...]:
-        """The writes that failed because the group's metadata is larger than the topic takes, as far as lines show."""
+        """The writes that failed, or may have failed, because the group's metadata exceeds the maximum message size."""
         return tuple(e for e in self.refused if _error(e) in (*_TOO_LARGE, _ANSWER_TO_TOO_LARGE))
 
     @property
     def shows_its_size(self) -> bool:
-        """True if the coordinator logged that it was too large; its answer may hide another error."""
+        """True if the coordinator logged that a write was too large; its response alone may hide another error."""
         return any(_error(e) in _TOO_LARGE for e in self.refused)
 
     @property
     def begin(self) -> int:
-        """The first refused write."""
+        """Time of the first failed write."""
         return time_of(self.refused[0])
 
     @property
     def end(self) -> int:
-        """The last refused write."""
+        """Time of the last failed write."""
         return time_of(self.refused[-1])
 
 
 def outages(timeline: Timeline) -> Iterator[Outage]:
-    """Every outage; it lasts as long as a replica is missing, however rarely the group writes."""
+    """Every outage; it lasts as long as a replica is missing, even if the group rarely writes."""
     refused = sorted(_refused_writes(timeline) or _not_created(timeline), key=time_of)
     for run in _one_outage_each(timeline, refused):
         begin, end = time_of(run[0]), time_of(run[-1])
@@ -138,13 +138,13 @@ def moves_in_outage(timeline: Timeline, outage: Outage) -> list[Fact]:
 
 
 def rebalances_in_outage(timeline: Timeline, outage: Outage) -> list[Fact]:
-    """The rebalances that could not complete."""
+    """The rebalances during the outage, which could not complete."""
     write = setting_ms(timeline, OFFSETS_WRITE)
     return [*timeline.rebalances.between(outage.begin - write, outage.end + 2 * write)]
 
 
 def _one_outage_each(timeline: Timeline, refused: Iterable[Event]) -> list[list[Event]]:
-    """Runs of refused writes, merged where no replica returned in between."""
+    """Runs of failed writes, merged if no replica returned in between."""
     found: list[list[Event]] = []
     for run in runs(refused, time_of, QUIET_MS):
         end, begin = time_of(found[-1][-1]) if found else 0, time_of(run[0])
@@ -162,13 +162,13 @@ def _of_offsets(partition: str | None) -> bool:
 
 
 def _refused_writes(timeline: Timeline) -> list[Event]:
-    """Assignments that were not stored; where none is logged, commits or other writes to the group's partition."""
+    """Assignments that were not stored; if none is logged, failed commits or other writes to the group's partition."""
     rebalances = timeline.of(ev.AssignmentNotStored, ev.RebalanceStarted)
     logged: list[Event] = [e for e in rebalances if _is_refused(timeline, e)]
-    own = logged or _unexplained_restarts(timeline) or _right_behind_an_assignment(timeline)
+    own = logged or _unexplained_restarts(timeline) or _right_after_an_assignment(timeline)
     answers = "COORDINATOR_NOT_AVAILABLE", "NOT_ENOUGH_REPLICAS", _ANSWER_TO_TOO_LARGE
     syncs: list[Event] = [e for e in timeline.of(ev.SyncFailed, ev.ExceptionLogged) if sync_error(e) in answers]
-    # A Java consumer ends with the first answer that it does not know.
+    # A Java consumer fails with the first error that it does not know.
     if own or len(syncs) > 2 or any(sync_error(e) == _ANSWER_TO_TOO_LARGE for e in syncs):
         return [*own, *syncs]
     commits = _refused_commits(timeline)
@@ -176,8 +176,8 @@ def _refused_writes(timeline: Timeline) -> list[Event]:
 
 
 def _refused_in_its_partition(timeline: Timeline) -> list[Event]:
-    """Writes to the partition that holds the group, refused for long while the group had members."""
-    # The group's own writes fail there as well, though a coordinator before 2.1 does not log it, and none logs failed
+    """Failed writes to the group's partition over a long time while the group had members."""
+    # The group's own writes fail as well. A coordinator before 2.1 does not log it, and no coordinator logs failed
     # commits or a rebalance that waits for its first members.
     partition = known_partition(timeline)
     if partition is None:
@@ -201,13 +201,13 @@ def _is_persistent(timeline: Timeline, refusals: Sequence[Event]) -> bool:
 
 
 def _refused_commits(timeline: Timeline) -> list[Event]:
-    # A coordinator that answers commits with COORDINATOR_NOT_AVAILABLE for long is reachable but cannot write.
+    # A coordinator that fails commits with COORDINATOR_NOT_AVAILABLE for long is reachable but cannot write.
     commits: list[Event] = [e for e in timeline.of(ev.OffsetCommitFailed) if e.error == "COORDINATOR_NOT_AVAILABLE"]
     return commits if _is_persistent(timeline, commits) else []
 
 
 def _unexplained_restarts(timeline: Timeline) -> list[Event]:
-    # Before 2.1 no coordinator logs why it restarts a rebalance: many of them while the topic refuses writes show it.
+    # Before 2.1, no coordinator logs why it restarts a rebalance: many rebalances while writes fail show the reason.
     refused = [e for e in timeline.of(ev.ReplicasInsufficient) if _of_offsets(e.partition)]
     if not refused:
         return []
@@ -216,23 +216,23 @@ def _unexplained_restarts(timeline: Timeline) -> list[Event]:
     return [e for r in rebalances for e in r.events[:1]] if len(rebalances) >= _FREQUENT else []
 
 
-def _right_behind_an_assignment(timeline: Timeline) -> list[Event]:
-    # The coordinator stores what the leader sends at once: a write to the group's partition that is refused then is it,
-    # unless the generation ran on: commits of other groups go to the same partition.
+def _right_after_an_assignment(timeline: Timeline) -> list[Event]:
+    # The coordinator immediately stores the assignment that the leader sends, so a failed write to the group's
+    # partition then is that assignment. If the generation continued, it was another group's commit to the partition.
     partition = known_partition(timeline)
     refused = [e for e in timeline.of(ev.ReplicasInsufficient) if e.partition == f"{OFFSETS}-{partition}"]
     received = timeline.of(ev.AssignmentReceived)
-    behind = (e for e in refused if any(received.between(time_of(e) - REQUEST_MS, time_of(e))))
-    return [e for e in behind if not _ran_on(timeline, time_of(e))]
+    after = (e for e in refused if any(received.between(time_of(e) - REQUEST_MS, time_of(e))))
+    return [e for e in after if not _generation_continued(timeline, time_of(e))]
 
 
-def _ran_on(timeline: Timeline, at: int) -> bool:
-    """True if a member got its assignment nevertheless, or the coordinator did not begin anew at once."""
+def _generation_continued(timeline: Timeline, at: int) -> bool:
+    """True if a member received its assignment, or the coordinator started no other rebalance right away."""
     until = at + setting_ms(timeline, OFFSETS_WRITE)
     if any(timeline.of(ev.SyncSucceeded).between(at - REQUEST_MS, until)):
         return True
-    anew = next(iter(timeline.rebalances.since(at)), None)
-    return anew is not None and anew.started_at > until
+    following = next(iter(timeline.rebalances.since(at)), None)
+    return following is not None and following.started_at > until
 
 
 def _error(event: Event) -> str | None:
@@ -263,7 +263,7 @@ def _missing(timeline: Timeline, shrunk: Sequence[ev.IsrChanged], down: Collecti
 
 
 def _most_unreachable(timeline: Timeline, since: int) -> list[int]:
-    """Without a broker's log: the broker that clients failed to reach most often and that did not refuse the writes."""
+    """The broker that clients failed to reach most often and that did not fail the writes; empty if none is known."""
     lost = [e.coordinator for e in timeline.of(ev.CoordinatorLost).since(since)]
     refusing = {e.speaker.broker for e in timeline.of(ev.ReplicasInsufficient).since(since)}
     refusing |= set(lost) if _refused_commits(timeline) else set()
@@ -273,7 +273,7 @@ def _most_unreachable(timeline: Timeline, since: int) -> list[int]:
 
 
 def _refused_since(timeline: Timeline, outage: Outage) -> int:
-    """When the rebalance began whose assignment was the first not stored: its newcomers are stuck as well."""
+    """The start of the rebalance whose assignment could not be stored first; its new members are stuck as well."""
     begin = outage.begin - ROUND_TRIP_MS
     first = next(iter(timeline.rebalances.touching(begin, outage.begin)), None)
     return first.started_at - ROUND_TRIP_MS if first is not None else begin

@@ -1,4 +1,4 @@
-"""The partition of `__consumer_offsets` that holds a group: its leader coordinates the group."""
+"""The partition of `__consumer_offsets` that stores a group: the leader of that partition coordinates the group."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import struct
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.timeouts import number_of
 
-# offsets.topic.num.partitions unless a broker logs another number.
+# Default of offsets.topic.num.partitions, used unless a broker logs another number.
 OFFSETS_PARTITIONS = 50
 _LOWEST_INT = -(2**31)
 
 
 def offsets_partition(group: str, partitions: int = OFFSETS_PARTITIONS) -> int:
     """The group's partition of `__consumer_offsets`."""
-    # As GroupMetadataManager.partitionFor and GroupCoordinatorService.partitionFor compute it.
+    # The same computation as GroupMetadataManager.partitionFor and GroupCoordinatorService.partitionFor.
     code = _hash_code(group)
-    # Utils.abs: the one int without a positive counterpart counts as zero.
+    # Utils.abs returns 0 for Integer.MIN_VALUE, which has no positive counterpart.
     return (0 if code == _LOWEST_INT else abs(code)) % partitions
 
 
 @answered_once
 def known_partition(timeline: Timeline) -> int | None:
-    """The partition as the coordinator prints it for the group, or as the brokers' settings determine it."""
+    """The group's partition as the coordinator logs it or the brokers' settings determine it; None if unknown."""
     printed = (e.speaker.offsets_partition for e in timeline.own if e.group is not None)
     partition_printed = next((partition for partition in printed if partition is not None), None)
     number = number_of(timeline.settings.get("offsets.topic.num.partitions", ""))
@@ -30,7 +30,7 @@ def known_partition(timeline: Timeline) -> int | None:
 
 
 def _hash_code(text: str) -> int:
-    """java.lang.String.hashCode, over UTF-16 code units, wrapped to 32 bits."""
+    """The value of java.lang.String.hashCode: over UTF-16 code units, wrapped to 32 bits."""
     encoded = text.encode("utf-16-be", "surrogatepass")
     code = 0
     for (unit,) in struct.iter_unpack(">H", encoded):

@@ -1,1 +1,1 @@
-"""Topics and subscriptions: requested, assigned, changed, deleted."""
+"""Topics and subscriptions: subscribed, assigned, changed or deleted topics."""

@@ -1,8 +1,8 @@
-"""Topics that members read and that were deleted, are missing or do not fit a Streams topology.
+"""Topics of a group that were deleted, are missing or do not fit a Streams topology.
 
-Commits of a deleted topic are refused and retried. A rebalance begins with a commit
-(ConsumerCoordinator.onJoinPrepare, TaskManager.handleRevocation). UNKNOWN_TOPIC_OR_PARTITION is retriable, so the
-member retries until a timeout; meanwhile it neither polls nor rejoins.
+Commits for a deleted topic fail and are retried. A rebalance begins with a commit (ConsumerCoordinator.onJoinPrepare,
+TaskManager.handleRevocation). UNKNOWN_TOPIC_OR_PARTITION is retriable, so the member retries until a timeout;
+meanwhile, it neither polls nor rejoins.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ class VanishedTopics(Struct, frozen=True):
 
     @property
     def begin(self) -> int:
-        """The first refused commit, or the deletion."""
+        """Time of the first failed commit, or of the deletion if that is earlier."""
         return min(time_of(e) for e in (self.refused[0], *self.deleted[:1]))
 
     @property
     def end(self) -> int:
-        """The last refused commit."""
+        """Time of the last failed commit."""
         return time_of(self.refused[-1])
 
     @property
     def is_certain(self) -> bool:
-        """True if brokers logged the deletion, or refused commits for longer than a broker needs to learn a topic."""
+        """True if brokers logged the deletion, or commits failed for longer than a broker takes to learn of a topic."""
         return bool(self.deleted) or self.end - self.begin >= windows.AT_ONCE_MS
 
     @property
@@ -65,19 +65,19 @@ class VanishedTopics(Struct, frozen=True):
         return any(0 <= absence.at - at <= windows.HEARTBEAT_MS for at in self.refused_by.get(absence.participant, ()))
 
     def retries_throughout(self, participant: Participant, begin: int, end: int) -> bool:
-        """True if the member retried commits all that time: it does not rejoin before they end."""
+        """True if the member retried commits all that time; it cannot rejoin until they end."""
         times = [at for at in self.refused_by.get(participant, ()) if begin <= at <= end]
         return bool(times) and times[0] - begin <= windows.HEARTBEAT_MS and end - times[-1] <= windows.HEARTBEAT_MS
 
     def covers(self, topics: Collection[str], begin: int, end: int) -> bool:
-        """True if these topics, changed in that time, are only the deleted ones."""
+        """True if these topics changed during this time and all of them are among the deleted topics."""
         inside = begin >= self.begin - windows.NEXT_HEARTBEAT_MS and end <= self.end
         return inside and set(topics) <= set(self.topics)
 
 
 @listed_once
 def vanished_topics(timeline: Timeline) -> Iterator[VanishedTopics]:
-    """Every time members could not commit because their topic was deleted, for long or up to the end of their log."""
+    """Each time members could not commit because their topic was deleted, for long or until their log ends."""
     refused = [e for e in timeline.of(ev.OffsetCommitFailed) if e.error == "UNKNOWN_TOPIC_OR_PARTITION" and e.partition]
     for run in runs(refused, time_of, windows.ONE_REBALANCE_MS):
         begin, end = time_of(run[0]), time_of(run[-1])
@@ -88,13 +88,13 @@ def vanished_topics(timeline: Timeline) -> Iterator[VanishedTopics]:
         by_member = grouped(run, timeline.participants.of_speaker).items()
         refused_by = {member: [time_of(e) for e in lines] for member, lines in by_member}
         vanished = VanishedTopics(run, deleted, tuple(sorted(topics)), refused_by, ongoing)
-        # A broker that has just started may not know its topics yet: if the log continues, it has learned of this one.
+        # A broker that has just started may not know its topics yet; if the log continues, it learned of this topic.
         if vanished.is_certain or ongoing:
             yield vanished
 
 
 class UnreadyTopics(Struct, frozen=True):
-    """The status reports while members waited, and the topics these are about."""
+    """The status reports while members waited for topics, and the topics that they name."""
 
     reports: list[ev.StreamsStatusReported]
     topics: tuple[str, ...]
@@ -104,17 +104,17 @@ class UnreadyTopics(Struct, frozen=True):
 
     @property
     def begin(self) -> int:
-        """The first report."""
+        """Time of the first report."""
         return time_of(self.reports[0])
 
     @property
     def end(self) -> int:
-        """The last report."""
+        """Time of the last report."""
         return time_of(self.reports[-1])
 
 
 def rebalances_without_topics(timeline: Timeline, unready: UnreadyTopics) -> tuple[Fact, ...]:
-    """The rebalances while topics are missing or do not fit, and the members' moves at the end."""
+    """The rebalances while topics are missing or do not fit, and the joins and departures at the end."""
     rebalances = timeline.rebalances.between(unready.begin - setting_ms(timeline, OFFSETS_WRITE), unready.end)
     return (*rebalances, *timeline.moves(unready.end - windows.ROUND_TRIP_MS, unready.end + windows.AT_ONCE_MS))
 
@@ -122,8 +122,8 @@ def rebalances_without_topics(timeline: Timeline, unready: UnreadyTopics) -> tup
 @listed_once
 def unready_topics(timeline: Timeline) -> Iterator[UnreadyTopics]:
     """Every long wait for topics that did not end in an application error."""
-    # KIP-1071: the coordinator checks the topology, and from 4.1 on reports the problem to each member in its heartbeat
-    # response (StreamsGroupHeartbeatResponse.Status). In the classic protocol the leader finds out by itself.
+    # KIP-1071: the coordinator checks the topology and, since 4.1, reports the problem to each member in its heartbeat
+    # response (StreamsGroupHeartbeatResponse.Status). In the classic protocol, the leader checks the topics.
     reports = [e for e in timeline.of(ev.StreamsStatusReported) if e.speaker.role != "broker" and _topics(e)]
     for run in runs(reports, time_of, windows.ONE_REBALANCE_MS):
         begin, end, missing = time_of(run[0]), time_of(run[-1]), any(e.missing_topics for e in run)

@@ -1,4 +1,4 @@
-"""Topics of a group: those its members asked for, were assigned and see, and what changed of either."""
+"""Topics of a group: the topics that members subscribe to, are assigned and see, and how these change."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ GIVING = (*_ASSIGNING, ev.PartitionsRevoked)
 
 
 class NewPartitions(Struct, frozen=True, kw_only=True):
-    """A rebalance that assigned partitions no member had before, and the lines that show them.
+    """A rebalance that assigned partitions that no member had before, and the lines that show them.
 
-    `complete`: every member's partitions were known before, so these are certainly new. `taken_up_by`: the one member
-    that was assigned topics new to the group, where nothing shows that the topics themselves are new: its subscription
+    `complete`: every member's partitions were known before, so these are certainly new. `taken_up_by`: the only member
+    that was assigned topics new to the group, if nothing shows that the topics themselves are new: its subscription
     changed rather than the topics.
     """
 
@@ -54,7 +54,7 @@ class NewPartitions(Struct, frozen=True, kw_only=True):
 @listed_once
 def new_partitions(timeline: Timeline) -> Iterator[NewPartitions]:
     """Every rebalance with new partitions that no join, departure or new subscription explains."""
-    # Before 2.7 no client logs why it rejoins, before 2.6 no coordinator logs that it was the leader.
+    # Before 2.7, no client logs why it rejoins; before 2.6, no coordinator logs that the leader did.
     first: dict[str, Event] = {}
     for event in timeline.of(*GIVING):
         for _, partitions in _given(timeline, event):
@@ -75,7 +75,7 @@ def new_partitions(timeline: Timeline) -> Iterator[NewPartitions]:
         topics = tuple(sorted({topic_of(p) for p, _ in new}))
         before = ordered[index - 1]
         complete = _complete(timeline, before, rebalance.started_at) if new else None
-        # Partitions that a cooperative rebalance withholds until they are revoked are handed out by the one after it.
+        # Partitions that a cooperative rebalance withholds until they are revoked are assigned in the next rebalance.
         withheld = rebalance.followup == "cooperative"
         if complete is not None and not withheld and not _explained(timeline, before, rebalance, topics):
             yield NewPartitions(
@@ -90,6 +90,7 @@ def new_partitions(timeline: Timeline) -> Iterator[NewPartitions]:
 
 
 def _only_recipient(timeline: Timeline, new: list[tuple[str, Event]]) -> Participant | None:
+    """The only member that was assigned these new partitions; None if there are several or none is known."""
     takers = {timeline.participants.of_speaker(e) for _, e in new if not isinstance(e, ev.AssignmentComputed)}
     if not takers and subscribed_topics(timeline):
         fresh = {p for p, _ in new}
@@ -109,22 +110,22 @@ def _appeared(timeline: Timeline, rebalance: Rebalance, topics: tuple[str, ...])
 
 
 def _complete(timeline: Timeline, before: Rebalance, begin: int) -> bool | None:
-    """True if every member's partitions were known for certain; None where others may have had the new ones."""
-    # The leader's map holds all partitions; no client prints it before 2.4, and no member of a KIP-848 group.
+    """True if every member's partitions were known for certain; None if others may have had the new ones."""
+    # The leader's assignment has all partitions; no client logs it before 2.4, and no member of a KIP-848 group does.
     if any(isinstance(e, ev.AssignmentComputed) for e in before.events):
         return True
     if timeline.of(ev.AssignmentComputed, ev.SyncSucceeded) or not all(a.has_log for a in timeline.membership.members):
         return None
     if not _without_gaps(timeline, begin):
         return None
-    # From 2.1 on the coordinator names every member that joins.
+    # Since 2.1, the coordinator names every member that joins.
     if any(e.speaker.role == "broker" for a in timeline.arrivals for e in a.events):
         return True
     return False if len(timeline.membership.members) > 1 else None
 
 
 def _without_gaps(timeline: Timeline, until: int) -> bool:
-    # Partitions that no member with a log has belong to members without one.
+    # Gaps in the partition numbers belong to members without a log.
     lines = timeline.of(ev.AssignmentNotified, ev.PartitionsAssigned, ev.AssignmentUpdated).between(0, until - 1)
     partitions = (p for e in lines for _, given in _given(timeline, e) for p in given)
     numbers = sets_by_key((topic_of(p), _number(p)) for p in partitions)
@@ -151,8 +152,8 @@ _NONE = ("[]", "0")
 
 
 def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | None:
-    """The topics that came or went under a pattern subscription; None where the member changed its own subscription."""
-    # With the member's log its own subscription decides; from brokers alone a topic created just before does.
+    """The topics that a pattern subscription gained or lost; None if the application changed its subscription."""
+    # With the member's log, its own subscription decides; from brokers alone, a topic created just before does.
     if request.why != "subscription-changed":
         return None
     last = timeline.events_from(request.participant, ev.Subscribed).last(request.at + TICK_MS)
@@ -171,34 +172,34 @@ def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | No
 
 
 def _never_subscribed(timeline: Timeline, request: Request) -> bool:
-    # A client logs every subscribe(): a log without one means that it subscribed to a pattern before the log begins. An
-    # excerpt may have left the line out.
+    # A client logs every subscribe(): a log without such a line means that it subscribed before the log begins, so the
+    # subscription is a pattern. An excerpt may have left the line out.
     logs_subscription = any(isinstance(e, ev.JoinRequested) and e.before is not None for e in request.events)
     own = covering(timeline.coverage.of(request.participant), request.at - ROUND_TRIP_MS, request.at)
     return logs_subscription and bool(own)
 
 
 def topics_changed_before(timeline: Timeline, at: int, lead_ms: int = METADATA_AGE_MS) -> list[Event]:
-    """Topics that brokers created, extended or deleted shortly before, except Kafka's internal topics."""
+    """Topics that brokers created, extended or deleted at most `lead_ms` before, except Kafka's internal topics."""
     begin = max(at - lead_ms, timeline.first + 1)
     changed = timeline.of(ev.TopicChanged).between(begin, at + ROUND_TRIP_MS)
-    # Streams creates changelog and repartition topics for itself and reads only the repartition topics it knows.
+    # Streams creates its own changelog and repartition topics, which do not change the application's topics.
     own, streams = f"{timeline.group}-", ("-changelog", "-repartition")
     known = (e for e in changed if not (e.topic.startswith(own) and e.topic.endswith(streams)))
     return [e for e in known if not e.topic.startswith("__")]
 
 
 def logs_of_topic_changes(timeline: Timeline, begin: int, end: int) -> tuple[CoveredLog, ...]:
-    """The brokers' logs that would show a changed topic between two times; empty where they may lack one."""
-    # A broker logs the partitions that it hosts: one log alone may miss a topic.
+    """The brokers' logs that would show a changed topic between two times; empty if a topic may be missing in them."""
+    # A broker logs only the partitions that it hosts: a single log may lack a topic.
     logs = covering(timeline.coverage.brokers, begin, end)
     return logs if len({log.path for log in logs}) > 1 else ()
 
 
 @listed_once
 def changes_without_a_rebalance(timeline: Timeline) -> Iterator[list[ev.TopicChanged]]:
-    """Changes of topics in the metadata of members, where no log would show the rebalance that follows."""
-    # librdkafka logs the change as a NOTICE and at DEBUG that it joins anew (rd_kafka_cgrp_metadata_update_check).
+    """Changes of topics in the metadata of members, if no log would show the rebalance that follows."""
+    # librdkafka logs the change at NOTICE, but the rejoin only at DEBUG (rd_kafka_cgrp_metadata_update_check).
     for run in runs(timeline.topics_seen, time_of, ONE_REBALANCE_MS):
         begin, end = time_of(run[0]), time_of(run[-1]) + NEXT_HEARTBEAT_MS
         shown = timeline.rebalances.any_between(begin, end) or timeline.requests.any_between(begin, end)
@@ -207,7 +208,7 @@ def changes_without_a_rebalance(timeline: Timeline) -> Iterator[list[ev.TopicCha
 
 
 def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
-    """The changed topics that the group reads, where its logs show which topics it reads."""
+    """The changed topics that the group reads; all changed topics if its logs do not show which topics it reads."""
     # A pattern also matches topics that no line mentions; a topic that a member was assigned is certainly read.
     known = subscribed_topics(timeline) or assigned_topics(timeline).partitions
     if not known or not all(a.has_log for a in timeline.membership.members):
@@ -217,8 +218,8 @@ def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
 
 
 def subscribed_topics(timeline: Timeline) -> frozenset[str]:
-    """The topics that members subscribed to in their logs; empty where a member subscribed to a pattern."""
-    return frozenset() if asks_by_pattern(timeline) else _asked(timeline)
+    """The topics that members subscribed to in their logs; empty if a member subscribed to a pattern."""
+    return frozenset() if asks_by_pattern(timeline) else _subscribed_by_name(timeline)
 
 
 @answered_once
@@ -228,7 +229,8 @@ def asks_by_pattern(timeline: Timeline) -> bool:
 
 
 @answered_once
-def _asked(timeline: Timeline) -> frozenset[str]:
+def _subscribed_by_name(timeline: Timeline) -> frozenset[str]:
+    """The topics that members subscribed to by name."""
     return frozenset(topic for event in timeline.of(ev.Subscribed) for topic in event.topics)
 
 
@@ -240,8 +242,8 @@ def read_by_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
 
 @answered_once
 def read_topics(timeline: Timeline) -> frozenset[str]:
-    """The topics that some member subscribed to or was ever assigned."""
-    return _asked(timeline) | set(assigned_topics(timeline).partitions)
+    """The topics that any member subscribed to or was ever assigned."""
+    return _subscribed_by_name(timeline) | set(assigned_topics(timeline).partitions)
 
 
 @answered_once
@@ -261,13 +263,13 @@ def _lacks_reason(request: Request) -> bool:
 
 
 def _hands_over(timeline: Timeline, request: Request) -> bool:
-    # Right after another rebalance it is the second half of a cooperative one.
+    # Right after another rebalance, it is the second half of a cooperative rebalance.
     before = timeline.rebalances.last(request.at - TICK_MS - 1)
     return before is not None and timeline.mode != "eager" and request.at - before.ended_at() < HEARTBEAT_MS
 
 
 def _follows_up(timeline: Timeline, request: Request) -> bool:
-    # A follow-up that an earlier rebalance requested needs no other reason.
+    # A follow-up rebalance that an earlier rebalance requested needs no other reason.
     rebalance = timeline.rebalances.first(request.at - ROUND_TRIP_MS)
     return (
         rebalance is not None and rebalance.followup is not None and rebalance.started_at <= request.at + ROUND_TRIP_MS
@@ -286,8 +288,8 @@ def _names(text: str) -> list[str]:
 
 @listed_once
 def resubscriptions(timeline: Timeline) -> Iterator[tuple[Participant, Event]]:
-    """Later subscriptions of the same process to other topics: the member and the line."""
-    # The first subscription of a process changes nothing, nor does one equal to the one before.
+    """The member and the line of each later subscription of a process to other topics."""
+    # The first subscription of a process changes nothing, nor does one that equals the previous one.
     last: dict[tuple[Participant, str | None], tuple[tuple[str, ...], str | None, int]] = {}
     for event in timeline.of(ev.Subscribed, ev.SubscriptionUpdated):
         if isinstance(event, ev.SubscriptionUpdated) and event.member:
@@ -315,7 +317,7 @@ class AssignedTopics(Struct, frozen=True):
     partitions: dict[str, set[str]]
 
     def width(self, topic: str) -> int:
-        """The number of members that could read the topic at once."""
+        """The largest number of members that can read the topic at the same time: the number of its partitions."""
         return len(self.partitions.get(topic, ()))
 
 
@@ -358,7 +360,7 @@ def changed_topics(event: Event) -> list[str]:
 
 def knows_no_partition_yet(timeline: Timeline, request: Request) -> bool:
     """True if a member that had just found its brokers again saw no partition of its topics."""
-    # A broker that starts answers before it has loaded the cluster's metadata: no topic changed.
+    # A starting broker responds before it has loaded the cluster's metadata: no topic changed.
     seen = [_snapshots(e) for e in request.events]
     if not any(old and all(new.get(t, "0") in _NONE for t in old) for old, new in seen):
         return False
@@ -374,7 +376,7 @@ def _snapshots(event: Event) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def change_in(event: Event) -> tuple[str, str] | None:
-    """What a member saw before and now, by its own line or the reason that its coordinator prints."""
+    """The metadata that a member saw before and now, from its own line or the reason that the coordinator logs."""
     if isinstance(event, ev.JoinRequested) and event.before is not None and event.after is not None:
         return event.before, event.after
     reason = (event.client_reason or "") if isinstance(event, ev.RebalanceStarted) else ""
