@@ -1,1 +1,1 @@
-"""Members that left, came back, were replaced, fenced or never admitted."""
+"""Members: departures and returns, restarts, errors before they left, heartbeat loss, pods."""

@@ -1,4 +1,4 @@
-"""Absences: a member's departures and return put together, and the rebalances and lines that belong to facts."""
+"""Absences of members, from departure to return, and the rebalances and lines that belong to facts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ENDING = ("PENDING_SHUTDOWN", "DEAD")
 
 @dataclass(slots=True, eq=False)
 class Absence:
-    """One participant's absence: its members' departures, its stop, its next start and return."""
+    """A participant's absence: its members' departures, its stop, its next start and its return."""
 
     participant: Participant
     departures: Sequence[Departure]
@@ -40,11 +40,11 @@ class Absence:
     start: Start | None
     stop: Stop | None
     at: int = field(init=False)
-    """When the group lost it."""
+    """Time at which the group lost it, in epoch milliseconds."""
     back_at: int | None = field(init=False)
-    """When it came back."""
+    """Time at which it came back; None if it did not."""
     whys: frozenset[str] = field(init=False)
-    """Why its members left, each reason once."""
+    """The reasons for which its members left."""
     departure_lines: tuple[Event, ...] = field(init=False)
     """The lines of its departures."""
     events: tuple[Event, ...] = field(init=False)
@@ -52,7 +52,7 @@ class Absence:
     facts: tuple[Fact, ...] = field(init=False)
     """The departures and arrivals, and the stop."""
     first_line_at: int | None = field(init=False)
-    """When the first of its lines was written."""
+    """Time of the first of these lines; None if they have no time."""
 
     def __post_init__(self) -> None:  # noqa: D105
         departures, arrivals, stop, start = self.departures, self.arrivals, self.stop, self.start
@@ -75,18 +75,18 @@ class Absence:
 
     @property
     def is_over(self) -> bool:
-        """True if it joined again, or its next process started."""
+        """True if it joined again or its next process started."""
         return self.back_at is not None or self.start is not None
 
     @property
     def returned_with_its_id(self) -> list[Arrival]:
-        """Its returns under a KIP-848 member id that it had: a client makes that when it starts and keeps it."""
+        """Its returns under its former KIP-848 member id, which a client generates when it starts and then keeps."""
         kept = {d.member for d in self.departures if is_bare_member_id(d.member or "")}
         return [a for a in self.arrivals if a.member in kept]
 
     @property
     def vanished(self) -> bool:
-        """True if only a list of members without it shows that it left."""
+        """True if only a list of the group's members shows that it left."""
         return self.whys == {"vanished"}
 
     @property
@@ -99,12 +99,12 @@ class Absence:
 
 @lru_cache(maxsize=1 << 8)
 def _whys_of(whys: tuple[str, ...]) -> frozenset[str]:
-    """Each reason once; the same few sets stand for all absences of a group."""
+    """The set of these reasons; cached, because all absences of a group share a few sets."""
     return frozenset(whys)
 
 
 def only_listed(fact: Transition) -> bool:
-    """True if only a list of members shows it: a listed member joined before, came back, or is new."""
+    """True if only a list of members shows this transition, not a line about the join or departure."""
     return fact.silent in ("assigned", "not-assigned")
 
 
@@ -138,7 +138,7 @@ def _whys(timeline: Timeline) -> frozenset[str]:
 
 @answered_once
 def _departures_by_life(timeline: Timeline) -> dict[Participant, list[list[Departure]]]:
-    """Each participant's departures, grouped by the life they ended."""
+    """Each participant's departures, grouped by the membership that they ended."""
     found = {}
     for participant, departures in grouped(timeline.departures, attrgetter("participant")).items():
         groups = runs(departures, lambda d: d.at, together_ms(timeline) if participant.kind == "instance" else 0)
@@ -147,7 +147,7 @@ def _departures_by_life(timeline: Timeline) -> dict[Participant, list[list[Depar
 
 
 def _split_by_life(timeline: Timeline, group: list[Departure]) -> list[list[Departure]]:
-    # A departure ends another life once all that left before are back, or once its member joined from a new process.
+    # A departure ends another membership if all that left before are back, or if its member joined from a new process.
     parts = [group[:1]]
     for departure in group[1:]:
         came = timeline.arrivals.of(departure.participant).between(parts[-1][0].at + 1, departure.at)
@@ -164,16 +164,17 @@ def _split_by_life(timeline: Timeline, group: list[Departure]) -> list[list[Depa
 def _absence(
     timeline: Timeline, participant: Participant, group: Sequence[Departure], before: int | None, until: int | None
 ) -> Absence:
-    """The absence of these departures; the one before it ended by `before`, the next one begins at `until`."""
+    """The absence of these departures; the previous one ended by `before`, and the next one begins at `until`."""
     begin, last = min(d.at for d in group), max(d.at for d in group)
     departed_at = {d.member: d.at for d in sorted(group, key=lambda d: d.at)}
     came_at, named_at = first_arrivals(timeline), _first_named(timeline)
     joined = min((at for m in departed_at if (at := came_at.get((participant, m))) is not None), default=0)
-    # A collector may lose the lines by which it joined; its own log names its id later.
+    # A log collector may lose the lines about its join; its own log names its id later.
     known = joined or min((at for m in departed_at if (at := named_at.get((participant, m))) is not None), default=0)
-    # Its next process may have started a session before others notice the departure, but not before it says so itself.
+    # Its next process may have started up to a session before others notice the departure, but not before the member's
+    # own process logged it.
     reach = session_timeout_ms(timeline) + PROCESS_START_MS
-    alive_at = min((time_of(e) for d in group for e in d.events if _says_so_itself(e)), default=0)
+    alive_at = min((time_of(e) for d in group for e in d.events if _is_logged_by_process(e)), default=0)
     start = timeline.starts.of(participant).first(max(begin - reach, min(known, begin), before or 0, alive_at) + 1)
     stop = timeline.stops.of(participant).last(last + HEARTBEAT_MS)
     if stop is not None and (stop.at <= joined or _kept_working(timeline, participant, stop, begin)):
@@ -183,7 +184,7 @@ def _absence(
         stop = stop if stop is not None and ended is not None else ended
     back = _return_of(timeline, participant, group, departed_at, before, until, joined)
     if start is not None and any(a.at < start.at - ROUND_TRIP_MS for a in back):
-        start = None  # it was back before, and that process is of a later life
+        start = None  # it was back before, so the process started later
     return Absence(
         participant,
         group,
@@ -193,8 +194,8 @@ def _absence(
     )
 
 
-def _says_so_itself(event: Event) -> bool:
-    """True if the member's process logs that it is out, as one that runs does, not that one before it was."""
+def _is_logged_by_process(event: Event) -> bool:
+    """True if the member's own running process logs that it lost its coordinator or its partitions."""
     return isinstance(event, (ev.CoordinatorLost, ev.OwnershipGivenUp)) and event.speaker.role != "broker"
 
 
@@ -208,7 +209,7 @@ def _return_of(
     joined: int,
 ) -> Sequence[Arrival]:
     """Its arrivals after the departures."""
-    # A new process may join before the old one is missed.
+    # A new process may join before the coordinator evicts the old one.
     begin = min(d.at for d in group)
     arrivals = timeline.arrivals.of(participant)
     came = arrivals.since(begin + 1) if until is None else arrivals.between(begin + 1, until - 1)
@@ -220,7 +221,7 @@ def _return_of(
 
 
 def _until_all_are_back(timeline: Timeline, came: Sequence[Arrival], missing: int) -> Sequence[Arrival]:
-    """The arrivals that end an absence: once all are back and the group was quiet, a further one is of another life."""
+    """The arrivals that end an absence; after all are back and the group was quiet, later arrivals do not count."""
     for number, (former, arrival) in enumerate(pairwise(came), 1):
         if number >= missing and arrival.at - former.at > quiet_ms(timeline):
             return came[:number]
@@ -230,7 +231,7 @@ def _until_all_are_back(timeline: Timeline, came: Sequence[Arrival], missing: in
 def _end_of_threads(
     timeline: Timeline, participant: Participant, begin: int, group: Sequence[Departure]
 ) -> Stop | None:
-    """The end of the departed members' threads, where their instance keeps running."""
+    """The end of the departed members' threads, if their instance keeps running; else None."""
     if participant.kind != "instance":
         return None
     ended: dict[str | None, list[Event]] = defaultdict(list)
@@ -262,7 +263,7 @@ def only_threads_closed(stop: Stop) -> bool:
 
 
 def _is_new_process(timeline: Timeline, arrival: Arrival, group: Sequence[Departure]) -> bool:
-    """True after a process start; without a log, if the client joins under a new id while still a member."""
+    """True if a process start precedes the arrival; without a log, if the client joins under another id meanwhile."""
     if arrival.start is not None or timeline.coverage.of(arrival.participant):
         return arrival.start is not None
     name = name_in_member_id(arrival.member or "")
@@ -271,20 +272,20 @@ def _is_new_process(timeline: Timeline, arrival: Arrival, group: Sequence[Depart
 
 @answered_once
 def first_arrivals(timeline: Timeline) -> dict[tuple[Participant, str | None], int]:
-    """Participant and member id -> when it first arrived."""
-    # One member may leave and return thousands of times while a quorum is lost.
+    """Participant and member id -> the time of the first arrival."""
+    # Cached, because a member may leave and return thousands of times while a quorum is lost.
     return {(arrival.participant, arrival.member): arrival.at for arrival in reversed(timeline.arrivals)}
 
 
 @answered_once
 def _first_named(timeline: Timeline) -> dict[tuple[Participant, str | None], int]:
-    """Participant and member id -> when its own log first names the id as its own."""
+    """Participant and member id -> the time at which its own log first names the id as its own."""
     lines = ((who, e) for e in reversed(timeline.own.by_clients) if (who := timeline.participants.of_speaker(e)))
     return {(who, member): time_of(e) for who, e in lines if (member := own_member_id(e))}
 
 
 def _kept_working(timeline: Timeline, participant: Participant, stop: Stop, until: int) -> bool:
-    """True if it was an active member again between that stop and its departure."""
+    """True if it was an active member again between this stop and its departure."""
     after = stop.events[-1].at or stop.at
     lines = timeline.events_from(
         participant, ev.JoinSucceeded, ev.SyncSucceeded, ev.PartitionsAssigned, ev.MemberTransitioned
@@ -293,7 +294,7 @@ def _kept_working(timeline: Timeline, participant: Participant, stop: Stop, unti
 
 
 def lasts_a_session(timeline: Timeline, at: int) -> bool:
-    """True if the logs last for a session beyond a time: a member that died by then would be missed, or back."""
+    """True if the logs continue for a session after this time: a member that crashed by then is evicted or back."""
     return timeline.coverage.end - at >= session_timeout_ms(timeline)
 
 
@@ -307,30 +308,30 @@ def is_missing(timeline: Timeline, absences: Iterable[Absence]) -> bool:
 
 @answered_once
 def formed_at(timeline: Timeline) -> int | None:
-    """When the group's first generation in these logs was reached; requests before that belong to its start.
+    """The time at which the group's first generation was reached; earlier requests belong to the group's start.
 
-    Where logs begin mid-life it is just before their first line; None where a group only starts.
+    If the logs begin later than the group, it is just before their first line. None if the group has only started.
     """
     first = [g.reached_at for g in timeline.generations if g.members]
     known = [e.at for e in timeline.of(ev.GenerationStabilized, ev.JoinSucceeded) if e.at is not None]
     times = [t for t in (*first, *known) if t is not None]
     if not times:
-        # Logs that begin mid-life may show no generation, and nobody starting or joining.
-        begun = timeline.starts or timeline.of(ev.JoinStarted)
-        return timeline.first - 1 if timeline.of(ev.GroupLoaded, ev.GroupUnloaded) or not begun else None
-    # Logs that begin mid-life show no first generation, and members that were in before.
+        # Logs that begin later than the group may show no generation and no member that starts or joins.
+        starting = timeline.starts or timeline.of(ev.JoinStarted)
+        return timeline.first - 1 if timeline.of(ev.GroupLoaded, ev.GroupUnloaded) or not starting else None
+    # Logs that begin later than the group do not show the first generation, but earlier members.
     formed = any(g.generation == 1 for g in timeline.generations)
     return min(times) if formed or not timeline.membership.number_at(timeline.first - 1) else timeline.first - 1
 
 
 def touched(timeline: Timeline, facts: Iterable[Fact]) -> tuple[Rebalance, ...]:
-    """The rebalances that these facts fall into or trigger."""
+    """The rebalances that these facts trigger or during which they happen."""
     known = timeline.rebalances
     if not known:
         return ()
     places: set[int] = set()
     for fact in facts:
-        # A member that is refused hundreds of times a second has as many hypotheses about the same moves.
+        # Cached, because a member whose requests fail hundreds of times a second has as many hypotheses.
         places.update(timeline.cached_as((_places_touched, fact), partial(_places_touched, timeline, fact)))
     return tuple([known[place] for place in sorted(places)])
 
@@ -348,9 +349,8 @@ def _places_touched(timeline: Timeline, fact: Fact) -> Sequence[int]:
 
 
 def _place_listed(timeline: Timeline, departure: Departure) -> list[int]:
-    """The place of the rebalance whose leader lists the group without this member."""
-    # The generation decides, not the clocks. Where a process start shows an earlier departure, the list only confirms
-    # it.
+    """The index of the rebalance whose list of members lacks this member; empty if another line shows the departure."""
+    # The generation decides, not the clocks. If a process start shows an earlier departure, the list only confirms it.
     first = departure.events[0] if departure.events else None
     if not isinstance(first, ev.AssignmentComputed | ev.TargetAssignmentComputed) or first.at != departure.at:
         return []
@@ -363,13 +363,13 @@ def _place_listed(timeline: Timeline, departure: Departure) -> list[int]:
 
 @answered_once
 def rebalances_by_generation(timeline: Timeline) -> Mapping[int | None, Sequence[tuple[int, Rebalance]]]:
-    """Each generation's rebalances with their places; numbers start again where a group was deleted."""
+    """Generation -> its rebalances and their indexes; several if a group was deleted and numbers start again."""
     return grouped(enumerate(timeline.rebalances), lambda pair: pair[1].generation)
 
 
 def with_rebalances(timeline: Timeline, facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    """These facts, and the rebalances that they fall into or trigger."""
-    # Cached, because many causes claim the same loss.
+    """These facts, and the rebalances that they trigger or during which they happen."""
+    # Cached, because many causes explain the same departure.
     known = tuple(facts)
     return timeline.cached_as(("with rebalances", known), lambda: (*known, *touched(timeline, known)))
 
@@ -384,6 +384,6 @@ def distinct_events(events: Iterable[Event]) -> tuple[Event, ...]:
 
 
 def lacks_reason(rebalance: Rebalance) -> bool:
-    """True if its opening line gives no reason: any member may have joined, left or rejoined."""
+    """True if its first line gives no reason: any member may have joined, left or rejoined."""
     # Coordinators before 2.1 log only that a rebalance began.
     return any(type(e) is ev.RebalanceStarted and e.trigger is None and not e.reason for e in rebalance.events)

@@ -1,4 +1,4 @@
-"""Members that left on their own: by LeaveGroup, or by a stop or an error that sends none."""
+"""Members that left on their own: by LeaveGroup, or by a shutdown or an error without LeaveGroup."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ VOLUNTARY = ("closed", "left")
 def closings(timeline: Timeline) -> list[Absence]:
     """Every absence by a member's own close: LeaveGroup, or a clean stop that sends none (Streams, static members)."""
     left = [a for a in absences(timeline, VOLUNTARY) if not _gave_up_its_session(timeline, a)]
-    # A container that stops a consumer may unsubscribe it first, as Spring's does; the stop is what happened.
+    # A listener container that stops a consumer may unsubscribe it first, as Spring's does: this counts as a close.
     left += [a for a in absences(timeline, ("unsubscribed",)) if ended_with_its_process(a)]
     quiet = [a for a in losses(timeline) if _closed_without_leave_group(timeline, a)]
     return sorted(_one_for_each_stop([*left, *quiet]), key=lambda a: (a.at, a.participant.name))
 
 
 def _gave_up_its_session(timeline: Timeline, absence: Absence) -> bool:
-    """True if it left because no heartbeat was answered for a session, as brod's members do since 3.3."""
+    """True if it left because no heartbeat succeeded for a session timeout, as brod does since 3.3."""
     if any(departure.why != "left" for departure in absence.departures):
         return False
     lost = timeline.events_from(absence.participant, CoordinatorLost)
@@ -38,7 +38,7 @@ def _gave_up_its_session(timeline: Timeline, absence: Absence) -> bool:
 
 
 def _one_for_each_stop(closed: list[Absence]) -> list[Absence]:
-    # A Streams instance that stops may leave with one thread and let the session of another expire: one absence.
+    # A stopping Streams instance may send LeaveGroup for one thread and let another's session expire: one absence.
     found: dict[str, Absence] = {}
     for absence in closed:
         key = absence.stop.id if absence.stop is not None else absence.departures[0].id
@@ -54,14 +54,14 @@ def _both(absence: Absence, other: Absence) -> Absence:
 
 
 def left_without_client_log(timeline: Timeline, absence: Sequence[Absence]) -> bool:
-    """True if they left by LeaveGroup and have no log of their own: a coordinator cannot show why they closed."""
+    """True if they left by LeaveGroup and their own logs are missing; the coordinator does not log why they closed."""
     return not all(a.fell_silent for a in absence) and not any(_is_heard(timeline, a) for a in absence)
 
 
 def missing_from_next_list(timeline: Timeline) -> list[Absence]:
-    """Members on one list of the group and not on the next, without a line about their departure."""
-    # A coordinator logs departures at INFO, as it does its lists. A leader does not know: only an excerpt leaves it
-    # open.
+    """Members in one logged list of the group's members but not in the next, without a line about their departure."""
+    # A coordinator logs departures at INFO like its lists of members, a leader does not know about them. Without an
+    # excerpt, only the coordinator's lists leave the reason open.
     return [
         absence
         for absence in absences(timeline, ("vanished",))
@@ -83,24 +83,24 @@ def _is_heard(timeline: Timeline, absence: Absence) -> bool:
 
 
 def logs_of_close(timeline: Timeline, absence: Absence) -> list[CoveredLog]:
-    """The member's own logs that reach to its close, and would show an error before it."""
+    """The member's own logs that reach its close and would show an error before it."""
     who = absence.participant
     logs = [log for log in timeline.coverage.of(who) if log.begin <= absence.at]
     shown = absence.stop is not None or any(
         timeline.participants.of_speaker(event) is who for event in absence.departure_lines
     )
-    # A log that lacks the member's own line about its LeaveGroup lacks what stood before that as well: it was collected
-    # too early, or lines of it were lost.
+    # A log without the member's own line about its LeaveGroup may lack earlier lines as well: it was collected too
+    # early, or lines were lost.
     return logs if shown or not timeline.is_classic or not logs_leave_group(timeline, who) else []
 
 
 def ended_with_its_process(absence: Absence) -> bool:
-    """True if the process stopped, or another one started in its place."""
+    """True if the process stopped or another process replaced it."""
     return absence.stop is not None or absence.start is not None
 
 
 def _closed_without_leave_group(timeline: Timeline, absence: Absence) -> bool:
-    """True if its log shows a close, or ends with an error where no LeaveGroup would have been logged."""
+    """True if its log shows a close, or ends with an error and the client does not log LeaveGroup."""
     if is_static(timeline, absence) or not absence.participant.has_log:
         return False
     if absence.stop is not None:

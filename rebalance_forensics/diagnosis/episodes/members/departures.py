@@ -1,7 +1,7 @@
 """Starts and ends of a whole group: starts from empty, shutdowns of all members, final departures.
 
-`startup_arrivals` and `shutdowns` each look for members that no line shows, because one of them in the group means that
-it neither started nor ended.
+`startup_arrivals` and `shutdowns` each check for members that no line names: a single one of them still in the group
+means that the group neither started nor ended.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rebalance_forensics.timeline.timeouts import shown_session_ms, together_ms
 
 @answered_once
 def initial_arrivals(timeline: Timeline) -> frozenset[str]:
-    """The ids of the arrivals that formed the group: these replace no former member."""
+    """The ids of the arrivals that formed the group; these do not replace a former member."""
     return frozenset(a.id for run in startup_arrivals(timeline) for a in run)
 
 
@@ -39,26 +39,26 @@ def settled_after(timeline: Timeline, at: int) -> int:
 
 
 def waits_for_newcomers(rebalance: Rebalance) -> bool:
-    """True for the first rebalance from empty: it waits for a timer that each newcomer restarts, and for no member."""
-    # GroupCoordinator's InitialDelayedJoin (KIP-134): group.initial.rebalance.delay.ms after the last newcomer, at most
-    # the rebalance timeout.
+    """True for the first rebalance from empty: it waits for a timer that each new member restarts, not for members."""
+    # GroupCoordinator's InitialDelayedJoin (KIP-134): group.initial.rebalance.delay.ms after the last new member, at
+    # most the rebalance timeout.
     return any(type(e) is ev.RebalanceStarted and e.generation == 0 for e in rebalance.events)
 
 
 def after_all_left(timeline: Timeline, first: Arrival) -> bool:
-    """True if all members were seen to leave before; needs no coordinator's line that the group is empty."""
+    """True if all members left before this arrival, even if no coordinator logs that the group is empty."""
     ends = _ends_of_shutdowns(timeline)
     place = bisect_left(ends, first.at)
     return place > 0 and not timeline.arrivals.any_between(ends[place - 1] + 1, first.at - 1)
 
 
 def one_shutdown_ms(timeline: Timeline) -> int:
-    """The longest gap between two members of one shutdown: as long as the group waits for a silent member."""
+    """The longest gap between two members of one shutdown, in ms: the time that the group waits for a silent member."""
     return max(windows.PROCESS_START_MS, shown_session_ms(timeline) or 0)
 
 
 def emptied_after(timeline: Timeline, last: int) -> ev.GroupEmptied | None:
-    """The line in which the coordinator logs an empty group before anybody joins again."""
+    """The line in which the coordinator logs an empty group before a member joins again; None if there is none."""
     again = timeline.arrivals.first(last + 1)
     until = again.at if again is not None else timeline.last
     return next(iter(timeline.of(ev.GroupEmptied).between(last - windows.ROUND_TRIP_MS, until)), None)
@@ -78,7 +78,7 @@ def _leader_has_no_log(timeline: Timeline, generation: Generation) -> bool:
 
 
 def _led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: bool) -> bool:
-    # KafkaJS prints the leader: another leader, or one that was cut off, may mean earlier members. So may a Sarama log
+    # KafkaJS logs the leader: another leader, or a name that is cut off, may mean earlier members. So may a Sarama log
     # that ends before its session does, unless the generation is known.
     reports = timeline.of(ev.JoinReported).between(run[0].at, run[-1].at + windows.NEXT_HEARTBEAT_MS)
     leaders = {e.leader for e in reports if e.leader or not is_numbered}
@@ -86,7 +86,7 @@ def _led_by_another(timeline: Timeline, run: Sequence[Arrival], *, is_numbered: 
 
 
 def _reached_at(timeline: Timeline, generation: Generation) -> int:
-    """When the generation got its assignment; else when it was created, else when it was prepared."""
+    """The time at which the generation got its assignment, else was created, else was prepared."""
     began = generation.started_at or 0
     rebalances = (rebalance for _, rebalance in rebalances_by_generation(timeline).get(generation.generation, ()))
     created = (at for r in rebalances if (at := r.stabilized_at) is not None and at >= began)
@@ -94,7 +94,7 @@ def _reached_at(timeline: Timeline, generation: Generation) -> int:
 
 
 def _first_generation(timeline: Timeline, at: int) -> Generation | None:
-    """The first generation reached at that time or later, or joined where nothing else is logged."""
+    """The first generation reached at that time or later, or joined if nothing else is logged."""
     latest = _latest_reached(timeline)
     place = bisect_left(latest, at)
     if place < len(latest):
@@ -116,7 +116,7 @@ def _last_reached(reached: Reached, at: int) -> Generation | None:
 
 @answered_once
 def _latest_reached(timeline: Timeline) -> list[int]:
-    """For each generation, the latest time that one up to it was reached."""
+    """For each generation, the latest time at which it or an earlier generation was reached."""
     return [*accumulate((_reached_at(timeline, g) for g in timeline.generations), max)]
 
 
@@ -152,7 +152,7 @@ def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
 
 
 def _arrival_runs(timeline: Timeline) -> list[list[Arrival]]:
-    """Arrivals close in time, or taken in by one first rebalance, however long it waited."""
+    """Runs of arrivals that are close in time or joined during the same first rebalance, however long that waited."""
     found: list[list[Arrival]] = []
     first = [r for r in timeline.rebalances if waits_for_newcomers(r)]
     for run in runs(timeline.arrivals, lambda a: a.at, windows.PROCESS_START_MS):
@@ -164,7 +164,7 @@ def _arrival_runs(timeline: Timeline) -> list[list[Arrival]]:
 
 
 def _spans(rebalance: Rebalance, earlier: int, later: int) -> bool:
-    """True if it was open from one arrival to the other."""
+    """True if the rebalance was open from one arrival to the other."""
     until = rebalance.stabilized_at
     return until is not None and rebalance.started_at - windows.AT_ONCE_MS <= earlier and later <= until
 
@@ -189,7 +189,7 @@ def _joins_empty_group(timeline: Timeline, run: list[Arrival]) -> bool:
 
 
 def _leads_alone(timeline: Timeline, run: list[Arrival]) -> bool:
-    """True if the coordinator makes a newcomer the leader of a generation without other members."""
+    """True if a new member became the leader of a generation without other members."""
     first = timeline.of(ev.JoinSucceeded).first(run[0].at)
     if first is None or len(run) > 1 or first.member != run[0].member:
         return False
@@ -202,7 +202,7 @@ def _ends_of_shutdowns(timeline: Timeline) -> list[int]:
 
 
 def _has_earlier_members(timeline: Timeline, run: list[Arrival]) -> bool:
-    """True if the first generation holds members that nobody saw arrive, as in logs that begin mid-life."""
+    """True if the first generation has members without a logged arrival, as in logs that begin later than the group."""
     first = _first_generation(timeline, run[0].at)
     at = run[0].at
     if _counts_earlier_members(timeline, at) or joins_stable_group(timeline, at) or _assigned_without(timeline, at):
@@ -228,16 +228,16 @@ def _counts_earlier_members(timeline: Timeline, at: int) -> bool:
 
 
 def _assigned_without(timeline: Timeline, at: int) -> bool:
-    """True if the coordinator computed an assignment after the last departure: some member stayed to ask for it."""
-    # KIP-848: a leave or a lost session only bumps the epoch; the next heartbeat of a member that is in the group has
-    # the assignment computed (GroupMetadataManager.consumerGroupHeartbeat).
+    """True if the coordinator computed an assignment after the last departure, which needs a remaining member."""
+    # KIP-848: a leave or an expired session only bumps the epoch; the next heartbeat of a remaining member triggers the
+    # new assignment (GroupMetadataManager.consumerGroupHeartbeat).
     departure = timeline.departures.last(at - 1)
     return departure is not None and timeline.of(ev.TargetAssignmentComputed).any_between(departure.at + 1, at - 1)
 
 
 @answered_once
 def _settled(timeline: Timeline) -> TimeIndex[int]:
-    """When generations were created."""
+    """The times at which generations were created."""
     # kafka-python before 2.0 logs only that all members have their assignment.
     return TimeIndex((at for r in timeline.rebalances if (at := r.created_at)), at=int)
 
@@ -250,22 +250,22 @@ def _is_initial(arrival: Arrival, settled: int) -> bool:
 
 @answered_once
 def shutdowns(timeline: Timeline) -> list[list[Absence]]:
-    """Every time the last members shut down cleanly, close in time."""
+    """The absences of each shutdown of the whole group: the last members shut down cleanly, close in time."""
     if not timeline.departures:
         return []
     static = [a for a in losses(timeline) if is_static(timeline, a)]
-    # A process that logs on after it learned that it is no member kept running.
+    # A process that continues to log after it learned that it is no longer a member kept running.
     static = [a for a in static if a.stop is not None or not lines_after(timeline, a)]
     without_stop = {id(a) for a in static if a.stop is None}
     absences = [a for a in (*closings(timeline), *static) if _absent_at_end(timeline, a)]
     ends = (_final_run(run) for run in runs(absences, lambda a: a.at, one_shutdown_ms(timeline)))
     found = [group for group in ends if _all_left(timeline, group)]
-    # Before 2.7 a static member logs no close: one that expires was away too long, but all of them were shut down.
+    # Before 2.7, a static member logs no close: a single expiry is only a long absence, several are a shutdown.
     return [g for g in found if len({a.participant for a in g}) > 1 or not any(id(a) in without_stop for a in g)]
 
 
 def _final_run(run: list[Absence]) -> list[Absence]:
-    # A member that left long before the others, who then left in a row, was removed; the others were shut down.
+    # A member that left long before the others, which then left in quick succession, was not part of the shutdown.
     gaps = [b.at - a.at for a, b in pairwise(run)]
     for place, gap in enumerate(gaps[:-1]):
         if gap >= windows.AT_ONCE_MS and gap >= 4 * max(gaps[place + 1 :]):
@@ -275,13 +275,13 @@ def _final_run(run: list[Absence]) -> list[Absence]:
 
 @answered_once
 def with_members(timeline: Timeline) -> TimeIndex[int]:
-    """When generations with members were created, or completed where nothing else is logged."""
+    """The times at which generations with members were created, or completed if nothing else is logged."""
     named = {g.generation for g in timeline.generations if g.members}
     return TimeIndex(
         (
             at
             for r in timeline.rebalances
-            # Only a generation with members is logged as stabilized, before 2.4 without their number (onCompleteJoin).
+            # Only a generation with members is logged as stabilized; before 2.4, without their number (onCompleteJoin).
             if r.generation in named
             or any(type(e) is ev.GenerationStabilized and e.member_count != 0 for e in r.events)
             if (at := r.created_at)
@@ -291,7 +291,7 @@ def with_members(timeline: Timeline) -> TimeIndex[int]:
 
 
 def _absent_at_end(timeline: Timeline, absence: Absence) -> bool:
-    """True if it did not come back before all had left."""
+    """True if the member did not come back before all members had left."""
     if absence.returned_with_its_id:
         return False
     if absence.back_at is None:
@@ -307,14 +307,14 @@ def _absent_at_end(timeline: Timeline, absence: Absence) -> bool:
 
 
 def _asks_again(timeline: Timeline, absence: Absence) -> bool:
-    """True if the process that left asks to join again: an excerpt may end before it is answered."""
+    """True if the process that left sends JoinGroup again; an excerpt may end before the response."""
     if absence.stop is not None or absence.start is not None:
         return False
     return any(timeline.events_from(absence.participant, ev.JoinStarted).since(absence.at + 1))
 
 
 def _later(timeline: Timeline, absence: Absence) -> bool:
-    """True if it came back only after others had left."""
+    """True if the member came back only after others had left."""
     back = absence.back_at or 0
     if back - absence.at <= one_shutdown_ms(timeline):
         return False
@@ -323,7 +323,7 @@ def _later(timeline: Timeline, absence: Absence) -> bool:
 
 @answered_once
 def _first_departures(timeline: Timeline) -> list[Departure]:
-    """The first departure of two participants: enough to know the first one of any other participant."""
+    """The first departures of two participants: one of them is the first of all participants other than a given one."""
     found: dict[Participant, Departure] = {}
     for departure in timeline.departures:
         found.setdefault(departure.participant, departure)
@@ -352,8 +352,8 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
     reached = _last_generation(timeline, last)
     if reached is not None and _leader_has_no_log(timeline, reached):
         return False
-    # The member that came last is the likeliest still to be in, and one is enough: a group that lives for months has
-    # thousands of members that left long ago.
+    # Check the latest arrivals first, as they are most likely still members and one is enough: a group that exists for
+    # months has thousands of members that left long ago.
     latest = (arrival.participant for arrival in timeline.arrivals.backwards(last))
     others = (member for member in chain(latest, timeline.membership.members) if member not in departed)
     after = last + windows.ROUND_TRIP_MS
@@ -364,13 +364,13 @@ def _all_left(timeline: Timeline, group: list[Absence]) -> bool:
 
 
 def _another_rejoins(timeline: Timeline, departed: Collection[Participant], last: int) -> bool:
-    # A member that learns of a departure by its next heartbeat and rejoins stays.
+    # A member that learns of a departure from its next heartbeat and rejoins remains in the group.
     joining = timeline.of(ev.JoinStarted).between(last - windows.ROUND_TRIP_MS, last + windows.NEXT_HEARTBEAT_MS)
     speakers = {timeline.participants.of_speaker(e) for e in joining} - {None, *departed}
     return any(p is not None and timeline.departures.of(p).first(last) is None for p in speakers)
 
 
-# The first group epoch of the newer protocols from 4.3 on; before, it is 1.
+# The first group epoch of the newer protocols since 4.3; before, it is 1.
 FIRST_EPOCH = 2
 
 
@@ -395,7 +395,7 @@ def joins_empty_group(timeline: Timeline, begin: int, until: int) -> bool:
 
 
 def states_full_membership(timeline: Timeline, begin: int, until: int, departed: int) -> bool:
-    """True if a line shows that these were all members: an empty group afterwards, or a count before."""
+    """True if a line shows that these were all members: an empty group afterwards, or the member count before."""
     if timeline.of(ev.GroupEmptied).any_between(begin, until):
         return True
     counted = timeline.membership.counts.last(begin)
@@ -403,7 +403,7 @@ def states_full_membership(timeline: Timeline, begin: int, until: int, departed:
 
 
 def joins_stable_group(timeline: Timeline, at: int) -> bool:
-    """True if the coordinator gives a newcomer an id in a group state that needs members."""
-    # GroupCoordinator logs the group's true state there (KIP-394).
+    """True if the coordinator assigned a new member an id while the group was in a state that requires members."""
+    # GroupCoordinator logs the group's state with the new id (KIP-394).
     issued = timeline.of(ev.MemberIdIssued).first(at - windows.AT_ONCE_MS)
     return issued is not None and time_of(issued) <= at and issued.state in ("Stable", "CompletingRebalance")

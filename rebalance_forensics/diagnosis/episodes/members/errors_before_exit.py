@@ -1,4 +1,4 @@
-"""The errors that a member logs just before it leaves."""
+"""The errors that a member logs shortly before it leaves."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, PROCE
 _THROWN = (ev.ExceptionLogged, ev.ThreadFailed, ev.ListenerFailed)
 _FAILING = (*_THROWN, ev.WorkChanged)
 _Part = Literal["made it close", "may have", "nothing"]
-# What a loop throws that was asked to end, and who throws it: no failure, however it is logged.
+# Exceptions by which a loop ends on request, and where they come from: not failures, however they are logged.
 ENDED_AS_ASKED = {
     "WakeupException": "KafkaConsumer.poll() after wakeup(), which another thread may call",
     "InterruptException": "KafkaConsumer.poll() on a thread that was interrupted",
@@ -39,23 +39,23 @@ ENDED_AS_ASKED = {
     "context canceled": "the error of a context of Go after cancel()",
 }
 _ENDS_AS_ASKED = re.compile(rf"(?<!\w)(?:{'|'.join(ENDED_AS_ASKED)})(?!\w)")
-# Spring Boot's layout prints the last 15 characters of a thread's name.
-_OF_A_HOOK = re.compile(r"shutdown-?hook", re.IGNORECASE)
-# What an application says of an error that it outlives.
-_GOES_ON = re.compile(
+# Matches anywhere in the name, because Spring Boot's layout prints only the last 15 characters of a thread's name.
+_SHUTDOWN_HOOK = re.compile(r"shutdown-?hook", re.IGNORECASE)
+# The words in which an application logs an error after which it continues.
+_CONTINUES = re.compile(
     r"\A(?!.*\b(?:exhausted|giving up|gave up|no more|not? retry\w*|without retry\w*|(?:no|0|zero) (?:\w+ )?"
     r"(?:retries|attempts|tries)|(?:retries|attempts|limit|tries) (?:was |were )?(?:reached|exceeded))\b)"
     r".*\b(?:(?P<retries>retrying|will (?:be )?retr(?:y|ied)|(?:will )?try(?:ing)? again)"
     r"|skipp(?:ing|ed)|ignor(?:ing|ed))\b",
     re.IGNORECASE,
 )
-# The last try of those that it counts: "retrying (3/3)", "attempt 3 of 3, retrying"; urllib3 prints "total=0" there.
+# The last of counted attempts: "retrying (3/3)", "attempt 3 of 3, retrying"; urllib3 logs "total=0" instead.
 _LAST_TRY = re.compile(
     r"\b(?:retr\w+|tr(?:y|ies)|attempts?)\b[\s(\[#:=-]{0,3}(\d+)(?:/| of | out of )\1(?![\w/.:-])"
     r"|(?<![\w/.:-])(\d+)(?:/| of | out of )\2 (?:retr\w+|tr(?:y|ies)|attempts?)\b|\btotal=0\b",
     re.IGNORECASE,
 )
-# KafkaJS' consumer stops when it has tried a request in vain for long enough, whatever the application does.
+# A KafkaJS consumer stops after it has retried a request long enough, whatever the application does.
 _OF_A_CONNECTION = re.compile(
     r"Not connected|ECONN\w+|Connection (?:error|timeout|closed)|Closed connection|Failed to connect"
     r"|not found in the cached metadata",
@@ -71,7 +71,7 @@ def exception_before(timeline: Timeline, absence: Absence) -> list[Event]:
 def error_beside(timeline: Timeline, absence: Absence) -> list[Event]:
     """The errors before its close that need not have caused it, nearest first.
 
-    Another thread than that of its loop logged them, or it had logged the same before and gone on.
+    Another thread than its poll loop logged them, or the process had logged the same error before and continued.
     """
     return [e for e, part in _errors_before(timeline, absence) if part == "may have"]
 
@@ -81,7 +81,7 @@ def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, _P
     if not timeline.shows_any((*_FAILING, ev.StreamsStateChanged)):
         return []
     begin = absence.stop.at if absence.stop is not None else absence.at
-    # What fails once the process was asked to stop (SIGTERM, "Kafka Connect stopping") did not make it stop.
+    # Errors after the process was asked to stop (SIGTERM, "Kafka Connect stopping") did not make it stop.
     stopped = absence.stop.events if absence.stop is not None else ()
     asked = [e for e in stopped if isinstance(e, ev.ProcessStopping | ev.WorkerStopped)]
     since, until = begin - PROCESS_START_MS, begin if asked else absence.at + HEARTBEAT_MS
@@ -90,15 +90,15 @@ def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, _P
     )
     found = found or _exceptions_of_only_departure(timeline, absence.participant, begin, until)
     found = found or _of_its_process_id(timeline, absence.participant, since, until)
-    # No Streams client ends in this state by a close: an exception ended its threads, logged or not.
+    # A close does not end a Streams client in this state: an exception ended its threads, logged or not.
     found = found or [e for e in stopped if isinstance(e, ev.StreamsStateChanged) and e.after == "ERROR"]
     if not found:
         return []
     threads = _stream_threads(timeline, absence)
-    # An exception names the stream thread that it ended, or its thread logged it.
+    # An exception names the stream thread that it ended, or that thread logged it.
     named = ((e, streams_thread(getattr(e, "thread", None) or e.speaker.thread or "")) for e in found)
     found = [e for e, thread in named if not threads or thread is None or thread in threads]
-    # A process that was asked to stop, and failed at something else before, stops because it was asked.
+    # A process that was asked to stop stops for that reason, even if another error precedes the request.
     parts: tuple[_Part, ...] = ("made it close",) if asked else ("made it close", "may have")
     ordered = ordered_at(timeline, absence)
     failed = ((e, _part_of(timeline, absence, e, asked=bool(asked))) for e in found if not _ends_as_asked(e))
@@ -108,8 +108,8 @@ def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, _P
 
 
 def _ends_as_asked(event: Event) -> bool:
-    """True for what a loop throws that was asked to end, however wrapped, and for the errors of a shutdown hook."""
-    if _OF_A_HOOK.search(event.speaker.thread or ""):
+    """True for exceptions by which a loop ends on request, however wrapped, and for errors of a shutdown hook."""
+    if _SHUTDOWN_HOOK.search(event.speaker.thread or ""):
         return True
     exception, detail = getattr(event, "exception", None), getattr(event, "detail", None) or ""
     if exception is None:
@@ -119,22 +119,22 @@ def _ends_as_asked(event: Event) -> bool:
 
 
 def _after_order(ordered: int | None, error: Event, part: _Part) -> _Part:
-    """What an error had to do with a close that an orchestrator or a supervisor ordered."""
+    """The role of an error in a close, corrected if an orchestrator or a supervisor had ordered the stop."""
     if ordered is None:
         return part
-    # What fails before the order, or while the process closes its resources, is no reason. A process that works on for
-    # longer may have got no such order: it was for a unit with a similar name, or a preStop hook runs first.
+    # Errors before the order, or while the process closes its resources, are not the reason. If the process continues
+    # for longer, the order may have been for a unit with a similar name, or a preStop hook runs first.
     if time_of(error) <= ordered + AT_ONCE_MS:
         return "nothing"
     return "may have" if part == "made it close" else part
 
 
 def _part_of(timeline: Timeline, absence: Absence, error: Event, *, asked: bool) -> _Part:
-    """What an error in its log has to do with the member's close, which somebody `asked` for or nobody."""
+    """The role of an error in the member's close; `asked` is true if the process logged a request to stop."""
     who = absence.participant
     if not isinstance(error, ev.ExceptionLogged):
         return "made it close"
-    if _goes_on(error.text, asked=asked) or _joined_after(timeline, who, error, absence.at):
+    if _continues_after(error.text, asked=asked) or _joined_after(timeline, who, error, absence.at):
         return "nothing"
     loop, thread = loop_threads(timeline, who) if who.kind == "client" else set(), error.speaker.thread
     if timeline.participants.at_place(error) and not authors_of(timeline, error):
@@ -147,9 +147,9 @@ def _part_of(timeline: Timeline, absence: Absence, error: Event, *, asked: bool)
     return "made it close"
 
 
-def _goes_on(text: str, *, asked: bool) -> bool:
-    """True for an error that the application outlives by its own words: it skips what failed, or tries again."""
-    found = _GOES_ON.search(text)
+def _continues_after(text: str, *, asked: bool) -> bool:
+    """True if the application logs that it continues after the error: it skips the record, or retries."""
+    found = _CONTINUES.search(text)
     if found is None:
         return False
     is_last = found["retries"] is not None and _LAST_TRY.search(text.partition("\n")[0]) is not None
@@ -157,7 +157,7 @@ def _goes_on(text: str, *, asked: bool) -> bool:
 
 
 def _was_outlived(timeline: Timeline, who: Participant, error: ev.ExceptionLogged) -> bool:
-    """True if the process logged the same error before and did not stop after it."""
+    """True if the process had logged the same error before and did not stop after it."""
     ends = (timeline.stops.of(who), timeline.departures.of(who))
     for same in _exceptions_by_kind(timeline)[_kind_of(error)].between(0, time_of(error) - 1):
         at = time_of(same)
@@ -168,13 +168,13 @@ def _was_outlived(timeline: Timeline, who: Participant, error: ev.ExceptionLogge
 
 
 def _joined_after(timeline: Timeline, who: Participant, error: Event, until: int) -> bool:
-    """True if the member's loop went on after an error: it polled, by the assignment that it was given then."""
+    """True if the member's loop continued after an error: it polled, because it received an assignment."""
     joined = timeline.events_from(who, ev.JoinSucceeded, ev.PartitionsAssigned)
     return who.kind == "client" and joined.any_between(time_of(error) + 1, until - 1)
 
 
 def _kind_of(error: ev.ExceptionLogged) -> tuple[str, str | None, str | None, str]:
-    """What two lines about the same failure have in common: numbers in them differ."""
+    """The key that two lines about the same failure share; numbers in their text may differ."""
     speaker = error.speaker
     return speaker.file, speaker.component, error.exception, re.sub(r"\d+", "0", error.text.partition("\n")[0])
 
@@ -187,13 +187,13 @@ def _exceptions_by_kind(
 
 
 def loop_threads(timeline: Timeline, participant: Participant) -> set[str]:
-    """The threads on which the member was given its partitions, which is in poll(); empty without names of threads."""
+    """The threads on which partitions were assigned, which happens in poll(); empty if no line has a thread name."""
     threads = {e.speaker.thread or "" for e in timeline.events_from(participant, ev.PartitionsAssigned)}
     return {thread for thread in threads if thread and not thread.startswith(BACKGROUND)}
 
 
 def thrown_by(timeline: Timeline, participant: Participant | None, begin: int, end: int) -> list[Event]:
-    """The exceptions of one member, without those of others that write to the same file."""
+    """The exceptions of one member, without those of other members that write to the same file; of all if None."""
     exceptions = timeline.of(*_THROWN).between(begin, end)
     return [e for e in exceptions if participant is None or participant in _throwers_of(timeline, e)]
 
@@ -219,14 +219,14 @@ def _failures_of_its_task(timeline: Timeline, absence: Absence, begin: int, end:
         return []
     failed = [e for e in timeline.of(ev.WorkChanged).between(begin, end) if e.change == "failed" and e.what]
     named = [e for e in failed if f"{SINK_CLIENTS}{e.what}" in absence.participant.client_ids]
-    # Until 2.3 such a consumer has the id of any other, and its group the name of the connector.
+    # Up to 2.2, such a consumer has a default client id, and its group is named after the connector.
     unnamed = all(is_counted_client_id(client, timeline.group) for client in absence.participant.client_ids)
     of_group = [e for e in failed if f"{SINK_GROUPS}{(e.what or '').rpartition('-')[0]}" == timeline.group]
     return [*(named or (of_group if unnamed and len({e.what for e in of_group}) == 1 else ()))]
 
 
 def _exceptions_of_only_departure(timeline: Timeline, participant: Participant, begin: int, until: int) -> list[Event]:
-    """Exceptions in a file of several consumers, without a thread name, as the only one of them that left closed."""
+    """Exceptions without a thread name in a file of several consumers, if only this consumer left at that time."""
     since = begin - HEARTBEAT_MS
     exceptions = timeline.of(ev.ExceptionLogged).between(since, until)
     exceptions = [e for e in exceptions if e.speaker.thread is None and e.speaker.client_id is None]
@@ -239,8 +239,9 @@ def _exceptions_of_only_departure(timeline: Timeline, participant: Participant, 
 
 
 def _of_its_process_id(timeline: Timeline, who: Participant, since: int, until: int) -> list[Event]:
-    """Exceptions in a log beside the member's that is named after something else, by its process id and its thread."""
-    # An application may name its own log after what it does. In containers most processes have the same low id.
+    """Exceptions in another log in the member's place, attributed by process id and thread."""
+    # An application may name its log after its purpose. The thread is needed too: in containers, most processes have
+    # the same low process id.
     loop = loop_threads(timeline, who) if who.kind == "client" and who.pids else set()
     return [
         e
@@ -253,7 +254,7 @@ def _of_its_process_id(timeline: Timeline, who: Participant, since: int, until: 
 def _is_only_departure(
     timeline: Timeline, participant: Participant, neighbors: Sequence[Participant], since: int, until: int
 ) -> bool:
-    # KafkaJS names its group in a crash and neither client nor member: no participant is known at that place.
+    # KafkaJS logs a crash with the group but neither the client nor the member: no participant is known there.
     if participant.kind != "client" or (neighbors and participant not in neighbors):
         return False
     departed = {d.participant for d in timeline.departures.between(since, until)}
@@ -261,7 +262,7 @@ def _is_only_departure(
 
 
 def _throwers_of(timeline: Timeline, event: Event) -> Sequence[Participant]:
-    """The members that may have thrown it: by client id or thread, else the only member at that place."""
+    """The members that may have thrown it: by client id or thread, else the only member in that place."""
     neighbors = authors_of(timeline, event)
     if neighbors and neighbors[0].kind != "client":
         return neighbors  # every thread of a process belongs to its instance or worker
@@ -274,7 +275,7 @@ def _throwers_of(timeline: Timeline, event: Event) -> Sequence[Participant]:
 
 
 def authors_of(timeline: Timeline, event: Event) -> Sequence[Participant]:
-    """The members to whose log a line of an application belongs; none where its file is named after another program."""
+    """The members whose application may have logged the line; empty if its file is named after another program."""
     neighbors = timeline.participants.at_place(event)
     speaker = event.speaker
     in_its_log = [each for each in neighbors if speaker.file in each.files]
@@ -283,7 +284,7 @@ def authors_of(timeline: Timeline, event: Event) -> Sequence[Participant]:
 
 @answered_once
 def _owners_of_threads(timeline: Timeline) -> dict[tuple[str, str | None], frozenset[Participant]]:
-    """The participants that log on each thread; none of this group on another consumer's thread."""
+    """File and thread -> the participants that log there; an empty set if only consumers of other groups do."""
     found: dict[tuple[str, str | None], set[Participant]] = defaultdict(set)
     for event in timeline.own.by_clients:
         speaker = event.speaker
@@ -296,6 +297,6 @@ def _owners_of_threads(timeline: Timeline) -> dict[tuple[str, str | None], froze
 
 
 def _stream_threads(timeline: Timeline, absence: Absence) -> set[str]:
-    """The stream threads that left, as far as member names show them."""
+    """The stream threads that left, according to the names of their members."""
     clients = (timeline.participants.client_of(d.member) for d in absence.departures if d.member)
     return {thread for client in clients if client and (thread := streams_thread(client))}

@@ -1,4 +1,4 @@
-"""Members that the coordinator lost or removed, and what their own logs and other threads show of it."""
+"""Members whose sessions expired or that were expelled, and what their own logs and other threads show about it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rebalance_forensics.timeline.membership.lost_membership import was_refused
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms, together_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, ROUND_TRIP_MS
 
-# The most lines of a member's own log that are quoted.
+# At most this many lines of a member's own log are quoted.
 OWN_LINES = 4
 
 
@@ -36,7 +36,7 @@ def losses(timeline: Timeline) -> list[Absence]:
 
 
 def silent_since(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> int:
-    """When it fell silent, as far as its lines show; at most a session before its loss."""
+    """The time of its first line about the absence or in `own`, but at most a session before the group lost it."""
     # An idle member's last line may be hours old.
     first, earliest = absence.first_line_at, absence.at - session_timeout_ms(timeline)
     for event in own:
@@ -62,7 +62,7 @@ def lines_after(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
 
 
 def logs_from_before(timeline: Timeline, absence: Absence) -> list[CoveredLog]:
-    """Those of its own logs that begin a session before the group lost it, and would show a shutdown since."""
+    """Its own logs that begin at least a session before the group lost it and would show a shutdown."""
     begin = absence.at - session_timeout_ms(timeline)
     if timeline.coverage.missing_from(absence.participant, begin, absence.at):
         return []
@@ -70,27 +70,27 @@ def logs_from_before(timeline: Timeline, absence: Absence) -> list[CoveredLog]:
 
 
 def is_static(timeline: Timeline, absence: Absence) -> bool:
-    """True for a static member, by its instance id or by the coordinator's count."""
+    """True for a static member, by its instance id or by the coordinator's count of static members."""
     if absence.participant.instance_ids:
         return True
     return not absence.participant.has_log and timeline.membership.all_static_at(absence.at)
 
 
 def shown_without_heartbeats(absence: Absence) -> bool:
-    """True if only other requests were refused: they do not show whether it had been silent."""
-    # A member that joins or syncs sends no heartbeat yet; it may be forgotten by a coordinator that moved meanwhile.
+    """True if only requests other than heartbeats failed, which do not show whether heartbeats were missing."""
+    # A member that joins or syncs sends no heartbeats yet; a new coordinator may not know it.
     others = (ev.OffsetCommitFailed, ev.JoinFailed, ev.SyncFailed)
     return bool(absence.departure_lines) and all(isinstance(e, others) for e in absence.departure_lines)
 
 
 def close_not_logged(timeline: Timeline, absence: Absence) -> bool:
-    """True for a consumer that logs no close and whose log ends, or stops until its process restarts."""
+    """True for a consumer whose client logs no close and whose log ends, at least until its process restarts."""
     return absence.stop is None and absence.vanished and closes_unlogged(timeline, absence.participant)
 
 
 def log_ends_without_shutdown(timeline: Timeline, absence: Absence) -> bool:
-    """True if only the end of its log and a list without it show that it left, though the other logs go on."""
-    # Log4j 2 shuts down in its own hook while another hook closes the consumer: the lines of the close are lost.
+    """True if only the end of its log and a later list of members show that it left, while other logs continue."""
+    # Log4j 2 shuts down in its own hook while another hook closes the consumer: the lines about the close are lost.
     if not absence.vanished or absence.is_over or absence.stop is not None:
         return False
     end = timeline.coverage.ends(absence.participant)
@@ -100,15 +100,15 @@ def log_ends_without_shutdown(timeline: Timeline, absence: Absence) -> bool:
 
 
 def restart_without_shutdown(timeline: Timeline, absence: Absence) -> bool:
-    """True if its log shows a new process and neither a close nor an expiry: the closing lines may be lost."""
+    """True if its log shows a new process but no close or expiry: the lines about the close may be lost."""
     if not absence.vanished or absence.start is None or absence.stop is not None:
         return False
     return not timeline.has_coordinator_log and may_lose_closing_lines(timeline, absence.participant)
 
 
 def may_be_cut_short(timeline: Timeline, absence: Absence) -> bool:
-    """True if its log may have been collected before the group lost it: it ends long before, as a survivor's does."""
-    # A dead member is missed one session later. Its last line may be older still: an idle member logs nothing.
+    """True if its log may have been collected before the group lost it: it ends early, like that of a live member."""
+    # A crashed member is evicted one session later. Its last line may be even older, as an idle member logs nothing.
     end = timeline.coverage.ends(absence.participant)
     if end is None or end >= absence.at - session_timeout_ms(timeline) - HEARTBEAT_MS:
         return False
@@ -122,22 +122,23 @@ _JOINING = (ev.JoinRequested, ev.JoinSucceeded, ev.SyncSucceeded, ev.PartitionsA
 _NOTICED_LATE = (ev.OffsetCommitFailed, ev.OwnershipGivenUp)
 
 
-# A coordinator evicts members one by one, each when its own session expires. Processes that were paused resume at
-# different times and give up a coordinator that they have not heard from for a session (AbstractCoordinator). An
-# administrator's request removes all members at once, and each learns of it at its next heartbeat (KIP-345).
+# A coordinator evicts members one by one when their sessions expire. Paused processes resume at different times and
+# give up a coordinator that sent no response for a session timeout (AbstractCoordinator). An administrator's request
+# removes all members at once, and each learns of it from its next heartbeat (KIP-345).
 def expelled_with(timeline: Timeline, absence: Absence) -> list[Absence]:
-    """The group expelled at once that this absence belongs to; empty where there is none."""
-    return _by_their_departures(timeline).get(absence.departures[0].id, [])
+    """The absences of the members that were expelled together with this one, itself included; empty if none."""
+    return _expelled_by_departure(timeline).get(absence.departures[0].id, [])
 
 
 @answered_once
-def _by_their_departures(timeline: Timeline) -> dict[str, list[Absence]]:
+def _expelled_by_departure(timeline: Timeline) -> dict[str, list[Absence]]:
+    """Departure id -> the absences of the members that were expelled together."""
     return {absence.departures[0].id: group for group in expelled_at_once(timeline) for absence in group}
 
 
 @answered_once
 def expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
-    """Members of several processes that learned within one heartbeat interval that they are unknown."""
+    """Absences of members of several processes that learned within one heartbeat interval that they were expelled."""
     interval = heartbeat_interval_ms(timeline) + ROUND_TRIP_MS
     candidates = (
         absence
@@ -162,7 +163,7 @@ def expulsion_notices(absence: Absence) -> tuple[Event, ...]:
 
 
 def unassigned_when_lost(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """The lines of an expulsion between the answers to its JoinGroup and its SyncGroup."""
+    """The lines of an expulsion between the responses to its JoinGroup and its SyncGroup; empty at other times."""
     # A coordinator removes a member that sends no SyncGroup within the rebalance timeout ("pending sync", KAFKA-12890),
     # running or not.
     if absence.whys != {"expelled"}:
@@ -176,9 +177,9 @@ def unassigned_when_lost(timeline: Timeline, absence: Absence) -> tuple[Event, .
 
 
 def log_starts_after_expulsion(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """The lines that show a lost membership, where the member's log begins with them and continues."""
-    # The answers to heartbeats, JoinGroup and SyncGroup report it. A member that left at its poll timeout learns of it
-    # minutes later, by its next commit or when it revokes its partitions; a log of warnings shows only such commits.
+    """The lines that show a lost membership, if the member's log begins with them and continues; else empty."""
+    # Responses to heartbeats, JoinGroup and SyncGroup report it. A member that left at its poll timeout learns of it
+    # minutes later, from its next commit or revocation; a log with only warnings shows only such commits.
     if (
         not timeline.coverage.detailed(absence.participant)
         or absence.whys != {"expelled"}
@@ -193,8 +194,8 @@ def log_starts_after_expulsion(timeline: Timeline, absence: Absence) -> tuple[Ev
 
 
 def log_starts_in_its_silence(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """The first line of a running process whose log begins, or lacks lines, when its session was running out."""
-    # A coordinator that stood still evicts members that ran, and they read like members that stood still.
+    """The first line of a running process whose log begins, or lacks lines, before its session expired; else empty."""
+    # A coordinator that was paused evicts running members, whose logs then look like those of paused members.
     if absence.start is not None or not absence.fell_silent:
         return ()
     logs = timeline.coverage.detailed(absence.participant)
@@ -207,20 +208,20 @@ def log_starts_in_its_silence(timeline: Timeline, absence: Absence) -> tuple[Eve
         return ()
     if not logs and not timeline.coverage.shows_picked_lines(absence.participant):
         return ()
-    # A member whose log has its join sent heartbeats after it. A file that several members write to is covered for
-    # each from its own first line.
+    # A member whose log shows its join sent heartbeats after it. In a file to which several members write, coverage
+    # begins for each at its own first line.
     if timeline.events_from(absence.participant, *_JOINING).last(absence.at) is not None:
         return ()
     opening = timeline.events_from(absence.participant, Event).first(0)
     if opening is None or time_of(opening) <= lost_since or timeline.coverage.began_before(opening, lost_since):
         return ()
-    # Lines of both sides in one file are all that a person chose to show of them.
+    # A file with lines of both the member and the coordinator is an excerpt that a person selected.
     picked_with_it = () if logs else timeline.coordinator_events
     return () if any(place_of(event) == place_of(opening) for event in picked_with_it) else (opening,)
 
 
 def _kept_its_coordinator(timeline: Timeline, absence: Absence) -> bool:
-    """True if a log that would show it has no lost coordinator, lost connection, stop or start."""
+    """True if its log covers the session and shows no lost coordinator, lost connection, stop or start."""
     if absence.start is not None or absence.stop is not None or not expulsion_notices(absence):
         return False
     begin = absence.at - session_timeout_ms(timeline)
@@ -231,8 +232,8 @@ def _kept_its_coordinator(timeline: Timeline, absence: Absence) -> bool:
 
 
 def process_survived(timeline: Timeline, absence: Absence) -> bool:
-    """True if only some threads fell silent while others of their process stayed members."""
-    # The threads came back under their names, or stayed away as a thread does that an exception ended.
+    """True if only some threads left while other threads of their process remained members."""
+    # The threads came back under the same names, or stayed away as threads do after an exception.
     if absence.participant.kind != "instance":
         return False
     departed, back = _threads(absence.departures), _threads(absence.arrivals)
@@ -251,7 +252,7 @@ def process_survived(timeline: Timeline, absence: Absence) -> bool:
 
 
 def removed_by_application(timeline: Timeline, absence: Absence) -> list[ev.ThreadRemoved]:
-    """The lines of KafkaStreams.removeStreamThread (KIP-663) that removed these threads; their process stays."""
+    """The lines of KafkaStreams.removeStreamThread (KIP-663) that removed all these threads; else empty."""
     if absence.participant.kind != "instance" or absence.start is not None:
         return []
     removals = timeline.events_from(absence.participant, ev.ThreadRemoved).between(absence.at - AT_ONCE_MS, absence.at)

@@ -1,4 +1,4 @@
-"""Orders to stop a member's process, from its orchestrator or its supervisor, in logs other than its own."""
+"""Orders to stop a member's process, logged by its orchestrator or its supervisor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 
 
 def ordered_at(timeline: Timeline, absence: Absence) -> int | None:
-    """When its process was last told to stop before it began to close; None where no order to it was logged."""
+    """The time of the last order to stop its process before it began to close; None if no order was logged."""
     started, closed = _started_at(timeline, absence), absence.stop.at if absence.stop is not None else absence.at
     by_pod = (e for e in reports_of(timeline, absence) if is_order(e))
     orders = (time_of(e) for e in (*by_pod, *_orders_of_unit(timeline, absence)))
@@ -23,7 +23,7 @@ def ordered_at(timeline: Timeline, absence: Absence) -> int | None:
 
 
 def behind_unit(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Link, ...]:
-    """The supervisors that were told to stop the processes of these members; empty where one of them was not."""
+    """The orders to supervisors to stop the processes of these members; empty unless all of them were ordered."""
     orders = [_orders_of_unit(timeline, absence) for absence in absences]
     if not orders or not all(orders):
         return ()
@@ -42,13 +42,13 @@ def _orders_of_unit(timeline: Timeline, absence: Absence) -> list[ev.UnitStoppin
 
 
 def _started_at(timeline: Timeline, absence: Absence) -> int:
-    """When its process started: an earlier order was for the process before it."""
+    """The time at which its process started, else 0; an earlier order was for the previous process."""
     started = timeline.starts.of(absence.participant).last(absence.at)
     return started.at if started is not None else 0
 
 
 def _is_its_unit(timeline: Timeline, who: Participant, order: ev.UnitStopping) -> bool:
-    """True for a unit with its name, or with the first words of it where no other member runs on that host."""
+    """True if the unit has the member's name, or the first words of it if no other member runs on that host."""
     present = timeline.participants.at_place(order)
     if who not in present:
         return False

@@ -1,7 +1,7 @@
-"""What an orchestrator did to the pods of members nearby an absence or an arrival, and what made it do so.
+"""What an orchestrator did to the pods of members around an absence or an arrival, and why.
 
-A pod is a member's by its name (timeline/orchestration.py), never by nearness in time alone. What explains a stop or a
-start has to name that very pod, or the replica set it belongs to, at that time.
+A pod is attributed to a member by its name (timeline/orchestration.py), never only because it is close in time. A line
+that explains a stop or a start has to name this pod, or its replica set, at that time.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from rebalance_forensics.timeline.windows import (
     ROUND_TRIP_MS,
 )
 
-# 128 + SIGTERM, and that of a JVM that was told to end while it did.
+# Exit codes of a process that ended on request: 0, 128 + SIGINT and 128 + SIGTERM.
 _ON_REQUEST = frozenset((0, 130, 143))
 _SIGTERM = frozenset(("15", "SIGTERM", "TERM"))
 _AGAINST_ITS_WILL = ("oom-kill", "killed-by-probe", "evicted", "preempted")
-# What becomes of a node, as a link and in words.
+# Changes of a node: the link and its description.
 _AT_THE_NODE = {
     "cordoned": ("drain", "{was} closed for new pods, as a drain does"),
     "draining": ("drain", "{was} drained"),
@@ -41,14 +41,14 @@ _AT_THE_NODE = {
     "out-of-memory": ("node-short", "{was} out of memory, and its kernel killed a process"),
     "limit-reached": ("oom-kill", "logged that its kernel killed a process at the memory limit of some container"),
 }
-# Which of the processes on a node the kernel killed shows its command alone.
+# Only the command shows which process of a node the kernel killed.
 _OF_SOME_PROCESS = ("out-of-memory", "limit-reached")
 
 
 class Scaling(Struct, frozen=True, gc=False):
-    """What a controller did to the pods of some members: `rollout`, `scaled-down`, `scaled-up` or `recreated`.
+    """A controller's change of pods: `rollout`, `scaled-down`, `scaled-up`, `recreated` or `rescaled`.
 
-    `old` and `new` are replica sets of a rollout; `sizes` those that were set, in their order.
+    `old` and `new` are the replica sets of a rollout; `sizes` are the numbers of replicas that were set, in order.
     """
 
     what: str
@@ -73,7 +73,7 @@ def _pods_of(timeline: Timeline, participant: Participant) -> frozenset[str]:
 
 
 def is_kill(report: ev.ContainerReported) -> bool:
-    """True for what ends a process against its will, or ended it with an error."""
+    """True if the report shows a forced end of a process, or one with an error exit code."""
     match report.what:
         case "oom-kill" | "killed-by-probe" | "evicted" | "preempted":
             return True
@@ -85,26 +85,26 @@ def is_kill(report: ev.ContainerReported) -> bool:
 
 
 def is_order(report: ev.ContainerReported) -> bool:
-    """True for a container that is told to stop."""
+    """True if the report shows a request to stop a container."""
     return report.what == "stopping" or (report.what == "signalled" and report.signal in _SIGTERM)
 
 
 def is_stop(report: ev.ContainerReported) -> bool:
-    """True for a stop on request, which lets the process close."""
+    """True if the report shows a stop on request, which lets the process close."""
     return is_order(report) or (report.what == "ended" and report.exit_code in _ON_REQUEST)
 
 
 def span_of(timeline: Timeline, absence: Absence) -> tuple[int, int]:
-    """From when to when its container may have been told to stop: a pod has 30 s to close, preStop hooks included."""
+    """The period in which its container may have been asked to stop; a pod has 30 s to close, with preStop hooks."""
     closed = absence.stop is not None or absence.whys != {"session-expired"}
     silent_ms = 0 if closed else session_timeout_ms(timeline) + heartbeat_interval_ms(timeline)
     first = absence.first_line_at if absence.first_line_at is not None else absence.at
-    # Kubernetes cuts times to whole seconds.
+    # Kubernetes truncates times to whole seconds.
     return min(first, absence.at) - silent_ms - REQUEST_TIMEOUT_MS - ROUND_TRIP_MS, absence.at + ROUND_TRIP_MS
 
 
 def reports_of(timeline: Timeline, absence: Absence) -> list[ev.ContainerReported]:
-    """What was reported of its pods while it may have been told to stop."""
+    """The reports about its pods in the period in which they may have been asked to stop."""
     pods = pods_of(timeline, [absence.participant])
     if not pods:
         return []
@@ -113,8 +113,8 @@ def reports_of(timeline: Timeline, absence: Absence) -> list[ev.ContainerReporte
 
 
 def scaling_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Sequence[Arrival] = ()) -> Scaling | None:
-    """What a controller did to the pods of these members as they left or came; None where no event names their pods."""
-    # A JVM or a container starts, and its image may have to be pulled before.
+    """The scaling of the pods of these members when they left or joined; None if no event names their pods."""
+    # Before an arrival, the image may have to be pulled and the container and its JVM have to start.
     spans = [(a.participant, *span_of(timeline, a)) for a in absences]
     spans += [(a.participant, a.at - ONE_SCALING_MS, a.at + ROUND_TRIP_MS) for a in arrivals]
     own: dict[int, ev.ScalingReported] = {}
@@ -129,10 +129,10 @@ def scaling_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Se
     nearby = timeline.orchestration.scalings.between(begin, end)
     way = "scaled-up" if not absences else "scaled-down" if not arrivals else None
     if len({participant for participant, *_ in spans}) < len(spans):
-        way = None  # they come and go in turn
+        way = None  # the same members left and joined
     lines = sorted(own.values(), key=time_of)
     found = _of_deployment(lines, nearby, way) or _of_set(lines, nearby)
-    # Nothing that scales down starts a member, nor does what scales up stop it.
+    # Scaling down does not start members, and scaling up does not stop them.
     opposed = found is not None and way is not None and {found.what, way} == {"scaled-up", "scaled-down"}
     return None if opposed else found
 
@@ -140,7 +140,7 @@ def scaling_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Se
 def _of_deployment(
     own: Sequence[ev.ScalingReported], nearby: Sequence[ev.ScalingReported], way: str | None
 ) -> Scaling | None:
-    """A rollout or a scaling; `way` is that of the members' own replica sets where all of them left, or all came."""
+    """A rollout or scaling of a Deployment; `way` is its direction if all members left or all joined, else None."""
     sets = {e.workload or workload_of(e.pod or "") for e in own}
     scaled = [e for e in nearby if e.what in ("scaled-up", "scaled-down")]
     deployments = {(e.name, e.namespace) for e in scaled if e.workload in sets}
@@ -171,8 +171,8 @@ def _of_deployment(
 
 
 def _of_one_rollout(own: ev.ScalingReported, other: ev.ScalingReported) -> bool:
-    """True where another replica set goes the other way in the same rollout, not in one before or after."""
-    # A rollout adds a pod before it takes one away, unless it takes all away first (Recreate).
+    """True if another replica set is scaled in the opposite direction in the same rollout."""
+    # A rollout adds a pod before it removes one, unless it removes all pods first (Recreate).
     if own.what == "scaled-down":
         return time_of(other) <= time_of(own) + ROUND_TRIP_MS or own.after == 0
     return time_of(other) >= time_of(own) - ROUND_TRIP_MS or own.before == 0
@@ -187,12 +187,12 @@ def _of_set(own: Sequence[ev.ScalingReported], nearby: Sequence[ev.ScalingReport
     name, pod = next(((e.name, e.pod or "") for e in own), ("", ""))
     of = "StatefulSet" if pod.removeprefix(name)[1:].isdecimal() else "Replica set", name
     shown = [e for e in lines if e.pod in pods or e.what == "pod-created"]
-    # A StatefulSet gives a pod its name back when it is scaled up again; a rollout of it sets no size.
+    # A StatefulSet reuses pod names when it is scaled up again; its rollout does not set a size.
     decisions = [e for e in nearby if any(_is_decision(e, *name) for name in names)] if deleted & made else []
     if len({e.after for e in decisions}) > 1:
         return Scaling("rescaled", *of, decisions, sizes=[e.after for e in decisions if e.after is not None])
     if len([e for e in lines if e.pod in deleted & made and e.what == "pod-deleted"]) > len(deleted):
-        return None  # the same pods several times: rollouts in a row, or somebody who scales down and up again
+        return None  # the same pods several times: successive rollouts, or scaling down and up by hand
     if not deleted:
         return Scaling("scaled-up", *of, shown) if made & pods else None
     if deleted <= made or (made and not made & pods):
@@ -201,7 +201,7 @@ def _of_set(own: Sequence[ev.ScalingReported], nearby: Sequence[ev.ScalingReport
 
 
 def autoscaler_behind(timeline: Timeline, scaling: Scaling) -> tuple[ev.ScalingReported, ...]:
-    """The decisions of an autoscaler that a workload's scaling carried out: same name, size and time."""
+    """The autoscaler's decisions that this scaling carried out: same workload, size and time."""
     found: dict[int, ev.ScalingReported] = {}
     for line in scaling.lines:
         near = timeline.orchestration.scalings.between((line.at or 0) - AT_ONCE_MS, (line.at or 0) + ROUND_TRIP_MS)
@@ -212,15 +212,15 @@ def autoscaler_behind(timeline: Timeline, scaling: Scaling) -> tuple[ev.ScalingR
 
 
 def _is_decision(event: ev.ScalingReported, workload: str, namespace: str | None) -> bool:
-    """True for a size that an autoscaler set for a workload."""
-    # KEDA calls the autoscaler of a ScaledObject `keda-hpa-orders`, Helm charts theirs often `orders-hpa`.
+    """True if an autoscaler set the size of this workload."""
+    # KEDA names the autoscaler of a ScaledObject `keda-hpa-orders`; Helm charts often use `orders-hpa`.
     names = {workload, f"keda-hpa-{workload}", f"{workload}-hpa"}
     of_target = event.name in names or (event.workload or "").rpartition("/")[2] == workload
     return event.what == "resized" and of_target and event.namespace in (None, namespace)
 
 
 def node_behind(timeline: Timeline, reports: Iterable[tuple[Absence, ev.ContainerReported]]) -> Link | None:
-    """What became of the nodes whose pods were stopped, shortly before; reports are of the pod of an absence each."""
+    """What happened to the nodes of stopped pods shortly before; each report is about a pod of its absence."""
     found: dict[str, ev.NodeReported] = {}
     for absence, report in reports:
         if (event := _of_its_node(timeline, absence.participant, report)) is not None:
@@ -243,7 +243,7 @@ def node_behind(timeline: Timeline, reports: Iterable[tuple[Absence, ev.Containe
 def _of_its_node(timeline: Timeline, participant: Participant, report: ev.ContainerReported) -> ev.NodeReported | None:
     of_node = timeline.orchestration.of_node.get(report.node or "", ())
     near = of_node.between((report.at or 0) - ONE_STEP_MS, (report.at or 0) + ROUND_TRIP_MS) if of_node else ()
-    # Memory that the node lacks stops no container in order, and is not the container's own limit.
+    # A node that is out of memory does not stop containers on request, and its kernel does not enforce their limits.
     may_be_killed = report.what != "oom-kill" and report.exit_code in (None, EXIT_OF_SIGKILL) and not is_stop(report)
     java = is_java_member(timeline, participant)
     return next(
@@ -258,7 +258,7 @@ def _of_its_node(timeline: Timeline, participant: Participant, report: ev.Contai
 
 
 def links_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Sequence[Arrival] = ()) -> tuple[Link, ...]:
-    """What stopped or started the pods of these members, and what made it so: at most three links."""
+    """What stopped or started the pods of these members, and why: at most three links."""
     of_each = [
         [r for r in reports_of(timeline, a) if is_kill(r) or is_stop(r) or r.what == "probe-failed"] for a in absences
     ]
@@ -276,9 +276,9 @@ def links_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Sequ
 
 
 def _not_ready(timeline: Timeline, absence: Absence) -> list[ev.ContainerReported]:
-    """That its node was not heard any more, which the control plane notices as late as a coordinator its members.
+    """The reports that its node sent no status any more, which may be later than the member's eviction.
 
-    A node sends its status every 10 s and counts as not ready after 40 s without one, since 1.32 after 50 s
+    A node sends its status every 10 s and is considered not ready after 40 s without one, since 1.32 after 50 s
     (node-monitor-grace-period).
     """
     pods, (begin, _) = pods_of(timeline, [absence.participant]), span_of(timeline, absence)
@@ -292,7 +292,7 @@ def _node_of(report: ev.ContainerReported) -> Link:
 
 
 def _not_restarted(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Link, ...]:
-    """Why a pod of the same workload did not start in the place of one that left: its image cannot be pulled."""
+    """Why no pod of the same workload replaced one that left: its image cannot be pulled; empty if not reported."""
     for absence in absences:
         workloads = {application_of(pod) for pod in pods_of(timeline, [absence.participant])}
         until = min(absence.back_at or absence.at + ONE_STEP_MS, absence.at + ONE_STEP_MS)
@@ -311,7 +311,7 @@ def _not_restarted(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Lin
 def _stopped(ended: Sequence[Sequence[ev.ContainerReported]]) -> tuple[Link, ...]:
     lines = [next(r for r in reports if r.what != "probe-failed") for reports in ended]
     names = {line.name for line in lines}
-    # Docker names a container, Kubernetes the pod nearby it.
+    # Docker reports name only a container, Kubernetes reports name its pod as well.
     by_docker = all(line.what == "signalled" or line.container == line.name for line in lines)
     why = f"{len(names)} containers were stopped" if by_docker else f"the containers of {len(names)} pods were stopped"
     if len(names) == 1:

@@ -1,4 +1,4 @@
-"""Members that know of a rebalance and have yet to rejoin: from the heartbeat that reports it to their next action."""
+"""Members that have to rejoin: from the heartbeat response that reports a rebalance to their next action."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ENDS = (*clients.ANSWERS_TO_NOTICE, ev.CoordinatorLost)
 
 
 class RebalanceNotice(Struct, frozen=True):
-    """A run of heartbeats that reported a rebalance, and the member's next action; None where it took none."""
+    """A run of heartbeats that reported a rebalance, and the member's next action; None if it took none."""
 
     participant: Participant
     notices: tuple[Event, ...]
@@ -32,28 +32,28 @@ class RebalanceNotice(Struct, frozen=True):
 
     @property
     def began_at(self) -> int:
-        """The first notice."""
+        """Time of the first notice."""
         return time_of(self.notices[0])
 
     @property
     def ended_at(self) -> int:
-        """The member's action, else the last notice."""
+        """Time of the member's action, else of the last notice."""
         return time_of(self.ended_by or self.notices[-1])
 
     @property
     def lasted_ms(self) -> int:
-        """How long the member is known to have kept the others waiting."""
+        """The time, in ms, for which the member is known to have kept the others waiting."""
         return self.ended_at - self.began_at
 
     @property
     def polled_after_ms(self) -> int | None:
-        """How long it took until the poll() in which it rejoined; None where no line shows that."""
+        """The time, in ms, until the poll() in which it rejoined; None if no line shows it."""
         rejoined = self.ended_by if isinstance(self.ended_by, ev.JoinStarted) else None
         polled = self.revoked or rejoined
         return None if polled is None else time_of(polled) - self.began_at
 
     def is_one_rebalance(self, timeline: Timeline) -> bool:
-        """True if it cannot have joined in between; an excerpt may leave out a JoinGroup, a log of warnings does."""
+        """True if the member cannot have joined in between; an excerpt or a log of warnings may lack a JoinGroup."""
         if not self.joins_logged:
             return False
         times = [*map(time_of, self.notices), self.ended_at]
@@ -63,7 +63,7 @@ class RebalanceNotice(Struct, frozen=True):
 
 def rebalance_notices(timeline: Timeline, participant: Participant) -> Iterator[RebalanceNotice]:
     """Each run of notices until the member acted, oldest first."""
-    # A member that has joined waits itself: notices after its JoinGroup do not count.
+    # A member that has sent JoinGroup is waiting for the others: later notices do not count.
     if not timeline.events_from(participant, ev.HeartbeatFailed, ev.JoinRequested):
         return
     if not clients.logs_joins(timeline, participant):
@@ -86,15 +86,15 @@ def rebalance_notices(timeline: Timeline, participant: Participant) -> Iterator[
 
 
 def _repeated_warnings(timeline: Timeline, participant: Participant) -> Iterator[RebalanceNotice]:
-    """The last notices of a log of warnings, where every heartbeat of the member was one."""
+    """The last run of notices in a log that has only warnings, if it is long enough and the log ends with it."""
     # kafka-python and aiokafka warn at each heartbeat until the application's poll() rejoins, and log the join at INFO.
-    # Members that rejoin fall silent for the length of a join, so heartbeats without a gap are hardly several
-    # rebalances; fewer may be just that.
+    # A member that rejoins sends no heartbeats during the join, so a long run without a gap is one rebalance; a short
+    # run may be of several.
     notices = [e for e in timeline.events_from(participant, ev.HeartbeatFailed) if is_rebalance_notice(e)]
     last = list(runs(notices, time_of, timeouts.heartbeat_interval_ms(timeline) + windows.ROUND_TRIP_MS))[-1:]
-    goes_on = last and any(
+    continues = last and any(
         log.end > time_of(last[0][-1]) + timeouts.all_have_heard_ms(timeline)
         for log in timeline.coverage.of(participant)
     )
-    if last and len(last[0]) > timeouts.HEARTBEATS_PER_SESSION and not goes_on:
+    if last and len(last[0]) > timeouts.HEARTBEATS_PER_SESSION and not continues:
         yield RebalanceNotice(participant, tuple(last[0]), None, joins_logged=False)

@@ -1,7 +1,7 @@
-"""Restarts: a member went down and came back, or a newcomer took its place.
+"""Restarts: a member went down and came back, or a new member replaced it.
 
-A newcomer with a generated name, or with the client id of the same Connect task, is the successor of the member that it
-follows.
+A new member with a generated name, or with the client id of the same Connect task, replaces the member that left before
+it.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ RETURNS = (StaticReturn, ev.JoinSucceeded)
 
 
 class Return(Struct, frozen=True):
-    """One static member that came back, and the fact that records it."""
+    """The return of a static member, and the fact that records it."""
 
     participant: Participant
     at: int
@@ -57,7 +57,7 @@ class Return(Struct, frozen=True):
 
 
 def static_returns(timeline: Timeline) -> list[list[Return]]:
-    """Static members replaced by themselves, shown by the coordinator or by a rejoin of the same generation."""
+    """Walks of static members that came back in time, by the coordinator's lines or a rejoin of the same generation."""
     fenced = {
         e.instance_id or e.speaker.instance_id
         for e in timeline.of(ev.StaticMemberFenced, ev.InstanceFenced)
@@ -72,9 +72,9 @@ def static_returns(timeline: Timeline) -> list[list[Return]]:
 
 
 def _was_turned_away(timeline: Timeline, returned: Return) -> bool:
-    """True for a member that rejoined in the same process after its coordinator had refused or not answered it."""
-    # The answer to a JoinGroup is lost where the client gives the request up as the barrier ends: it joins again with
-    # no member id, and the one that it never learned of is replaced.
+    """True if the member rejoined in the same process after its requests had failed or timed out."""
+    # If a client times out just as the join barrier ends, the JoinGroup response is lost. It joins again without a
+    # member id and replaces the member id that it never received.
     joined = timeline.rebalances.last(returned.at)
     ended = None if joined is None else joined.stabilized_at
     if joined is not None and ended is not None and returned.at - windows.ROUND_TRIP_MS <= ended <= returned.at:
@@ -82,7 +82,7 @@ def _was_turned_away(timeline: Timeline, returned: Return) -> bool:
         if came is not None and came.at >= joined.started_at:
             return True
     since = returned.at - windows.ONE_REBALANCE_MS
-    # A coordinator that stood still evicts its members as it wakes up, before it learns who coordinates them now.
+    # A coordinator that was paused evicts its members when it resumes, before it learns that the group has moved.
     if any(d.stayed and since <= d.at <= returned.at for d in timeline.departures.of(returned.participant)):
         return True
     resets = timeline.events_from(returned.participant, ev.GenerationReset).between(since, returned.at)
@@ -91,7 +91,7 @@ def _was_turned_away(timeline: Timeline, returned: Return) -> bool:
 
 
 def joins_of(timeline: Timeline, group: Sequence[Return]) -> list[Event]:
-    """The answer to each member's JoinGroup, with the generation that the group already had."""
+    """The JoinGroup response of each member nearest to its return, with the generation that the group already had."""
     found: list[Event] = []
     for each in group:
         joined = timeline.events_from(each.participant, ev.JoinSucceeded)
@@ -101,14 +101,14 @@ def joins_of(timeline: Timeline, group: Sequence[Return]) -> list[Event]:
 
 
 def former_may_still_run(timeline: Timeline, group: Sequence[Return]) -> bool:
-    """True if no log shows that the processes had stopped whose places these members took (KIP-345)."""
-    # A coordinator log that continues for a session timeout would show them fenced, or rejoining.
-    heard_on = timeline.has_coordinator_log and lasts_a_session(timeline, group[-1].at)
-    return not heard_on and not any(_has_former_process(timeline, r) for r in group)
+    """True if no log shows that the former processes of these static members had stopped (KIP-345)."""
+    # A coordinator log that continues for a session timeout would show that they are fenced or rejoin.
+    would_show = timeline.has_coordinator_log and lasts_a_session(timeline, group[-1].at)
+    return not would_show and not any(_has_former_process(timeline, r) for r in group)
 
 
 def loads_before(timeline: Timeline, group: Sequence[Return]) -> tuple[Event, ...]:
-    """The loads of the group by another coordinator before these returns, where no log shows a new process in one."""
+    """The loads of the group by another coordinator just before these returns; empty if a log shows a new process."""
     if any(_has_former_process(timeline, r) for r in group):
         return ()
     loads = timeline.of(ev.GroupLoaded)
@@ -117,7 +117,7 @@ def loads_before(timeline: Timeline, group: Sequence[Return]) -> tuple[Event, ..
 
 
 def _has_former_process(timeline: Timeline, returned: Return) -> bool:
-    """True if its log has an earlier process: lines with its name, not those of others that write to the same file."""
+    """True if its log has lines of an earlier process of the member, not of others that write to the same file."""
     start = timeline.starts.of(returned.participant).last(returned.at)
     began = returned.at if start is None else start.at
     before = timeline.events_from(returned.participant, Event).between(0, began - 1)
@@ -125,7 +125,7 @@ def _has_former_process(timeline: Timeline, returned: Return) -> bool:
 
 
 def _is_logged(logged: TimeIndex[Return], rejoin: Return) -> bool:
-    """True if the coordinator logs the return that the member shows: no member comes back twice so soon."""
+    """True if the coordinator logs this return as well: a member does not come back twice within one rebalance."""
     near = logged.between(rejoin.at - windows.ONE_REBALANCE_MS + 1, rejoin.at + windows.ONE_REBALANCE_MS - 1)
     return any(other.participant is rejoin.participant for other in near)
 
@@ -144,7 +144,7 @@ def facts_of_returns(timeline: Timeline, group: Sequence[Return]) -> tuple[Fact,
 
 
 def _same_generation_again(timeline: Timeline) -> Iterator[Return]:
-    """New processes of static members that are answered with the generation that the group already had."""
+    """New processes of static members whose JoinGroup response has the generation that the group already had."""
     reached: dict[int, int] = {}
     for event in timeline.of(ev.JoinSucceeded):
         participant = timeline.participants.of_speaker(event)
@@ -160,14 +160,14 @@ def _same_generation_again(timeline: Timeline) -> Iterator[Return]:
             yield Return(participant, event.at, (event,), arrival)
 
 
-# Two members that leave in turn may be a deployment or a flap; two that expire, a deployment or two crashes.
+# Minimum number of members of a walk by expired sessions: two may be two crashes rather than a deployment.
 _ENOUGH_FOR_WALK = 3
 
 
 class RestartWalk(Struct, frozen=True):
     """Restarts one after another.
 
-    `everyone`: all members restarted. `new_names`: newcomers took their places. `cut`: the logs show only a part of the
+    `everyone`: all members restarted. `new_names`: new members replaced them. `cut`: the logs show only part of the
     walk.
     """
 
@@ -186,18 +186,18 @@ class RestartWalk(Struct, frozen=True):
 
     @property
     def longest_down_ms(self) -> int:
-        """The longest restart."""
+        """The duration of the longest restart, in ms."""
         return max(0, *(r.up_at - r.absence.at for r in self.restarts))
 
     @property
     def took_ms(self) -> int:
-        """From the first departure to the last return; new processes may be up before the old ones leave."""
+        """Time from the first departure to the last return, in ms; new processes may start before old ones leave."""
         times = [t for r in self.restarts for t in (r.absence.at, r.up_at)]
         return max(times) - (min(times) if self.new_names else self.restarts[0].absence.at)
 
     @property
     def mostly_expired(self) -> bool:
-        """True if only expired sessions show most restarts: a paused or disconnected member looks the same."""
+        """True if only expired sessions show most restarts; a paused or disconnected member looks the same."""
         return 2 * sum(_expired_without_client_log(r.absence) for r in self.restarts) > len(self.restarts)
 
     @property
@@ -209,8 +209,8 @@ class RestartWalk(Struct, frozen=True):
 
 @listed_once
 def restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
-    """Restarts that walk over at least two members and most of the group."""
-    # A static member that is back in time costs no rebalance: its walks are in static_returns.
+    """Walks of restarts over at least two members and most of the group."""
+    # A static member that is back in time causes no rebalance: its walks are in static_returns.
     if not timeline.departures:
         return
     in_time = {r.fact.id for group in static_returns(timeline) for r in group if r.fact is not None}
@@ -230,9 +230,12 @@ def restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
 
 
 def _started_ahead(timeline: Timeline, group: list[Restart]) -> list[Restart]:
-    """The namesakes that left after the last return of a walk, with as many that came before its first departure."""
-    # A Kubernetes Deployment starts new pods before it stops old ones (maxSurge). By their common client id each new
-    # one takes the place of the one that left before it, so the first to come and the last to go are left over.
+    """Restarts from pairs of namesakes: members that joined before a walk began, and as many that left after it.
+
+    Empty if the numbers differ.
+    """
+    # A Kubernetes Deployment starts new pods before it stops old ones (maxSurge). With a common client id, each new
+    # member is matched with the one that left before it, so the first to join and the last to leave remain unmatched.
     clients = frozenset(c for r in group for c in r.by.client_ids)
     began, ended = group[0].absence.at, max(r.up_at for r in group)
     taken = restarts(timeline)
@@ -263,7 +266,7 @@ def _is_namesake(participant: Participant, clients: frozenset[str]) -> bool:
 
 def _walks_over(timeline: Timeline, group: list[Restart]) -> bool:
     participants = _replaced(group)
-    # An excerpt may leave out the members that stayed: then a second turn is a flap as well.
+    # An excerpt may leave out the members that stayed: then a second restart of a member is already a flap.
     most = len(participants) + 1 if timeline.coverage.is_excerpt else 2 * len(participants)
     enough = _ENOUGH_FOR_WALK if all(_expired_without_client_log(r.absence) for r in group) else 2
     if all(_was_killed(timeline, r.absence) for r in group):
@@ -272,12 +275,12 @@ def _walks_over(timeline: Timeline, group: list[Restart]) -> bool:
 
 
 def _settled(timeline: Timeline, group: list[Restart], before: int | None = None) -> int:
-    """The size of the group before."""
+    """The size of the group before the walk."""
     return timeline.membership.size_at(group[0].absence.at - 1 if before is None else before)
 
 
 def _under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
-    """Newcomers that take the places of nearly all members in turn."""
+    """Walks in which new members replace nearly all members in turn."""
     # Scaling keeps most members.
     clean = [r for r in replacements(timeline) if not exception_before(timeline, r.absence)]
     for walk in walks(clean, lambda r: r.absence.at, lambda r: r.by):
@@ -288,7 +291,7 @@ def _under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
         settled = _settled(timeline, group, min(min(r.up_at, r.absence.at) for r in group) - 1)
         by_turns = min(r.absence.at for r in group) < max(r.up_at for r in group) and not _all_at_once(group)
         most = 4 * len(participants) >= 3 * settled
-        # Places that fill again and again are no part of one deployment.
+        # Members that are replaced repeatedly are not part of one deployment.
         once = len(group) < 2 * len(participants)
         counts = timeline.membership.counts.between(group[0].absence.at, group[-1].up_at)
         places = max((count.members for count in counts), default=0)
@@ -300,7 +303,7 @@ def _under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
 
 
 def _reaches_out(timeline: Timeline, group: list[Restart]) -> bool:
-    """True if the logs begin or end within a step of the walk, so that more of it may lie outside."""
+    """True if the logs begin or end within one step of the walk, so that they may show only part of it."""
     steps = sorted(at for r in group for at in (r.absence.at, r.up_at))
     stride = max(later - earlier for earlier, later in pairwise(steps))
     begin = timeline.coverage.begin
@@ -308,7 +311,7 @@ def _reaches_out(timeline: Timeline, group: list[Restart]) -> bool:
 
 
 def _expiring_in_turn(timeline: Timeline, clean: list[Restart]) -> Iterator[RestartWalk]:
-    """Members that each expire once and are back before the next one leaves."""
+    """Walks of members that each expire once and are back before the next member leaves."""
     # A Streams instance sends no LeaveGroup on close.
     silent = [a for a in losses(timeline) if _may_have_closed_silently(timeline, a)]
     back = [Restart(a, a.back_at or a.at, tuple(a.arrivals)) for a in silent]
@@ -328,7 +331,7 @@ def _expired_without_client_log(absence: Absence) -> bool:
 
 def _was_killed(timeline: Timeline, absence: Absence) -> bool:
     """True if its log stops without a shutdown."""
-    # A deployment lets processes close; one that kills them reaches every member all the same.
+    # A deployment lets processes close; one that kills processes does so for every member.
     participant = absence.participant
     silent = absence.whys == {"session-expired"}
     if absence.fell_silent and not silent:
@@ -337,8 +340,8 @@ def _was_killed(timeline: Timeline, absence: Absence) -> bool:
 
 
 def _without_the_killed(timeline: Timeline, walk: list[Restart]) -> list[Restart]:
-    """The walk without members that died by themselves."""
-    # Where the deployment lets processes close, a log without a shutdown is a death.
+    """The walk without members that crashed."""
+    # If the deployment lets processes close, a log without a shutdown shows a crash.
     if not any(r.absence.stop is not None for r in walk):
         return walk
     return [r for r in walk if not (_was_killed(timeline, r.absence) and logs_from_before(timeline, r.absence))]
@@ -353,7 +356,7 @@ def _may_have_closed_silently(timeline: Timeline, absence: Absence) -> bool:
 
 
 def _bounces(run: list[Restart]) -> list[list[Restart]]:
-    # Two deployments in a row, as Streams' upgrade.from asks for, walk over the same members twice.
+    # Two successive deployments, as Streams' upgrade.from requires, restart the same members twice.
     half = len(run) // 2
     first, second = {r.by for r in run[:half]}, {r.by for r in run[half:]}
     twice = half >= _ENOUGH_FOR_WALK and len(run) % 2 == 0 and first == second and len(first) == half
@@ -361,7 +364,7 @@ def _bounces(run: list[Restart]) -> list[list[Restart]]:
 
 
 def _from_its_first_step(group: list[Restart]) -> list[Restart]:
-    """The walk without members lost before it began: a deployment reaches those with all others."""
+    """The walk without earlier losses of members that it restarts later."""
     visits = Counter(r.by for r in group)
     for place, restart in enumerate(group):
         if visits[restart.by] == 1 or restart.absence.stop is not None or not restart.absence.fell_silent:
@@ -371,7 +374,7 @@ def _from_its_first_step(group: list[Restart]) -> list[Restart]:
 
 
 def _replaced(group: list[Restart]) -> list[Participant]:
-    """The members from before the first restart, without those that only arrived by a restart."""
+    """The members that went down, without those that had joined only as a replacement in this walk."""
     found: dict[Participant, None] = {}
     came: set[Participant] = set()
     for restart in group:
@@ -382,7 +385,7 @@ def _replaced(group: list[Restart]) -> list[Participant]:
 
 
 def _all_at_once(group: list[Restart]) -> bool:
-    """True if all left at once, before any was up again or after all were: no walk over the members."""
+    """True if all members left at once, before any or after all were up again, so that it is not a walk."""
     down, up = [r.absence.at for r in group], [r.up_at for r in group]
     apart = max(down) < min(up) or max(up) < min(down)
     return apart and max(down) - min(down) <= windows.AT_ONCE_MS
@@ -394,13 +397,13 @@ _DEPLOYMENT = re.compile(r"[^\W\d_]+")
 
 
 How = Literal["own", "unnamed", "task", "deployed"]
-"""What shows that the place was taken: `own`, the member's own return or process start; `unnamed`, a newcomer with a
-generated name; `task`, the consumer of the same Connect task; `deployed`, a newcomer of the same deployment."""
+"""The evidence of a replacement: `own`, the member's own return or process start; `unnamed`, a new member with a
+generated name; `task`, the consumer of the same Connect task; `deployed`, a new member of the same deployment."""
 
 
 @dataclass(slots=True, eq=False)
 class Restart:
-    """One participant that went down, and its own return or the newcomer in its place."""
+    """A participant that went down, and its own return or the new member that replaced it."""
 
     absence: Absence
     up_at: int
@@ -415,18 +418,18 @@ class Restart:
 
 def same_process(timeline: Timeline, absence: Absence) -> bool:
     """True if the member came back from the same process."""
-    # A Java consumer prints its configuration when it is created (AbstractConfig), so a log that continues without one
+    # A Java consumer logs its configuration when it is created (AbstractConfig), so a log that continues without that
     # belongs to the same process.
     return bool(absence.returned_with_its_id) or _is_made_once(timeline, absence)
 
 
 def has_left_by(timeline: Timeline, newcomer: Arrival, at: int) -> bool:
-    """True if the newcomer had left again before the member left whose place it might have taken."""
+    """True if the new member had left again before the member left that it might replace."""
     return timeline.departures.of(newcomer.participant).any_between(newcomer.at, at - windows.AT_ONCE_MS)
 
 
 def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
-    """Newcomers with a generated name, or that of the same Connect task, by the identity of the absence they end."""
+    """id() of an absence -> the new member that replaces it, by a generated name or as the same Connect task."""
     silent = {id(a) for a in losses(timeline) if not is_static(timeline, a)}
     taken = (r for r in _places_taken(timeline) if r.how in ("unnamed", "task"))
     return {id(r.absence): r.arrivals for r in taken if id(r.absence) in silent}
@@ -434,19 +437,22 @@ def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
 
 @answered_once
 def restarts(timeline: Timeline) -> list[Restart]:
-    """Every restart of a member: a close or a clean stop and a return, or an expiry and a new process."""
+    """Every restart of a member: a close or clean stop and a return, or an expired session and a new process."""
     return [r for r in _places_taken(timeline) if r.how in ("own", "unnamed")]
 
 
 @answered_once
 def replacements(timeline: Timeline) -> list[Restart]:
-    """Each member that left for good with the newcomer of its deployment nearest in time, else the next by turns."""
+    """Each member that left for good and the new member of its deployment nearest in time, else the next in turn."""
     return [r for r in _places_taken(timeline) if r.how == "deployed"]
 
 
 @answered_once
 def _places_taken(timeline: Timeline) -> list[Restart]:
-    """Each absence with what took its place, the surest first: no newcomer takes two places."""
+    """Each absence and its return or replacement, in time order; the most reliable evidence is matched first.
+
+    No new member replaces two members.
+    """
     if not timeline.departures:
         return []
     crashed = [a for a in losses(timeline) if _went_down(timeline, a) and _is_back(a)]
@@ -454,7 +460,7 @@ def _places_taken(timeline: Timeline) -> list[Restart]:
     expired = (a for a in losses(timeline) if _is_missed(a) and not process_survived(timeline, a))
     initial, unreturned = initial_arrivals(timeline), _unreturned(timeline)
     newcomers = [a for a in timeline.arrivals if a.first and a.id not in initial]
-    # A log of its own would show a member's former life.
+    # The log of a returned member would show its earlier membership.
     nameless = (a for a in newcomers if not a.participant.has_log or a.participant.has_one_process)
     found = [*_own_restarts(timeline, downs)]
     unnamed = _free(found, [*downs, *expired])
@@ -468,26 +474,26 @@ def _places_taken(timeline: Timeline) -> list[Restart]:
 
 
 def _free(found: Iterable[Restart], moves: Iterable[T]) -> list[T]:
-    """The absences and newcomers that none of these restarts has."""
+    """The absences and new members that are not part of these restarts."""
     known = {id(move) for restart in found for move in (restart.absence, *restart.arrivals)}
     return [move for move in moves if id(move) not in known]
 
 
 def _is_missed(absence: Absence) -> bool:
-    """True for a member that only its coordinator lost, for good."""
+    """True if the coordinator evicted a member that has no log and did not come back."""
     return absence.fell_silent and not absence.participant.has_log and absence.back_at is None
 
 
 def _unnamed_choice(newcomers: Iterable[Arrival]) -> Choice:
-    """Of each absence the newcomers where one of the two has a generated name."""
+    """The choice of new members by generated name, of either the absent or the new member."""
     every = TimeIndex(newcomers)
     anonymous = TimeIndex(filter(_is_anonymous, every), ordered=True)
-    # A KIP-848 member gets a real name once the group is back on classic.
+    # A KIP-848 member gets a real name when the group is converted back to the classic protocol.
     return lambda absence: every if is_bare_member_id(absence.departures[0].member or "") else anonymous
 
 
 def _same_deployment(newcomers: Iterable[Arrival]) -> Choice:
-    """Of each absence the newcomers whose name may be one of the same deployment."""
+    """The choice of new members whose name may belong to the same deployment."""
     every = TimeIndex(newcomers)
     by_word = grouped(every, lambda newcomer: _deployment_of(newcomer.participant.name))
     nameless = TimeIndex(by_word.get(None, ()), ordered=True)
@@ -497,15 +503,15 @@ def _same_deployment(newcomers: Iterable[Arrival]) -> Choice:
 
 
 def _same_task(newcomers: Iterable[Arrival]) -> Choice:
-    """Of each absence the consumers of the same Connect task, which another worker runs now."""
+    """The choice of consumers of the same Connect task, which another worker runs now."""
     clients = ((client, a) for a in newcomers for client in a.participant.client_ids if client.startswith(SINK_CLIENTS))
     by_task = {client: TimeIndex(of_task) for client, of_task in lists_by_key(clients).items()}
     return lambda absence: next((by_task[c] for c in sorted(absence.participant.client_ids) if c in by_task), NOTHING)
 
 
 def _may_follow(timeline: Timeline, absence: Absence, newcomer: Arrival) -> bool:
-    """True where the newcomer's process may have started for the member that is absent."""
-    # A process that still runs needs no successor, so an expired one may have been dead for a session at most.
+    """True if the new member's process may have started to replace the absent member."""
+    # A running process needs no replacement, and an evicted one may have been dead for one session at most.
     dead_for = session_timeout_ms(timeline) + windows.NEXT_HEARTBEAT_MS
     if _is_missed(absence) and newcomer.at < absence.at - dead_for:
         return False
@@ -524,7 +530,7 @@ def _own_restarts(timeline: Timeline, downs: Iterable[Absence]) -> Iterator[Rest
 def _nearest(
     timeline: Timeline, absences: Iterable[Absence], choice: Choice, fits: Fits, how: How
 ) -> Iterator[Restart]:
-    """Each absence with the newcomer of its choice nearest to it that fits and has taken no other place."""
+    """Each absence and the nearest new member of its choice that fits and does not replace another member."""
     used: set[str] = set()
     for absence in absences:
         near = (a for a in choice(absence).nearest(absence.at, windows.SUCCESSION_MS) if a.id not in used)
@@ -536,7 +542,7 @@ def _nearest(
 
 
 def _is_made_once(timeline: Timeline, absence: Absence) -> bool:
-    """True if its log shows its start, and reaches to its return without a second start."""
+    """True if its log shows its start and reaches its return without a second start."""
     who = absence.participant
     if (
         timeline.coverage.is_excerpt
@@ -559,7 +565,7 @@ def _ends_as_it_starts(timeline: Timeline, absence: Absence) -> bool:
 
 
 def _went_down(timeline: Timeline, absence: Absence) -> bool:
-    """True if its process ended rather than paused: it was restarted, or never used its old id again."""
+    """True if its process ended rather than paused: it was restarted, or did not use its old id again."""
     if absence.stop is not None and not is_static(timeline, absence):
         return False
     if absence.participant.has_log:
@@ -578,7 +584,7 @@ def _is_anonymous(arrival: Arrival) -> bool:
 
 
 def _alternating(timeline: Timeline, moves: Iterable[Absence | Arrival]) -> Iterator[Restart]:
-    """Pairs of a departure and an arrival that alternate, at any pace."""
+    """Restarts from pairs of a departure and an arrival that alternate, at any pace."""
     # A new pod is ready before the next old one is stopped.
     waiting: Absence | Arrival | None = None
     for move in sorted(moves, key=lambda move: move.at):
@@ -599,7 +605,7 @@ def _unreturned(timeline: Timeline) -> list[Absence]:
 
 
 def _may_succeed(timeline: Timeline, absence: Absence, newcomer: Arrival) -> bool:
-    """True if the newcomer joined after the former member did, and is still a member."""
+    """True if the new member joined after the former member did and has not left again before it."""
     former = absence.participant
     own = timeline.arrivals.of(former).first(0)
     if newcomer.participant is former or (own is not None and own.at >= newcomer.at):
@@ -614,7 +620,7 @@ def _in_one_deployment(absence: Absence, newcomer: Arrival) -> bool:
 
 @lru_cache(maxsize=4096)
 def _deployment_of(name: str) -> str | None:
-    """The leading word that all names of one deployment share; None for generated ids."""
+    """The leading word that all names of a deployment share, in lower case; None for generated ids."""
     word = _DEPLOYMENT.match(name)
     if word is None or is_bare_member_id(name) or _RANDOM.fullmatch(_BETWEEN.split(name, 1)[0]):
         return None
