@@ -61,8 +61,8 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     )
     settings = settings_of(lines.own, lines.ungrouped)
     session_ms = session_of_events(lines.own, profile.protocol, settings) if profile.protocol == "classic" else None
-    membership, begun, generations = _replayed(profile.participants, processes, lines, coverage, session_ms)
-    rebalances = with_follow_ups(begun, lines, profile.mode)
+    membership, replayed, generations = _replayed(profile.participants, processes, lines, coverage, session_ms)
+    rebalances = with_follow_ups(replayed, lines, profile.mode)
     return Timeline(
         group=group,
         cluster=cluster,

@@ -351,19 +351,20 @@ def _picked(participants: Participants, events: Sequence[Event], logs: LogsRead)
     # log of a client, this applies to the first file.
     if not any(log.excerpt or log.is_short for log in logs.values()):
         return frozenset()
-    begun: dict[Participant | None, bool] = {}
+    opens_by_speaker: dict[Participant | None, bool] = {}
     speakers: dict[Place, set[Participant | None]] = defaultdict(set)
     for event in events:
         speaker = None if event.speaker.role == "broker" else participants.of_speaker(event)
         if speaker is None and (event.speaker.role != "broker" or event.group is None):
             continue
         speakers[place_of(event)].add(speaker)
-        if speaker not in begun and (opens := _opens_a_log(event)) is not None:
-            begun[speaker] = opens
+        if speaker not in opens_by_speaker and (opens := _opens_a_log(event)) is not None:
+            opens_by_speaker[speaker] = opens
     return frozenset(
         place
         for place, spoke in speakers.items()
-        if place in logs and (logs[place].excerpt or (logs[place].is_short and not any(begun.get(s) for s in spoke)))
+        if place in logs
+        and (logs[place].excerpt or (logs[place].is_short and not any(opens_by_speaker.get(s) for s in spoke)))
     )
 
 

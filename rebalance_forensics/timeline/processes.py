@@ -191,14 +191,14 @@ class _Process:
     def _is_second_consumer(self, at: int) -> bool:
         # True for a second consumer of that client id in a running process, which therefore did not start again.
         doubled = any(at <= doubled <= at + ROUND_TRIP_MS for doubled in self.doubled)
-        return self.kind in ("consumer", "share") and (doubled or self._goes_on(at))
+        return self.kind in ("consumer", "share") and (doubled or self._keeps_running(at))
 
     def _runs_already(self, at: int) -> bool:
         # True for the version of an additional client in a running process. A Connect worker creates clients for each
         # task, and logs its start separately.
-        return self.kind == "connect" or self._goes_on(at)
+        return self.kind == "connect" or self._keeps_running(at)
 
-    def _goes_on(self, at: int) -> bool:
+    def _keeps_running(self, at: int) -> bool:
         """True if the same member id before and after shows that the process kept running."""
         return any(first < at < last for first, last in self.member_ids.values())
 

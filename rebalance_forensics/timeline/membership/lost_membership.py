@@ -1,4 +1,4 @@
-"""Lines by which a client learns that it is no longer a member, and lines that prove it is one."""
+"""Classifies lines that show that a client is no longer a member, and lines that prove that it is one."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ OF_MEMBERS = (
     ev.LeaveSent, ev.LeaveFailed, ev.PartitionsAssigned, ev.PartitionsRevoked, ev.PartitionsLost,
     ev.AssignmentNotified, ev.AssignmentUpdated, ev.MemberTransitioned,
 )  # fmt: skip
-"""Lines of a client that was let in, or of one that was a member before: see `shows_member`."""
+"""Lines of a client that joined the group, or was a member before: see `shows_member`."""
 
 
 def shows_member(event: Event) -> bool:
-    """True for a line that a client logs only once it was let into the group; a refused join shows nothing."""
-    # A KIP-848 client logs every state, that in which it asks to join as well. Others send SyncGroup, heartbeats and
-    # commits with the member id that JoinGroup was answered with.
+    """True for a line that a client logs only after it joined the group; a rejected join does not count."""
+    # A KIP-848 client logs every state, including JOINING. Other clients send SyncGroup, heartbeats and commits with
+    # the member id from the JoinGroup response.
     entered = not isinstance(event, ev.MemberTransitioned) or event.after in ("RECONCILING", "STABLE")
     return isinstance(event, OF_MEMBERS) and entered
 
 
 def was_expelled(event: Event) -> bool:
-    """True for an answer of the coordinator that the client is no longer a member."""
-    # A heartbeat of a generation that is over ("stale") is logged only with such an answer (HeartbeatResponseHandler),
-    # which may be cut off in a paste.
-    # brod logs no request, only with which error it rejoins: of heartbeats and commits (brod_group_coordinator.erl).
+    """True for a response of the coordinator that the client is no longer a member."""
+    # A heartbeat of an old generation ("stale") is logged only with such a response (HeartbeatResponseHandler), which
+    # may be cut off in a paste.
+    # brod does not log the request, only the error of a heartbeat or commit for which it rejoins
+    # (brod_group_coordinator.erl).
     error = getattr(event, "error", None)
     if isinstance(event, ev.JoinRequested):
         return error in NOT_KNOWN and event.speaker.role == "other"
@@ -37,12 +38,12 @@ def was_expelled(event: Event) -> bool:
 
 
 def was_a_member(event: Event) -> bool:
-    """True for a line that only a former member can log, even where the log begins after it joined."""
+    """True for a line that only a former member can log, even if the log begins after it joined."""
     match event:
         case ev.HeartbeatFailed() | ev.SyncFailed() | ev.GroupHeartbeatFailed() | ev.OwnershipGivenUp():
             return True
         case ev.JoinFailed(error="UNKNOWN_MEMBER_ID", generation=None):
-            # Only a JoinGroup that carries a member id is answered so (GroupCoordinator.doJoinGroup).
+            # Only a JoinGroup with a member id gets this response (GroupCoordinator.doJoinGroup).
             return True
         case ev.JoinFailed(generation=n):
             return n is not None and n > 0
@@ -52,23 +53,23 @@ def was_a_member(event: Event) -> bool:
 
 
 def session_is_over(event: Event) -> bool:
-    """True where the client gave up its membership because nothing came from its coordinator for a whole session."""
-    # librdkafka then gives up its assignment and rejoins (SESSTMOUT). kafka-python, aiokafka and Java only look for the
-    # coordinator again and keep their member id: its answer says whether they are still members.
+    """True if the client gave up its membership because it had no response from its coordinator for a whole session."""
+    # librdkafka then gives up its assignment and rejoins (SESSTMOUT). kafka-python, aiokafka and Java only look up the
+    # coordinator again and keep their member id: the next response shows whether they are still members.
     return isinstance(event, ev.CoordinatorLost) and event.speaker.role == "other" and event.for_ms is not None
 
 
 def ended_its_session(event: Event) -> bool:
-    """True if a client gave up its coordinator because no heartbeat was answered for a whole session."""
+    """True if a client gave up its coordinator because its heartbeats got no response for a whole session."""
     # Only a member's heartbeat thread does that (AbstractCoordinator).
     lost = isinstance(event, ev.CoordinatorLost) and "session timed out" in (event.cause or "")
     return lost or session_is_over(event)
 
 
 def was_refused(event: Event) -> bool:
-    """True where a commit failed, or partitions were lost, because the coordinator does not know the member."""
-    # The request may carry a former member id, and a commit of an old generation (ILLEGAL_GENERATION) is refused
-    # although its member is in the group: this is evidence only where nothing else shows the members.
+    """True if a commit failed, or partitions were lost, because the coordinator does not know the member."""
+    # The request may contain a former member id, and a commit of an old generation (ILLEGAL_GENERATION) is rejected
+    # although its member is in the group: this is evidence only if no other lines show the members.
     if isinstance(event, ev.JoinRequested):
         return was_expelled(event)
     unknown = isinstance(event, ev.OffsetCommitFailed | ev.OwnershipGivenUp) and event.error in NOT_KNOWN
@@ -76,13 +77,13 @@ def was_refused(event: Event) -> bool:
 
 
 def is_late_commit(event: Event) -> bool:
-    """True for CommitFailedException, logged by the client or by the application that it is thrown to."""
-    # Its message says that the group has already rebalanced and reassigned the partitions.
+    """True for CommitFailedException, logged by the client or by the application."""
+    # The exception means that the group has already rebalanced and reassigned the partitions.
     return isinstance(event, ev.OffsetCommitFailed | ev.ExceptionLogged) and error_of(event) == "CommitFailedException"
 
 
 def is_rebalance_notice(event: Event) -> bool:
-    """True for REBALANCE_IN_PROGRESS in answer to a heartbeat: only a member gets it."""
+    """True for REBALANCE_IN_PROGRESS in a heartbeat response, which only members get."""
     match event:
         case ev.JoinRequested(why="already-rebalancing") | ev.HeartbeatFailed(error="REBALANCE_IN_PROGRESS"):
             return True
@@ -90,9 +91,9 @@ def is_rebalance_notice(event: Event) -> bool:
 
 
 def lacks_member_id(event: Event) -> bool:
-    """True for a refused request without a member id, which ends no membership."""
-    # The client has no id yet, or reset it meanwhile: the heartbeat thread may send a request with
-    # Generation.NO_GENERATION between the answer that resets the generation and the next JoinGroup.
+    """True for a rejected request without a member id, which does not end a membership."""
+    # The client has no id yet, or has reset it: the heartbeat thread may send a request with Generation.NO_GENERATION
+    # between the response that resets the generation and the next JoinGroup.
     return (
         isinstance(event, ev.JoinFailed | ev.SyncFailed | ev.HeartbeatFailed)
         and event.generation == -1

@@ -1,7 +1,7 @@
-"""The live member ids of a group, and which of them come or go with a rebalance by the reason that opens it.
+"""The live member ids of a group, and the members that join or leave by the reason of a rebalance.
 
-Both replays stand on it: that of member ids alone, which tells namesakes apart (namesakes.py) before there are
-participants, and that of the participants (replay.py).
+Used by both replays: the replay of member ids that distinguishes members with the same client id (namesakes.py) before
+there are participants, and the replay of participants (replay.py).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from rebalance_forensics.timeline.facts import DepartureWhy
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 
 P = TypeVar("P")
-"""Whose a member id is: a participant, or while there are none the slots of its client id."""
+"""The owner of a member id: a participant, or the slots of its client id while there are no participants."""
 
 MOVES_BY_TRIGGER: Mapping[str | None, DepartureWhy | Literal["came", "is in", "replaced"]] = {
     "member-added": "came",
@@ -27,11 +27,11 @@ MOVES_BY_TRIGGER: Mapping[str | None, DepartureWhy | Literal["came", "is in", "r
     "heartbeat-expired": "session-expired",
     "sync-expired": "sync-timeout",
 }
-"""What the members do that the line about a new rebalance names (RebalanceStarted), by its trigger."""
+"""Trigger of a rebalance (RebalanceStarted) -> how the member that its line names joins or leaves."""
 
 
 class Members(dict[str, P]):
-    """Live member id -> owner, in the order of arrival; changed by item and `drop` alone, to keep its indexes."""
+    """Live member id -> owner, in the order of arrival; change it only by item assignment and `drop`."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -41,22 +41,22 @@ class Members(dict[str, P]):
         """KIP-848 clients that logged JOINING and that no coordinator or assignment has confirmed."""
 
     def apply(self, event: Event) -> None:
-        """Note a member that is joining, or that is confirmed."""
+        """Record a member that is joining, or whose join is confirmed."""
         if type(event) is ev.MemberTransitioned and event.member is not None and event.after == "JOINING":
             self.joining.add(event.member)
         elif (type(event) is ev.MemberTransitioned or type(event) is ev.MemberJoined) and event.member is not None:
             self.joining.discard(event.member)
 
     def of(self, owner: P | None) -> list[str]:
-        """The ids of one owner, oldest first."""
+        """The member ids of an owner, oldest first."""
         return list(self._of[owner]) if owner in self._of else []
 
     def number_of(self, owner: P) -> int:
-        """The number of ids of one owner."""
+        """The number of member ids of an owner."""
         return len(self._of[owner]) if owner in self._of else 0
 
     def with_name(self, name: str | None) -> list[str]:
-        """The ids that begin with a client id or instance id."""
+        """The member ids that start with this client id or instance id."""
         return list(self._by_name[name]) if name in self._by_name else []
 
     def __setitem__(self, member: str, owner: P) -> None:
@@ -69,7 +69,7 @@ class Members(dict[str, P]):
         self._by_name[name_in_member_id(member)][member] = None
 
     def drop(self, member: str) -> P | None:
-        """Remove a member if it is in; its owner."""
+        """Remove a member; return its owner, or None if it is not in the group."""
         owner = self.pop(member, None)
         if owner is not None:
             del self._of[owner][member]

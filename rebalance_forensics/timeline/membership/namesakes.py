@@ -1,9 +1,9 @@
-"""Members that share a client id: Kafka's default (`consumer-{group}-1`) is the same in every process.
+"""Members with the same client id ("namesakes"): Kafka's default (`consumer-{group}-1`) is the same in every process.
 
-Without a log of each of them only member ids distinguish them, so that they are replayed by id, before participants are
-known. A new id takes the slot of the namesake that has been absent longest, unless all of them left long ago. A process
-that starts again within a session joins before its former id expires: where the generation that both are part of is as
-large as the one before, the new id has the slot of the old one.
+If not all of them have a log, only member ids distinguish them, so they are replayed by member id before participants
+are known. A new id gets the slot of the namesake that has been absent longest, unless all of them left long ago. A
+process that restarts within a session joins before its former id expires: if the generation with both ids is as large
+as the previous one, the new id gets the slot of the old one.
 """
 
 from __future__ import annotations
@@ -24,25 +24,25 @@ _MEMBERSHIP_EVENTS = (
     ev.MemberIdIssued, ev.MemberLoaded, ev.MemberJoined, ev.MemberLeft, ev.MemberFailed, ev.PendingMemberRemoved,
     ev.RebalanceStarted, ev.AssignmentReceived, ev.AssignmentComputed, ev.GenerationStabilized, ev.GroupEmptied,
 )  # fmt: skip
-# Lines that show a member before the coordinator names it: its slot is not that of one that left since.
+# Lines that show a member before the coordinator names it, so that it does not get the slot of one that left since.
 _CLIENT_EVENTS = (ev.JoinSucceeded, ev.SyncSucceeded)
 
 
 class _Slots:
-    """The members of one client id: each slot is one process, with the member ids it had one after another."""
+    """The members with one client id: each slot is a process with its successive member ids."""
 
     def __init__(self) -> None:
         self.ids: list[list[str]] = []
         self.of: dict[str, int] = {}
         self.free: OrderedDict[int, int | None] = OrderedDict()
-        """The slots of members that left, each with when it did; the longest absent comes first."""
+        """Slot of a member that left -> when it left; the longest absent one comes first."""
         self.shared = False
         self.uncounted = False
         self.heard_at = -NEXT_HEARTBEAT_MS
         """The time of the last arrival."""
 
     def give(self, member: str, at: int | None) -> None:
-        """Give a member its slot back, else a free one, else a new one."""
+        """Assign a member its former slot, else a free slot, else a new one."""
         if member in self.of:
             self.free.pop(self.of[member], None)
             return
@@ -57,7 +57,7 @@ class _Slots:
         self.of[member] = slot
 
     def succeed(self, former: str, newcomer: str) -> bool:
-        """Give the newcomer the free slot of a former member, if it has one of its own; True if it has it now."""
+        """Move a newcomer from its own slot to the free slot of a former member; False if that is not possible."""
         old, new = self.of.get(former), self.of.get(newcomer)
         if old is None or new is None or old not in self.free or self.ids[new] != [newcomer]:
             return False
@@ -69,7 +69,7 @@ class _Slots:
 
 
 class _NamesakeTable:
-    """The namesakes of all client ids."""
+    """The slots of all client ids."""
 
     def __init__(self) -> None:
         self.by_client: dict[str, _Slots] = defaultdict(_Slots)
@@ -81,9 +81,8 @@ class _NamesakeTable:
         self._doubled: dict[str, None] = {}
 
     def move(self, member: str, *, came: bool, at: int | None = None) -> None:
-        """Give a member a slot or free its slot; members whose id names no client, or a stream thread, have none."""
-        # Where a library chose the client id, one that comes while another can only just have been heard is another
-        # one.
+        """Assign a member a slot, or free its slot; member ids without a client id or of stream threads have none."""
+        # With a default client id, a member that joins just after another one with this id is a different member.
         client = name_in_member_id(member)
         if client is None or streams_client(client) is not None:
             return
@@ -111,7 +110,7 @@ class _NamesakeTable:
         self.move(member, came=False, at=at)
 
     def _succeed(self, size: int) -> None:
-        """Give the slots of those that expired in this rebalance to those that came, if the group did not grow."""
+        """Move the members that joined in this rebalance to the slots of expired ones, if the group did not grow."""
         for client, former in self._failed if size == self._size else ():
             came = self._came[client]
             taken = next((m for m in came if self.by_client[client].succeed(former, m)), None)
@@ -122,8 +121,8 @@ class _NamesakeTable:
         self._failed.clear()
 
     def stabilized(self, event: ev.GenerationStabilized) -> None:
-        """Mark namesakes as members of one generation, where all members with a slot are in it."""
-        # Before 2.7 no line counts the members, but a barrier that closes at once has not waited for a dead one.
+        """Mark the namesakes as members of one generation, if all members with a slot are in it."""
+        # Before 2.7 no line counts the members, but a barrier that completes at once did not wait for a dead member.
         if event.member_count == len(self.live):
             self.mark_shared()
         self._succeed(len(self.live) if event.member_count is None else event.member_count)
@@ -133,15 +132,15 @@ class _NamesakeTable:
                 self.by_client[client].uncounted = True
 
     def mark_shared(self) -> None:
-        """Mark client ids with several members as shared: in one generation they are different processes."""
+        """Mark client ids with several members in one generation as shared by several processes."""
         for client in self._doubled:
             self.by_client[client].shared = True
 
 
 def members_by_client_id(lines: EventIndex, only_log: Callable[[str], bool]) -> list[tuple[str, Sequence[str]]]:
-    """Client ids that several members of one generation had at once: for each slot, its member ids.
+    """Client ids that several members of a generation had at the same time, each with the member ids of its slots.
 
-    Where one log alone has a client id, whatever no line counts is taken for its own.
+    If only one log has a client id, members that no line counts are assumed to be from this log.
     """
     table = _NamesakeTable()
     for event in lines.of_type(
@@ -183,13 +182,13 @@ _MOVES = frozenset({
 
 
 def member_moves(event: Event) -> Sequence[tuple[bool, str]]:
-    """The member ids in a line: True with those that came or were in, False with those that left."""
+    """The member ids in a line, each with True if it joined or is in the group, False if it left."""
     if type(event) not in _MOVES:
         return ()
     match event:
         case ev.RebalanceStarted(members=ids, trigger=trigger):
             move = MOVES_BY_TRIGGER.get(trigger, "replaced")
-            # The former id of a static member is replaced without a line of its own, and stays its slot.
+            # No separate line reports that the former id of a static member left; its slot stays the same.
             return [(move in ("came", "is in"), m) for m in ids] if move != "replaced" else ()
         case ev.AssignmentReceived(leader=m):
             return ((True, m),) if m is not None else ()
@@ -208,19 +207,19 @@ def member_moves(event: Event) -> Sequence[tuple[bool, str]]:
     return ()
 
 
-# A member that is removed while it joins (PendingMemberRemoved) was never in, so no rebalance removes it.
+# A member that is removed while it joins (PendingMemberRemoved) was never in the group, so no rebalance removes it.
 _REMOVED = (ev.MemberLeft, ev.MemberFailed, ev.RebalanceStarted)
 _ANSWERS = (ev.HeartbeatFailed, ev.JoinStarted, ev.JoinFailed, ev.GenerationReset)
 
 
-# Before 2.7 no client logs its member id, and by default every process has the same client id. A client that learns of
-# a rebalance in answer to a heartbeat is still a member: the coordinator began that rebalance to remove another one.
+# Before 2.7 no client logs its member id, and by default all processes have the same client id. A client that learns of
+# a rebalance from a heartbeat response is still a member: the coordinator began the rebalance to remove another one.
 def foreign_members(participants: ParticipantDrafts, lines: EventIndex) -> Iterator[tuple[str, str]]:
-    """Client id and member id of each member that no log with this client id can belong to."""
+    """The client id and member id of each member that did not write any of the logs with this client id."""
     answers: dict[ParticipantDraft | None, TimeIndex[Event]] | None = None
     for at, member in _removed(lines):
         client = name_in_member_id(member)
-        # A stream thread's client id begins with its process's own id: nobody else has it.
+        # The client id of a stream thread starts with the id of its process, so it is unique.
         if not client or streams_client(client) is not None or participants.knows_member(member):
             continue
         logged = [participant for participant in participants.with_client_id(client) if participant.has_log]
@@ -237,8 +236,8 @@ def _removed(lines: EventIndex) -> Iterator[tuple[int, str]]:
 
 
 def _is_still_in(answers: TimeIndex[Event], at: int) -> bool:
-    """True where the first answer after that time is that the group rebalances."""
-    # A client often joins in the same millisecond in which it learns of the rebalance; its log keeps their order.
+    """True if the first response after that time is that the group is rebalancing."""
+    # A client often rejoins in the millisecond in which it learns of the rebalance; its log preserves the order.
     first = answers.first(at + 1)
     is_notice = isinstance(first, ev.HeartbeatFailed) and first.error == "REBALANCE_IN_PROGRESS"
     return first is not None and is_notice and time_of(first) - at <= NEXT_HEARTBEAT_MS

@@ -1,7 +1,7 @@
-"""The membership of a group while its lines are replayed: who is in, and one transition for each step.
+"""The membership of a group during the replay: the current members, and one transition for each join or departure.
 
-Coordinators and clients log the same step, in either order and under different names: old clients print no member id,
-old coordinators no newcomer. Both lines become one transition, and a transition that a later line refutes is undone.
+Coordinators and clients log the same step, in any order and with different names: old clients log no member id, old
+coordinators no newcomers. Both lines become one transition, and a transition that a later line disproves is undone.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS,
 
 T = TypeVar("T", bound=Transition)
 LEFT = ("closed", "left", "unsubscribed", "poll-timeout")
-# Of two lines about one departure the one that knows more gives its reason: a client its poll timeout, a coordinator
-# that the session expired; a list without the member no more than that it is missing.
+# The more specific of two lines about a departure gives its reason: a client logs its poll timeout, a coordinator that
+# the session expired. A list without the member only shows that it is missing.
 _RANK: tuple[DepartureWhy, ...] = (
     "poll-timeout", "unsubscribed", "removed-by-admin", "fenced", "session-expired", "rebalance-timeout",
     "sync-timeout", "revocation-timeout", "closed", "died", "expelled", "left", "vanished",
 )  # fmt: skip
-# A process start belongs to one arrival; a group's last arrivals are enough to find the one that took it.
+# A process start belongs to one arrival; a search of this many of the group's last arrivals finds it.
 _RECENT = 50
 
 
 class MembershipRecorder:
-    """The members that are in, and the transitions so far; a step that several lines report is recorded once."""
+    """The current members and the transitions so far; a step that several lines report is recorded once."""
 
     def __init__(self, participants: Participants, starts: Sequence[Start]) -> None:
         self.participants = participants
@@ -67,16 +67,16 @@ class MembershipRecorder:
         self.newcomers = Newcomers()
 
     def latest(self, kind: type[T]) -> Iterator[T]:
-        """The transitions of a kind, the last recorded first."""
+        """The transitions of a type, the last recorded first."""
         return (transition for transition in reversed(self.transitions) if isinstance(transition, kind))
 
     def name_newcomers(self, now: int | None = None) -> None:
-        """Record the returns of newcomers that no line has named by `now`, or by the end of the logs."""
+        """Record the return of newcomers that no line named by `now`, or by the end of the logs."""
         for departure, event in self.newcomers.returned(now, self.latest(Departure), self._starts):
             self._return_unlogged(departure, event, "id-issued")
 
     def count(self, event: Event) -> None:
-        """Record the members that only a count shows, or that a new coordinator loaded."""
+        """Record members that only a member count shows, or that a new coordinator loaded."""
         if self.newcomers.waiting:
             self.name_newcomers(event.at)
         if type(event) is ev.GenerationStabilized:
@@ -84,7 +84,7 @@ class MembershipRecorder:
                 self._return_unlogged(departure, event, "counted-again")
         self._headcount.apply(event)
         for loaded in self._loaded.apply(event):
-            # A departure that was only concluded from an absence is refuted by a line that shows the member.
+            # A line that shows the member disproves a departure that was only inferred from its absence.
             known = self._departures.get(loaded.member)
             if known is None or known.why == "vanished":
                 self.ensure_member(loaded.member, loaded)
@@ -95,7 +95,7 @@ class MembershipRecorder:
         return members[-1] if members else None
 
     def members_of(self, participant: Participant, client_id: str | None) -> Sequence[str]:
-        """The live member ids of a participant: two where a consumer was made anew before the old one was closed."""
+        """The live member ids of a participant: two if a consumer was recreated before the old one was closed."""
         members = self.live.of(participant)
         if participant.kind == "instance" and client_id is not None:
             members = [m for m in members if self.participants.client_of(m) in (client_id, participant.name)]
@@ -105,7 +105,7 @@ class MembershipRecorder:
         return self.participants.of_speaker(event) if is_placeholder(member) else self.participants.of_member(member)
 
     def ensure_member(self, member: str, event: Event) -> None:
-        """Record that a line shows this member in the group, whether its join was logged or not."""
+        """Record that a line shows this member in the group, even if its join was not logged."""
         participant = self._participant_of(member, event)
         if participant is None:
             return
@@ -129,11 +129,11 @@ class MembershipRecorder:
         self.transitions[transition] = None
 
     def infer_existing_member(self, participant: Participant, event: Event) -> None:
-        """Record a member that joined before the logs begin: only a member is told to rejoin or has partitions."""
+        """Record a member that joined before the logs begin, by a line about a rejoin or its partitions."""
         ends = type(event) is ev.WorkerStopped and event.phase == "stopped"
         ends = ends or (type(event) is ev.StreamsStateChanged and event.after == "ERROR" and event.before != "CREATED")
         if ends and participant not in self._seen:
-            # The stop of a worker, or of the last thread of a Streams client, may be its only line: the log may begin
+            # The stop of a worker, or of the last thread of a Streams client, may be its only line, if the log begins
             # just before it.
             self.depart_unlogged(participant, None, event, "closed")
         gives_back = type(event) is ev.PartitionsRevoked and event.partitions
@@ -152,7 +152,7 @@ class MembershipRecorder:
         asked: Event | None = None,
         silent: Silent | None = None,
     ) -> None:
-        """Record an arrival; `asked` is the client's JoinGroup, where only the answer to it names the member."""
+        """Record an arrival; `asked` is the client's JoinGroup, if only the response names the member."""
         participant = self._participant_of(member, event)
         if participant is None or event.at is None:
             return
@@ -164,7 +164,7 @@ class MembershipRecorder:
             return
         departure = self._departures.get(member)
         if departure is not None and departure.returned is None and departure.at - event.at > 0:
-            return  # the line was written before the member left
+            return  # the line is from before the member left
         if departure is not None and self._kept_its_place(departure, event.at):
             self._undo(departure, event.at)
             return
@@ -205,7 +205,7 @@ class MembershipRecorder:
         self._enter(arrival, member)
 
     def withdraw(self, member: str) -> None:
-        """Undo the arrival of a member that gave up before it was admitted."""
+        """Undo the arrival of a member that gave up before it joined."""
         arrival = self._unconfirmed.pop(member, None)
         if arrival is not None and self.live.drop(member) is not None:
             del self.transitions[arrival]
@@ -215,7 +215,7 @@ class MembershipRecorder:
     def depart(
         self, member: str, event: Event, why: DepartureWhy, *, late: bool = False, silent: Silent | None = None
     ) -> None:
-        """Record a departure, or one more line about it."""
+        """Record a departure, or another line about it."""
         participant = self.live.get(member) or (None if is_placeholder(member) else self.participants.of_member(member))
         if participant is None or event.at is None:
             return
@@ -240,23 +240,23 @@ class MembershipRecorder:
         self._leave(Departure(participant, member, event.at, (event,), silent, why=why, reason=reason), member)
 
     def shows_former_membership(self, participant: Participant, event: Event) -> bool:
-        """True where nothing but the loss itself shows that the client was a member (see `was_refused`)."""
+        """True if only the loss itself shows that the client was a member (see `was_refused`)."""
         if type(event) is ev.OwnershipGivenUp:
             return participant not in self._seen
         return lost_membership.was_refused(event) and not self._seen
 
     def refuse(self, participant: Participant, event: Event) -> None:
-        """Record that a request was refused, which expels a member."""
-        if lost_membership.lacks_member_id(event):  # neither it nor the reset that follows ends a membership
+        """Record that a request was rejected, which expels a member."""
+        if lost_membership.lacks_member_id(event):  # neither this response nor the reset that follows ends a membership
             self._refused[participant, event.speaker.client_id] = "", event
         if lost_membership.was_expelled(event):
             self.expel(participant, event)
 
     def expel(self, participant: Participant, event: Event) -> None:
-        """Record that a client learned that it is no member any more."""
+        """Record that a client learned that it is no longer a member."""
         member = self._rejected_member(participant, event)
         if member == "":
-            return  # the answer to a request that named no member
+            return  # the response to a request without a member id
         last = self._last_departure.get(participant)
         if last is not None and self._is_about_former_id(last, event):
             amend(last, events=(*last.events, event), silent=None)
@@ -272,10 +272,10 @@ class MembershipRecorder:
         self.depart(member, event, "expelled", late=True)
 
     def _is_about_former_id(self, last: Departure, event: Event) -> bool:
-        """True for a refusal without a member id that a client prints when the coordinator has its new id already.
+        """True for an error without a member id that a client logs after the coordinator issued its new id.
 
-        An application prints what its client returned after the client's next JoinGroup, and logs of whole seconds
-        have both in one second.
+        An application may log an error from its client after the client's next JoinGroup, and in logs of whole seconds
+        both are in the same second.
         """
         back = last.returned
         if back is None or getattr(event, "member", None) is not None or event.speaker.role == "broker":
@@ -284,9 +284,9 @@ class MembershipRecorder:
         return issued and all(e.speaker.role == "broker" for e in last.events)
 
     def _rejected_member(self, participant: Participant, event: Event) -> str | None:
-        """The member id that the coordinator refused; "" for a request without one, None where it is unknown."""
-        # A client resets its member id right after the answer (AbstractCoordinator.resetStateAndGeneration). In logs of
-        # whole seconds its next id may stand before the line about the reset.
+        """The member id that the coordinator rejected; "" for a request without one, None if it is unknown."""
+        # A client resets its member id directly after the response (AbstractCoordinator.resetStateAndGeneration). In
+        # logs of whole seconds, the next id may appear before the line about the reset.
         client = participant, event.speaker.client_id
         named: str | None = getattr(event, "member", None)
         if named is not None:
@@ -299,7 +299,7 @@ class MembershipRecorder:
         return self.member_of(participant, event.speaker.client_id)
 
     def record_stale_eviction(self, event: Event) -> None:
-        """Record an eviction by a former coordinator as a departure without effect: the members went on elsewhere."""
+        """Record an eviction by a former coordinator as a departure without effect: the members stayed in the group."""
         for member in event.members if type(event) is ev.MemberFailed else ():
             participant = self.participants.of_member(member)
             is_out = member in self._departures and member not in self.live
@@ -308,13 +308,13 @@ class MembershipRecorder:
                 self.transitions[stale] = None
 
     def has_left(self, member: str) -> bool:
-        """True for a dynamic member that left: its id never comes back, a line that names it was delayed."""
+        """True for a dynamic member that left: its id is never used again, so a line that names it was delayed."""
         departure = self._departures.get(member)
         is_reusable = is_placeholder(member) or is_bare_member_id(member)
         return departure is not None and departure.why in LEFT and not is_reusable
 
     def _is_former(self, participant: Participant, member: str) -> bool:
-        """True where `member` names a membership that was known by a placeholder and ended with its process."""
+        """True if `member` is a membership that was known by a placeholder and ended with its process."""
         last = self._last_departure.get(participant)
         if last is None or last.returned is not None or member in self.live or last.why != "vanished":
             return False
@@ -332,7 +332,7 @@ class MembershipRecorder:
         return left if left.member is None and left.at >= since else None
 
     def write_off(self, member: str, at: int, why: DepartureWhy, proof: Sequence[Event], silent: Silent) -> None:
-        """Record the departure of a live member that no line reports."""
+        """Record a departure of a live member that was not logged."""
         participant = self.live.drop(member)
         assert participant is not None
         self._leave(Departure(participant, member, at, tuple(proof), silent, why=why), member)
@@ -349,26 +349,28 @@ class MembershipRecorder:
         self.transitions[departure] = None
 
     def add(self, departure: Departure, event: Event, why: DepartureWhy, silent: Silent | None = None) -> None:
-        """Add a line to a departure; the line that knows more gives the reason, the coordinator's the time."""
+        """Add a line to a departure; the more specific line gives the reason, the coordinator's line the time."""
         logged_by_broker = any(e.speaker.role == "broker" for e in departure.events)
         sent = departure.events[0]
-        # Of two rules that infer it, the one that shows more than a list without the member names it.
+        # If two rules infer it, the more specific one is recorded.
         rule = silent if departure.silent == "not-assigned" else departure.silent
         reported = silent is None or departure.silent is None
         amend(departure, events=(*departure.events, event), silent=None if reported else rule)
         if logged_by_broker and departure.why in LEFT and why == "session-expired":
-            # The successor of a coordinator that died before it wrote the next generation evicts members that had left.
+            # If a coordinator died before it wrote the next generation, its successor evicts members that had already
+            # left.
             return
         if _RANK.index(why) < _RANK.index(departure.why):
             amend(departure, why=why)
         if event.speaker.role == "broker" and sent.speaker.role != "broker" and event.at is not None:
-            # On its connection a LeaveGroup waits behind a JoinGroup, whose answer waits for the rebalance.
+            # A LeaveGroup is processed after a JoinGroup on the same connection, which gets its response after the
+            # rebalance.
             waited = isinstance(sent, ev.LeaveSent) and event.at - departure.at > HEARTBEAT_MS and not logged_by_broker
             amend(departure, at=event.at if waited else min(departure.at, event.at))
         amend(departure, reason=departure.reason or reason_in(event))
 
     def _kept_its_place(self, departure: Departure, back_at: int) -> bool:
-        # True where a member is back at once under its id: the group only bumped its epoch.
+        # True if a member is back at once with the same id: the group only bumped its epoch.
         # A stream thread whose commit carries a stale epoch unsubscribes and subscribes again (KIP-1071).
         by_itself = departure.returned is None and departure.why in ("unsubscribed", "closed", "left")
         same_id = is_bare_member_id(departure.member or "")
@@ -383,14 +385,14 @@ class MembershipRecorder:
         self.rejoins.append((departure.at, back_at))
 
     def _supersede(self, participant: Participant, member: str) -> None:
-        # Remove the former id of a static member, which the coordinator has replaced by this one (KIP-345).
+        # Remove the former id of a static member, which the coordinator replaced with this one (KIP-345).
         name = name_in_member_id(member)
         for other in self.live.with_name(name) if name in participant.instance_ids else ():
             if other != member:
                 self.live.drop(other)
 
     def _resolve_placeholder(self, participant: Participant, member: str) -> bool:
-        """Replace the placeholder of a member by its id; False where there was none. Old clients log no id."""
+        """Replace the placeholder of a member with its id; False if there was none. Old clients log no id."""
         known = next((m for m in self.placeholders(participant, member) if m != member and m in self.live), None)
         if known is None:
             return False
@@ -403,12 +405,12 @@ class MembershipRecorder:
         return True
 
     def placeholders(self, participant: Participant, member: str) -> tuple[str, str]:
-        """The placeholders under which a member may be known: that of its client, and that of its participant."""
+        """The possible placeholders of a member: that of its client, and that of its participant."""
         return placeholder_id(participant, self.participants.client_of(member)), placeholder_id(participant, None)
 
     def fresh_start(self, participant: Participant, event: Event) -> Start | None:
-        """The last start of the participant's process that no earlier arrival used."""
-        # A client writes its first lines in any order: its configuration may come after its JoinGroup.
+        """The last start of the participant's process that does not belong to an earlier arrival, or None."""
+        # A client logs its first lines in any order: its configuration may follow its JoinGroup.
         start = self._starts.of(participant).last((event.at or 0) + 10 * REQUEST_MS)
         if start is None or self.participants.kind != "consumer":
             return start
@@ -416,6 +418,6 @@ class MembershipRecorder:
 
 
 def reason_in(event: Event) -> str | None:
-    """The reason in the words of the line."""
+    """The reason as logged in the line, or None."""
     reasons = (getattr(event, name, None) for name in ("reason", "client_reason"))
     return next((reason for reason in reasons if isinstance(reason, str)), None)

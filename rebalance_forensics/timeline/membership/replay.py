@@ -1,7 +1,7 @@
-"""The replay of membership: which line of the coordinator or of a client adds, removes or renames a member.
+"""The replay of membership: applies the lines of coordinators and clients that add, remove or rename a member.
 
-One forward pass over a group's lines records the transitions; `revision.py` then corrects what only the whole history
-shows.
+One forward pass over the lines of a group records the transitions; `revision.py` then corrects them by the whole
+history.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from rebalance_forensics.timeline.membership.silent import LEAVE_GROUP_STATIC_EP
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS, QUIET_MS, ROUND_TRIP_MS
 
 FIRST_GENERATION = 1
-"""A new group is in generation 0 (ClassicGroup); an empty group that is still known keeps its number."""
-# KIP-800 reasons of a LeaveGroup; franz-go closes "per normal operation".
+"""A new group starts in generation 0 (ClassicGroup); an empty group that was not deleted keeps its generation."""
+# KIP-800 reasons of LeaveGroup; franz-go closes "per normal operation".
 _WHY_IN_REASON: tuple[tuple[str, DepartureWhy], ...] = (
     ("poll timeout", "poll-timeout"),
     ("unsubscribed", "unsubscribed"),
     ("being closed", "closed"),
     ("per normal operation", "closed"),
 )
-# What a client logs just before it leaves, which may be all that shows why.
+# Lines of a client just before it leaves, which may be the only ones that show the reason.
 _HINTS = (ev.PollTimeoutExpired, ev.Unsubscribed)
-# An eviction that names nobody stands among the last departures: the members that missed the rebalance follow it.
+# An eviction without a member id is one of the last departures: the members that missed the rebalance follow it.
 _RECENT = 10
-# Lines that say who came, left or is in. Of any other each `case` would ask in vain, and `isinstance` takes 0.3 us to
-# say no of one of msgspec's classes.
+# Lines about joins, departures and members. Other lines skip the `case`s, since a negative `isinstance` of a msgspec
+# class takes 0.3 us.
 _NAMING_MEMBERS = frozenset({
     ev.AssignmentReceived, ev.MemberIdIssued, ev.MemberJoined, ev.RebalanceStarted, ev.MemberLeft, ev.MemberFailed,
     ev.PendingMemberRemoved, ev.StaticMemberReplaced, ev.GroupEmptied, ev.AssignmentComputed,
@@ -46,7 +46,7 @@ _NAMING_MEMBERS = frozenset({
 
 
 class MembershipReplay(MembershipRecorder):
-    """The forward pass: applies a group's events, oldest first, to the record of its members."""
+    """The forward pass: applies the events of a group, oldest first, to the record of its members."""
 
     def __init__(self, participants: Participants, starts: Sequence[Start]) -> None:
         super().__init__(participants, starts)
@@ -61,7 +61,7 @@ class MembershipReplay(MembershipRecorder):
         self._epoch = 0
 
     def infer_departure(self, missed: InferredDeparture) -> None:
-        """Record the departure of a member that missed a rebalance, unless another line has shown it."""
+        """Record the departure of a member that missed a rebalance, unless another line already showed it."""
         anonymous = self._anonymous_expiry(missed)
         if anonymous is not None:
             amend(anonymous, participant=missed.participant, events=(*anonymous.events, *missed.proof))
@@ -73,7 +73,7 @@ class MembershipReplay(MembershipRecorder):
                 self.write_off(member, missed.at, missed.why, missed.proof, missed.rule)
 
     def _anonymous_expiry(self, missed: InferredDeparture) -> Departure | None:
-        # The eviction of an unknown member that this is: workers share a client id and log no member id before 2.4.
+        # It may be an eviction of an unknown member: workers share a client id and log no member id before 2.4.
         for departure in islice(self.latest(Departure), _RECENT):
             known = departure.participant.has_log or missed.client_id not in departure.participant.client_ids
             if not known and missed.at - PROCESS_START_MS <= departure.at <= missed.shown_at:
@@ -138,7 +138,7 @@ class MembershipReplay(MembershipRecorder):
                 return
             member = placeholder_id(participant, None)
         if type(event) is ev.MemberJoined and event.protocol == "classic" and self._converted:
-            # The members of a classic group rejoin after its conversion (KIP-848), with the line of newcomers.
+            # The members of a classic group rejoin after its conversion (KIP-848), with the same line as newcomers.
             self.ensure_member(member, event)
             return
         self.arrive(member, event, empty=event.state in ("Empty", "Dead"))
@@ -162,7 +162,7 @@ class MembershipReplay(MembershipRecorder):
         if member is None:
             member = next(iter(self.live.of(self.participants.of_instance(event.instance_id))), None)
         if member is None or event.temporarily:
-            return  # a static member that closes stays in until its session ends (KIP-848, epoch -2)
+            return  # a static member that closes remains a member until its session expires (KIP-848, epoch -2)
         why = departure_why(event.reason, event.why)
         participant = self.participants.of_member(member)
         if why == "left" and participant is not None:
@@ -185,7 +185,7 @@ class MembershipReplay(MembershipRecorder):
             self.transitions[StaticReturn(participant, event.member, event.at or 0, (event,))] = None
 
     def _assigned(self, event: ev.AssignmentComputed | ev.TargetAssignmentComputed) -> None:
-        """Compare the members with the leader's assignment, which names all of them: record who is missing or new."""
+        """Compare the members with the leader's assignment, which names all of them; record missing and new members."""
         if isinstance(event, ev.TargetAssignmentComputed):
             if event.members:
                 self._targeted(event, event.members)
@@ -212,7 +212,7 @@ class MembershipReplay(MembershipRecorder):
         self._mapped = True
 
     def _targeted(self, event: ev.TargetAssignmentComputed, members: Sequence[str]) -> None:
-        # Record as vanished the members that a target assignment lacks: it has every member (KIP-848).
+        # Record members that are not in a target assignment as vanished: it contains every member (KIP-848).
         for member in sorted(self.live.keys() - set(members)):
             if not is_placeholder(member) and member not in self.live.joining:
                 self.depart(member, event, "vanished", silent="not-assigned")
@@ -276,7 +276,7 @@ class MembershipReplay(MembershipRecorder):
 
     def _was_not_polled(self, participant: Participant, event: ev.PollTimeoutExpired) -> None:
         self._recent[participant].append(event)
-        # Of two consumers with one client id only the LeaveGroup after it names the member.
+        # If two consumers have the same client id, only the LeaveGroup that follows names the member.
         if event.member or len(self.members_of(participant, event.speaker.client_id)) < 2:
             self._participant_departed(participant, event.member, event, "poll-timeout")
 
@@ -331,12 +331,12 @@ class MembershipReplay(MembershipRecorder):
         if member in self.live or self.has_left(member) or predates_leave(left, asked, event):
             return
         if type(event) is ev.PartitionsRevoked and member in self._departures:
-            return  # a session that ends late, as of a process that was stopped
+            return  # the session of a process that was stopped expires later
         known, self._known_as[participant, client] = self._known_as.get((participant, client)), member
         renewed = known is not None and known != member and not is_placeholder(known)
         returns = left is not None and left.returned is None
-        # A member that takes part in forming the group: nobody can have been in before generation 1. A static member
-        # that restarts is answered with the generation that its group already has (KIP-345).
+        # A member that joins when the group is created: there are no members before generation 1. A static member that
+        # restarts gets the current generation of its group (KIP-345).
         is_join = isinstance(event, ev.JoinSucceeded | ev.SyncSucceeded) and not participant.instance_ids
         is_first = is_join and getattr(event, "generation", None) == FIRST_GENERATION
         if is_first or renewed or returns or self.fresh_start(participant, event) is not None:
@@ -348,13 +348,13 @@ class MembershipReplay(MembershipRecorder):
         return self._joining.get((participant, client_id)) if participant is not None else None
 
     def _unanswered(self, participant: Participant | None, client_id: str | None) -> Event | None:
-        # The client's last JoinGroup, unless its answer has been seen: that brought an earlier membership.
+        # The client's last JoinGroup, unless its response was seen, which belongs to an earlier membership.
         asked = self._asked(participant, client_id)
         return None if asked is self._answered.get((participant, client_id)) else asked
 
     def _static_transitioned(self, participant: Participant, event: ev.MemberTransitioned) -> bool:
-        """Apply a state of a static KIP-848 member; False where it is to be treated like that of any other."""
-        # On close it sends epoch -2 and stays a member under its former id until it is back; -1 leaves for good.
+        """Apply a state of a static KIP-848 member; False if it is handled like that of a dynamic member."""
+        # On close it sends epoch -2 and remains a member with its former id until it rejoins; -1 leaves for good.
         former_id, _ = self._between_ids.get(participant, (None, event))
         member = event.member
         if member is None:
@@ -392,7 +392,7 @@ class MembershipReplay(MembershipRecorder):
         if event.after == "JOINING" and member not in self.live:
             self.arrive(member, event)
         elif event.before == "JOINING" and event.after == "FATAL":
-            self.withdraw(member)  # its first heartbeat was refused, so the coordinator never had it
+            self.withdraw(member)  # its first heartbeat was rejected, so it never was a member
         elif event.after in ("LEAVING", "PREPARE_LEAVING") and event.before != "PREPARE_LEAVING":
             why = self._hinted(participant, event, PROCESS_START_MS) or "closed"
             self._participant_departed(participant, event.member, event, why)
@@ -407,7 +407,7 @@ class MembershipReplay(MembershipRecorder):
         if self._starts.of(start.participant)[0].at == start.at and type(event) is not ev.ClientStarted:
             return  # a Java process may log its configuration after the first lines of its member
         absent = self._between_ids.get(start.participant, ("", event))[0]
-        # Where a log has whole seconds, the coordinator may seem to hear from a process before it starts.
+        # In a log of whole seconds, the coordinator's line about a process may precede its start.
         joined = {a.member for a in takewhile(lambda a: a.at > start.at - ROUND_TRIP_MS, self.latest(Arrival))}
         for member in self.live.of(start.participant):
             if member != absent and member not in joined:
@@ -429,8 +429,8 @@ class MembershipReplay(MembershipRecorder):
 
 def _left_unpolled(event: ev.JoinRequested | ev.GenerationReset) -> bool:
     """True for the reset after a leave that the heartbeat thread sent."""
-    # A close and an unsubscribe reset the generation in the same words, in the application's thread. HeartbeatThread
-    # leaves in handlePollTimeoutExpiry only (AbstractCoordinator).
+    # A close and an unsubscribe log the same reset in the application's thread. HeartbeatThread leaves only in
+    # handlePollTimeoutExpiry (AbstractCoordinator).
     return _by_heartbeat_thread(event) and event.why == "leaving"
 
 
@@ -439,22 +439,22 @@ def _by_heartbeat_thread(event: Event) -> bool:
 
 
 def _was_in_again(last: Departure | None, event: Event) -> bool:
-    """True for a client that knew it had been expelled and leaves again: it must have rejoined unseen."""
-    # A client that the coordinator evicted without its knowledge may run into its poll timeout any time later.
+    """True for a client that leaves again after it learned that it was expelled: its rejoin was not logged."""
+    # A client that does not know yet that it was evicted may exceed its poll timeout at any later time.
     if last is None or last.why != "expelled" or last.returned is not None:
         return False
     return (event.at or 0) - last.at > QUIET_MS
 
 
 def departure_why(reason: str | None, why: str | None) -> DepartureWhy:
-    """The kind of departure that a leave reason gives; `left` for none."""
+    """The kind of departure for a leave reason; `left` if there is no reason."""
     text = (reason or "").lower()
     shown = (kind for words, kind in _WHY_IN_REASON if why == kind or words in text)
     return next(shown, "removed-by-admin" if why == "removed-by-admin" else "left")
 
 
 def predates_leave(left: Departure | None, asked: Event | None, answer: Event) -> bool:
-    """True for an answer to a JoinGroup that was sent before the client left: it does not bring the member back."""
+    """True for the response to a JoinGroup that was sent before the client left: the member is not back."""
     if left is None or asked is None:
         return False
     client, sent = answer.speaker.client_id, [e for e in left.events if type(e) is ev.LeaveSent]

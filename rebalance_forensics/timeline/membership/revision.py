@@ -1,7 +1,7 @@
-"""The revision pass: what only the whole history of a group shows about departures that the replay recorded.
+"""The revision pass: corrects the departures of the replay by the whole history of the group.
 
-Members that closed or died without a LeaveGroup, leaves whose reason a later line corrects, restarts within the session
-of a static member.
+It covers members that closed or died without a LeaveGroup, departures whose reason a later line corrects, and restarts
+of static members within their session.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def revise(
     coverage: Coverage,
     session_ms: int | None,
 ) -> None:
-    """Correct the transitions by the whole history; `session_ms` is the session timeout, where it is known."""
+    """Correct the transitions by the whole history; `session_ms` is the session timeout, None if unknown."""
     participants, streams = membership.participants, membership.participants.kind == "streams"
     membership.name_newcomers()
     # A Streams instance that closes sends no LeaveGroup (internal.leave.group.on.close).
@@ -44,7 +44,7 @@ def revise(
     _infer_unlogged_leaves(participants, departures, lines.own, session_ms)
     for departure in _restarts_in_time(departures, processes.starts, rebalances):
         del membership.transitions[departure]
-    # The coordinator's line that no rebalance is needed names neither member nor group, and follows the line about the
+    # The coordinator's line that no rebalance is needed names neither member nor group; it follows the line about the
     # member in the same log.
     kept = lines.ungrouped.of_type(ev.StaticMemberKept)
     for returned in membership.latest(StaticReturn) if kept else ():
@@ -52,8 +52,8 @@ def revise(
 
 
 def _reclassify_unsubscribes(departures: Sequence[Departure], stops: Iterable[Stop]) -> None:
-    # Reclassify as `closed` the members that unsubscribed because they were about to close, as some frameworks do.
-    # Their own log shows the stop of the process or the start of the next; without logs, that all members did it.
+    # Reclassify as `closed` the members that unsubscribed before they closed, as some frameworks do. Their log shows
+    # the stop of the process or the start of the next one; without logs, that all members unsubscribed shows it.
     wished = [d for d in departures if d.why == "unsubscribed"]
     without_log = {d.participant for d in wished if not d.participant.has_log}
     everybody = len(without_log) > 1 and without_log == {d.participant for d in departures}
@@ -62,10 +62,10 @@ def _reclassify_unsubscribes(departures: Sequence[Departure], stops: Iterable[St
         back = departure.returned
         until = departure.at + REQUEST_TIMEOUT_MS if back is None else min(back.at, departure.at + REQUEST_TIMEOUT_MS)
         stopped = any(departure.at - ROUND_TRIP_MS <= at <= until for at in ended[departure.participant])
-        # A subscription alone may be a running process that subscribes again.
+        # A subscription alone may be from a running process that subscribes again.
         signs = back.start.events if back is not None and back.start is not None else ()
         restarted = any(not isinstance(e, ev.Subscribed) for e in signs)
-        # A Streams thread unsubscribes whenever it shuts down; applications cannot ask for it.
+        # A Streams thread unsubscribes when it shuts down; applications cannot unsubscribe it.
         thread = departure.participant.kind == "instance"
         if stopped or restarted or thread or (everybody and departure.participant in without_log):
             amend(departure, why="closed")
@@ -89,7 +89,7 @@ def _reclassify_removals(departures: Iterable[Departure], stops: Sequence[Stop],
 def _infer_unlogged_leaves(
     participants: Participants, departures: Iterable[Departure], events: EventIndex, session_ms: int | None
 ) -> None:
-    """Reclassify as `left` the dynamic members that a generation lacks before their session could have expired."""
+    """Reclassify as `left` dynamic members that are not in a generation before their session could have expired."""
     vanished = [d for d in departures if d.why == "vanished" and not d.participant.instance_ids]
     if session_ms is None or not vanished:
         return
@@ -104,7 +104,7 @@ def _infer_unlogged_leaves(
 
 
 def _answered(participants: Participants, events: EventIndex) -> dict[Participant | None, TimeIndex[Event]]:
-    """The answers that each member got from its coordinator: its session starts anew with each of them."""
+    """The responses that each member got from its coordinator: each of them restarts its session."""
     answers = (
         e
         for e in events.of_type(ev.HeartbeatFailed, ev.JoinSucceeded, ev.SyncSucceeded)
@@ -124,8 +124,8 @@ def _formed_without(participants: Participants, departure: Departure) -> int | N
 def _restarts_in_time(
     departures: Sequence[Departure], starts: Sequence[Start], rebalances: Sequence[Rebalance]
 ) -> list[Departure]:
-    # The departures of static members that only a restart shows: within the session they are members (KIP-345).
-    # One that came back as a new member, or made the group rebalance, had been removed.
+    # The departures of static members that only a restart shows: within the session they are still members (KIP-345).
+    # A member that came back as a new member, or triggered a rebalance, had been removed.
     last = max((r.started_at for r in rebalances), default=0)
     of_a_start = {id(e) for start in starts for e in start.events}
     vanished = [d for d in departures if d.why == "vanished" and d.returned is None and d.participant.instance_ids]

@@ -1,8 +1,8 @@
-"""Silent transitions: what must have happened to a member although no line reports it, with the lines that show it.
+"""Infers transitions of members that no line reports, with the lines that prove them.
 
-Each rule here reads what Kafka could not have logged otherwise: a join barrier that opened without a member, partitions
-that another member was assigned, a count of members, a member that a new coordinator loads, an id given to a client
-that no line names.
+Each rule uses lines that Kafka would not have logged otherwise: a join barrier that completed without a member,
+partitions that were assigned to another member, a member count, a member that a new coordinator loaded, or a member id
+issued to an unknown client.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 from rebalance_forensics.timeline.time_index import TimeIndex
 
 LEAVE_GROUP_STATIC_EPOCH = -2
-"""The epoch with which a static member leaves that may come back (ConsumerGroupHeartbeatRequest, -2): it keeps its
-partitions until its session expires."""
+"""The epoch that a static member sends on a temporary leave (ConsumerGroupHeartbeatRequest): it keeps its partitions
+until its session expires."""
 _RELEASES = (
     ev.PartitionsRevoked, ev.PartitionsLost, ev.OwnershipGivenUp, ev.TasksAssigned, ev.TasksRevoked, ev.TasksLost,
     ev.LeaveSent, ev.ConsumerClosed, ev.StreamsStateChanged,
@@ -41,7 +41,7 @@ Newcomer = ev.MemberIdIssued | ev.MemberJoined
 
 
 class InferredDeparture(Struct, frozen=True):
-    """A client that others went on without, from `at` on; `shown_at` is the time of the line that shows it."""
+    """The departure of a client at `at` that no line reports; `shown_at` is the time of the line that proves it."""
 
     participant: Participant
     client_id: str | None
@@ -66,13 +66,13 @@ class _Round(NamedTuple):
         return self.slot.prepared[0].at if self.slot.prepared else None
 
 
-# The join barrier opens only when every member has sent JoinGroup or has been removed. Before 2.4 no client prints the
-# leader's assignment and before 2.1 no coordinator logs who left, so the absence shows only in the list of those that
-# joined.
+# The join barrier completes only when every member has sent JoinGroup or has been removed. Before 2.4 no client logs
+# the leader's assignment and before 2.1 no coordinator logs which members left, so only the list of the members that
+# joined shows an absence.
 def departures_by_missed_rebalance(
     participants: Participants, events: EventIndex, slots: Iterable[Slot]
 ) -> list[InferredDeparture]:
-    """The departures of members that sent no JoinGroup for a rebalance which all others joined."""
+    """The departures of members that sent no JoinGroup for a rebalance that all others joined."""
     if not events.has_type(ev.JoinSucceeded):
         return []
     tries: dict[_Client, list[int]] = defaultdict(list)
@@ -98,9 +98,9 @@ def departures_by_missed_rebalance(
         waiting = (before.joined.keys() | waiting) - after.joined.keys() - out
         ids |= {client: _id_in(answer) for client, answer in before.joined.items()}
         created = after.slot.stabilized
-        # Where a line counts or lists the members, a missing one needs no inference.
+        # If a line counts or lists the members, a missing member need not be inferred.
         if after.slot.computed is None and (created is None or created.member_count is None):
-            # A coordinator takes no member back under an id that it removed.
+            # A coordinator rejects a member id that it has removed.
             clients = (((m.participant, m.client_id), m) for m in absent)
             found += [m for client, m in clients if last_used.get((client, ids.get(client)), 0) <= before.last_at]
     return sorted(found, key=lambda m: (m.shown_at, m.participant.name, m.client_id or ""))
@@ -113,7 +113,7 @@ def _id_in(answer: Event) -> str | None:
 def _absent(
     before: _Round, after: _Round, tries: dict[_Client, list[int]], waiting: set[_Client]
 ) -> Iterator[InferredDeparture]:
-    """The clients that sent no JoinGroup; `waiting` had sent one for the generation before and got no answer."""
+    """The clients that sent no JoinGroup; those in `waiting` got no response to the one for the previous generation."""
     until = after.last_at + windows.ROUND_TRIP_MS
     joined_at = min(e.at or 0 for e in after.joined.values())
     began = after.began if after.began is not None else _first_try(before, after, tries)
@@ -132,7 +132,7 @@ def _first_try(before: _Round, after: _Round, tries: dict[_Client, list[int]]) -
 
 
 def _why_absent(after: _Round) -> DepartureWhy:
-    # The kind of departure: a member that no expiry was logged for, where all are, left or missed the barrier.
+    # The kind of departure: a member without a logged expiry left or missed the barrier, if all expiries are logged.
     # 0.11 logs expired sessions at INFO, and names the offsets partition in each line.
     created = after.slot.stabilized
     if created is None or created.speaker.offsets_partition is None:
@@ -141,8 +141,8 @@ def _why_absent(after: _Round) -> DepartureWhy:
     return "rebalance-timeout" if open_ms > windows.AT_ONCE_MS else "left"
 
 
-# Without brokers' logs nothing else shows that a member of a KIP-848 group fell silent: there is no join barrier, and a
-# member whose assignment stays the same logs nothing.
+# Without broker logs, only this shows that a member of a KIP-848 group stopped: there is no join barrier, and a member
+# whose assignment does not change logs nothing.
 def departures_by_takeover(
     participants: Participants,
     starts: Sequence[Start],
@@ -151,9 +151,9 @@ def departures_by_takeover(
     coverage: Coverage,
     session_ms: int | None,
 ) -> list[InferredDeparture]:
-    """The departures of members whose partitions were assigned to others although they had not revoked them."""
-    # No session expires sooner than it lasts: an owner whose log ends less than a session before has revoked the
-    # partitions, and the line is missing; so it is where the coordinator is heard and logs no end of its membership.
+    """The departures of members whose partitions were assigned to others before they revoked them."""
+    # If an owner's log ends less than a session timeout before, its session cannot have expired: it revoked the
+    # partitions, and the line is missing. The same applies if the coordinator's log shows no end of its membership.
     states = events.of_type(ev.MemberTransitioned)
     if not states:
         return []
@@ -166,7 +166,7 @@ def departures_by_takeover(
     found = []
     for event in events.of_type(ev.TasksAssigned, ev.PartitionsAssigned):
         given = event.partitions if type(event) is ev.PartitionsAssigned else ()
-        if type(event) is ev.TasksAssigned and event.epoch is not None:  # a streams group's (KIP-1071)
+        if type(event) is ev.TasksAssigned and event.epoch is not None:  # from a streams group (KIP-1071)
             given = event.active
         participant = participants.of_speaker(event) if given else None
         if participant is None or event.at is None:
@@ -190,7 +190,7 @@ def departures_by_takeover(
 def _keep_while_leaving(
     participants: Participants, states: Sequence[ev.MemberTransitioned], given_up: dict[_Client, list[int]]
 ) -> None:
-    # Drop from `given_up` what static members log as they close: they keep their partitions for a session.
+    # Drop from `given_up` the lines of static members that close: they keep their partitions until the session expires.
     for event in states:
         if event.after != "LEAVING" or event.epoch != LEAVE_GROUP_STATIC_EPOCH:
             continue
@@ -203,13 +203,13 @@ def _keep_while_leaving(
 
 
 def _owner_key(client: _Client) -> _Client:
-    # The owner of a client's partitions: in a Streams instance each thread, else the participant.
+    # The owner of a client's partitions: the thread in a Streams instance, otherwise the participant.
     return client[0], streams_thread(client[1] or "") if client[0].kind == "instance" else None
 
 
 def _times(participants: Participants, events: Sequence[Event]) -> dict[_Client, list[int]]:
-    """The times at which each owner had given up its partitions, by these lines."""
-    # A revocation that names partitions counts for those alone. Without an epoch a stream thread only repeats the
+    """The times when each owner gave up its partitions, by these lines."""
+    # A revocation that names partitions applies only to those. Without an epoch, a stream thread only repeats the
     # assignment of its consumer.
     times: dict[_Client, list[int]] = defaultdict(list)
     for event in events:

@@ -1,1 +1,1 @@
-"""Ownership over time: which member read each partition, and the spans in which nobody could, with their reasons."""
+"""Ownership over time: which member read each partition, and the unread spans with their reasons."""

@@ -1,4 +1,4 @@
-"""The ledger of owners while lines are replayed, and the consumers that own partitions."""
+"""The ledger of partition owners during the replay, and the consumers that own partitions."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from rebalance_forensics.timeline.model import WhyUnread
 from rebalance_forensics.timeline.time_index import sets_by_key
 
 Owner = tuple[Participant, str]
-"""A consumer: its participant and client id; several consumers of one process each own partitions."""
+"""A consumer, as participant and client id: each of several consumers in a process owns partitions."""
 
 
 class Loss(Struct, frozen=True, kw_only=True):
-    """The last time at which a member read its partitions, and why it read no longer; `why` is None while it reads.
+    """The last time when a member read its partitions, and why it stopped; `why` is None while it reads them.
 
-    `certain`: a line shows that time. Else it lies between `earliest` and `missed_at`, when the group noticed that the
-    member was out, and `at` is the best estimate. `bounded` is False where no timeout is known: the member may have
-    stopped reading long before.
+    `certain`: a line shows that time. Otherwise it is between `earliest` and `missed_at`, when the group noticed the
+    absence, and `at` is the best estimate. `bounded` is False if no timeout is known: the member may have stopped
+    reading much earlier.
     """
 
     at: int
@@ -36,7 +36,7 @@ class Loss(Struct, frozen=True, kw_only=True):
 
 
 class PartitionReading(Struct, frozen=True):
-    """A member read a partition from `begin` until its loss."""
+    """A span in which a member read a partition, from `begin` until its loss."""
 
     partition: str
     owner: Owner
@@ -45,7 +45,7 @@ class PartitionReading(Struct, frozen=True):
 
     @property
     def end(self) -> int:
-        """When it read last, or the end of the logs."""
+        """When it last read the partition, or the end of the logs."""
         return self.loss.at
 
     @property
@@ -57,16 +57,16 @@ class PartitionReading(Struct, frozen=True):
 
 @dataclass(slots=True)
 class Ledger:
-    """What each consumer owns now, and the readings that have ended."""
+    """The current partitions of each consumer, and the readings that have ended."""
 
     owned: dict[Owner, dict[str, int]] = field(default_factory=dict)
-    """Owner -> partition -> since when."""
+    """Owner -> partition -> time of its assignment."""
     readings: list[PartitionReading] = field(default_factory=list)
     taken: dict[Owner, dict[str, int]] = field(default_factory=dict)
-    """Owner -> partition -> when another consumer was assigned it although this owner had not revoked it."""
+    """Owner -> partition -> time when it was assigned to another consumer before this owner revoked it."""
     holders: dict[str, set[Owner]] = field(default_factory=dict)
     _given_back: dict[Owner, list[int]] = field(default_factory=dict)
-    """Indices of the readings that ended since the owner's last assignment: a close that follows explains them."""
+    """Indices of the readings that ended since the owner's last assignment; a close that follows explains them."""
 
     def assign(self, owner: Owner, partitions: Iterable[str], at: int) -> None:
         """Start a reading of each partition that the owner does not read yet."""
@@ -81,7 +81,7 @@ class Ledger:
             owned[partition] = at
 
     def change(self, owner: Owner, whole: Sequence[str], at: int) -> None:
-        """Make this the whole assignment of an owner, which has revoked the rest."""
+        """Set the whole assignment of an owner, which has revoked all other partitions."""
         self.release(owner, [p for p in self.owned.get(owner, ()) if p not in whole], Loss(at=at, why="revoked"))
         self.assign(owner, whole, at)
 
@@ -101,7 +101,7 @@ class Ledger:
             self.readings.append(PartitionReading(partition, owner, since, own))
 
     def closed(self, owner: Owner, at: int) -> None:
-        """End everything the owner reads; what it revoked just before, it revoked in order to stop."""
+        """End all readings of the owner; its preceding revocations are part of the close."""
         for place in self._given_back.pop(owner, ()):
             reading = self.readings[place]
             if reading.loss.why == "revoked":
@@ -109,11 +109,11 @@ class Ledger:
         self.release(owner, [*self.owned.get(owner, ())], Loss(at=at, why="stopped"))
 
     def owners(self, participant: Participant | None) -> list[Owner]:
-        """Every consumer of a participant that owns or owned something."""
+        """The consumers of a participant that own or owned partitions."""
         return [owner for owner in self.owned if owner[0] is participant]
 
     def still_read(self, ends: Mapping[Owner, int], end: int) -> Iterator[PartitionReading]:
-        """Readings without an end: until `end`, or until their owner's entry in `ends`, the last time it was seen."""
+        """The readings without an end: until `end`, or until the owner was last seen if it is in `ends`."""
         for owner, partitions in self.owned.items():
             until = ends.get(owner, end)
             for partition, since in partitions.items():
@@ -135,11 +135,11 @@ class Consumers:
 
     @property
     def reporting(self) -> list[Owner]:
-        """The consumers whose own log names what they own."""
+        """The consumers whose logs name the partitions that they own."""
         return [owner for owners in self._of_participant.values() for owner in owners]
 
     def reports_at(self, owner: Owner, at: int) -> bool:
-        """True where the consumer's own log covers that time and names its assignment."""
+        """True if the consumer's log covers that time and names its assignment."""
         if owner not in self._of_participant.get(owner[0], ()):
             return False
         if owner[0] not in self._reach:  # rolled files leave no gap between them
@@ -149,15 +149,15 @@ class Consumers:
         return at in self._reach[owner[0]]
 
     def of_speaker(self, event: Event) -> Owner | None:
-        """The consumer whose log this line is in."""
+        """The consumer that wrote this line, or None."""
         participant = self._timeline.participants.of_speaker(event) if event.speaker.role != "broker" else None
         if participant is None:
             return None
         return participant, "" if self._timeline.kind == "connect" else event.speaker.client_id or ""
 
     def of_member(self, member: str) -> Owner | None:
-        """The consumer behind a member id."""
-        # A static member's id begins with its group.instance.id, not with its client id
+        """The consumer with this member id, or None."""
+        # A static member's id starts with its group.instance.id instead of its client id
         # (GroupMetadata.generateMemberId).
         participant = self._timeline.participants.of_member(member)
         if participant is None:
@@ -170,7 +170,7 @@ class Consumers:
 
 
 def names_partitions(event: Event) -> bool:
-    """True for a line of an owner with partitions, tasks or connectors in it."""
+    """True for a line of an owner that names partitions, tasks or connectors."""
     if isinstance(event, AssignmentComputed):
         return False
     return any(getattr(event, name, ()) for name in ("partitions", "active", "tasks", "connectors"))

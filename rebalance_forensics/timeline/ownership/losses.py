@@ -1,4 +1,4 @@
-"""Estimates of when a member stopped reading, and why: often a timeout before the group removed it."""
+"""Estimates when and why a member stopped reading: often a timeout before the group removed it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _WHY: Mapping[DepartureWhy, WhyUnread] = {
 
 
 def client_of(timeline: Timeline, departure: Departure) -> str:
-    """The client that departed: that in its member id, else the first of the participant."""
+    """The client id of a departure: the one in the member id, otherwise the first of the participant."""
     named = timeline.participants.client_of(departure.member or "")
     return named or min(departure.participant.client_ids, default="")
 
@@ -40,19 +40,19 @@ _SILENCES = "why members fell silent"
 
 
 def explain_silences(timeline: Timeline, reasons: Mapping[str, WhyUnread]) -> None:
-    """Take over from the verdicts why members fell silent, by departure id, before ownership is asked for."""
-    # A second judge beside the causes and their signs would contradict them in the same report.
+    """Set why members stopped sending heartbeats, by departure id; to be called before ownership is computed."""
+    # The causes and their signs decide this: a separate decision here could contradict them in the same report.
     timeline.cached_as(_SILENCES, lambda: reasons)
 
 
 def why_silent(timeline: Timeline, departure: Departure) -> WhyUnread:
-    """Why a member sent no more heartbeats, by the verdict on its departure."""
+    """Why a member stopped sending heartbeats, by the verdict on its departure."""
     reasons: Mapping[str, WhyUnread] = timeline.cached_as(_SILENCES, dict)
     return reasons.get(departure.id, "unknown")
 
 
 def loss_of(timeline: Timeline, departure: Departure, missed_at: int | None = None) -> Loss:
-    """The loss of a member's partitions behind its departure; `missed_at` is when the group noticed, if before it."""
+    """The loss of a member's partitions before its departure; `missed_at` is when the group noticed, if earlier."""
     participant = departure.participant
     missed_at = departure.at if missed_at is None else missed_at
     if _turned_away(timeline, departure):
@@ -62,17 +62,17 @@ def loss_of(timeline: Timeline, departure: Departure, missed_at: int | None = No
     if departure.why in _SILENT:
         why = why_silent(timeline, departure)
         if why == "stuck" and departure.why == "session-expired" and participant.instance_ids:
-            # A static member sends no LeaveGroup on a poll timeout (KIP-345): until then a thread of its own had
-            # sent heartbeats, which end without a line.
+            # A static member sends no LeaveGroup on a poll timeout (KIP-345): its heartbeat thread stops then without
+            # logging it.
             return _stuck_in_session(timeline, participant, missed_at)
         return _silent(timeline, departure, missed_at, why)
     if departure.why == "poll-timeout":
         return _stuck(timeline, departure, missed_at)
     if departure.why == "rebalance-timeout" and why_silent(timeline, departure) == "stuck":
         return _not_rejoined(timeline, departure, missed_at)
-    # A member that an administrator removed learns of it with its next heartbeat, which no line dates. A member
-    # that missed the rebalance, sync or revocation timeout may have been stuck, or may have polled without an
-    # answer: no line shows when it stopped reading.
+    # A member that an administrator removed learns of it with its next heartbeat, whose time is not logged. A member
+    # that exceeded the rebalance, sync or revocation timeout may have been stuck, or may have polled without a
+    # response: no line shows when it stopped reading.
     certain = departure.why not in ("removed-by-admin", "rebalance-timeout", "sync-timeout", "revocation-timeout")
     back = departure.returned
     # A LeaveGroup without a reason is that of a close, unless the member came back without a start.
@@ -82,9 +82,9 @@ def loss_of(timeline: Timeline, departure: Departure, missed_at: int | None = No
 
 
 def keeps_fetching(timeline: Timeline, departure: Departure) -> bool:
-    """True for a running member that the coordinator removed and whose own log shows when it learned of it.
+    """True for a running member that the coordinator removed and whose log shows when it learned of it.
 
-    It fetched until then: only the coordinator refuses it, and fetches go to the leaders of partitions.
+    It fetched until then: only the coordinator rejects it, and fetches go to the partition leaders.
     """
     if departure.why != "removed-by-admin" and not _turned_away(timeline, departure):
         return False
@@ -93,15 +93,15 @@ def keeps_fetching(timeline: Timeline, departure: Departure) -> bool:
 
 
 def _silent(timeline: Timeline, departure: Departure, missed_at: int, why: WhyUnread) -> Loss:
-    """The loss of a member whose heartbeats ended: at the earliest a session before it was removed."""
-    # The session runs from its last heartbeat, and the next was due an interval later: half an interval after the
-    # earliest time is the middle of what is possible.
+    """The loss of a member whose heartbeats stopped: at the earliest a session timeout before its removal."""
+    # The session starts with its last heartbeat, and the next one was due an interval later: half an interval after the
+    # earliest time is the middle of the possible span.
     session = shown_session_ms(timeline, departure.participant)
     # A process that is cut off from the brokers keeps logging.
     last = _last_sign(timeline, departure.participant, missed_at) if why != "cut-off" else None
     if session is None:
         return Loss(at=missed_at, why=why, certain=False, earliest=last, missed_at=missed_at, bounded=False)
-    # The coordinator's timer may run out after its new process started, where that was quick.
+    # After a quick restart, the coordinator's timer may expire when the new process already runs.
     expiries = (e for e in departure.events if isinstance(e, ev.MemberFailed) and e.speaker.role == "broker")
     expired_at = max(map(time_of, expiries), default=missed_at)
     earliest = max(expired_at - session, last or 0)
@@ -113,9 +113,9 @@ def _silent(timeline: Timeline, departure: Departure, missed_at: int, why: WhyUn
 
 
 def _unanswered_since(timeline: Timeline, departure: Departure) -> int | None:
-    """Since when a fetch had been without an answer as the group removed the member."""
-    # A consumer sends the next fetch as soon as it has the answer to the last. The line that gives it up comes with
-    # request.timeout.ms, and since 3.1 shows how old it was.
+    """When the fetch was sent that had no response when the group removed the member, or None."""
+    # A consumer sends the next fetch as soon as it has the response to the last. It logs a timed-out fetch after
+    # request.timeout.ms, since 3.1 with the age of the request.
     later = timeline.events_from(departure.participant, ev.NodeDisconnected).between(departure.at, timeline.last)
     own = (
         e
@@ -127,9 +127,9 @@ def _unanswered_since(timeline: Timeline, departure: Departure) -> int | None:
 
 
 def loss_before(timeline: Timeline, participant: Participant, start: int) -> Loss:
-    """The loss of a process that died unlogged and was started again before its session expired.
+    """The loss of a process that died without a log line and was restarted before its session expired.
 
-    Supervisors restart at once, so the likeliest time is just before the start.
+    Supervisors restart a process at once, so the most likely time is just before the start.
     """
     start = _start_of_process(timeline, participant, start)
     session, last = shown_session_ms(timeline, participant), _last_sign(timeline, participant, start)
@@ -154,7 +154,7 @@ def _stuck(timeline: Timeline, departure: Departure, missed_at: int) -> Loss:
     poll = shown_poll_ms(timeline, departure.events, departure.participant)
     if poll is None:
         return Loss(at=missed_at, why="stuck", certain=False, missed_at=missed_at, bounded=False)
-    # Some releases log, then or at the next poll(), by how much the timer was exceeded.
+    # Some releases log, immediately or at the next poll(), by how much the timer was exceeded.
     expiries = [
         time_of(e) - e.exceeded_ms
         for e in departure.events
@@ -166,8 +166,8 @@ def _stuck(timeline: Timeline, departure: Departure, missed_at: int) -> Loss:
 
 def _not_rejoined(timeline: Timeline, departure: Departure, missed_at: int) -> Loss:
     # The loss of a member that did not rejoin within the rebalance timeout: it has not polled since it began.
-    # Its next poll() would have found the rebalance; the one before was less than a poll timeout earlier, or it
-    # would have left.
+    # Its next poll() would have joined the rebalance; the previous one was less than a poll timeout earlier, or the
+    # member would have left.
     begun = timeline.rebalances.last(departure.at)
     since = missed_at if begun is None else min(begun.started_at, missed_at)
     poll = shown_poll_ms(timeline, departure.events, departure.participant)
@@ -186,15 +186,15 @@ def _stuck_in_session(timeline: Timeline, participant: Participant, missed_at: i
 
 
 def _turned_away(timeline: Timeline, departure: Departure) -> bool:
-    """True for a running member that the coordinator refused, by the verdict: it read until it learned of it."""
-    # A coordinator that lost the group's state, or does not answer, refuses members that still fetch from other
-    # brokers. A member that the coordinator had removed earlier was silent before.
+    """True for a running member that the coordinator rejected, by the verdict: it read until it learned of it."""
+    # A coordinator that lost the group's state, or does not respond, affects members that still fetch from other
+    # brokers. A member that the coordinator removed earlier had stopped its heartbeats before.
     refused = why_silent(timeline, departure) == "fenced"
     return refused and departure.why in ("vanished", "session-expired", "expelled")
 
 
 def _last_sign(timeline: Timeline, participant: Participant, before: int) -> int | None:
-    """The last time before `before` at which its logs show the member running."""
+    """The time of the last line before `before` that shows the member running, or None."""
     last_event = timeline.events_from(participant, Event).last(before - 1)
     ends = [log.end for log in timeline.coverage.of(participant) if log.end < before]
     times = [*ends, *([last_event.at] if last_event is not None and last_event.at is not None else [])]

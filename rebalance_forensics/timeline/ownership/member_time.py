@@ -1,7 +1,7 @@
-"""Unread time from coordinators' logs alone: of one member, and of the group while no assignment is in force.
+"""Unread time from coordinators' logs alone: per member, and for the group while no assignment is in effect.
 
-Coordinators name no partition at INFO, so this counts members. What a member owned was unread from the moment it could
-no longer read until a generation without it, or with it again, had its assignment.
+Coordinators name no partitions at INFO, so this counts members. The partitions of a member were unread from the time it
+could no longer read until the assignment of a generation without it, or with it again.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberSpan:
-    """A span in which nobody read what a member had owned; `ended_at` is None while no later assignment came.
+    """A span in which the partitions of a former owner had no reader; `ended_at` is None without a later assignment.
 
-    `at_least`: it may have begun earlier, where the reason or the timeout is unknown, or lasted longer, until the
+    `at_least`: it may have started earlier, if the reason or the timeout is unknown, or lasted longer, until the
     members that took over had reconciled (KIP-848, not logged).
     """
 
@@ -44,13 +44,13 @@ class MemberSpan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoneInForce:
-    """A span without an assignment in force: from the begin of a rebalance to its assignment or to the next rebalance.
+    """A span without an assignment: from the start of a rebalance to its assignment or to the next rebalance.
 
-    From `all_stopped_at` on no eager member had partitions, since all had rejoined; None where the join never ended.
+    Since `all_stopped_at`, no eager member had partitions, because all had rejoined; None if the join did not complete.
     """
 
     rebalance: str
-    """Its id."""
+    """The id of the rebalance."""
     started_at: int
     ended_at: int | None
     all_stopped_at: int | None
@@ -58,9 +58,9 @@ class NoneInForce:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberTime:
-    """Unread spans of members, oldest first, and spans without an assignment by rebalance id.
+    """The unread spans of members, oldest first, and the spans without an assignment by rebalance id.
 
-    `until` is when the logs end. `sizes` holds, for each assignment, when it came into force and its number of members.
+    `until` is the end of the logs. `sizes` contains the time of each assignment with its number of members.
     """
 
     spans: IntervalIndex[MemberSpan]
@@ -70,13 +70,13 @@ class MemberTime:
     _small: dict[int, list[tuple[int, int]]] = field(default_factory=dict, repr=False, compare=False)
 
     def size_before(self, at: int) -> int | None:
-        """The number of members of the assignment in force just before `at`; None where no coordinator counted."""
+        """The number of members of the assignment just before `at`; None if no coordinator logged it."""
         place = bisect_left(self.sizes, (at, 0))
         return self.sizes[place - 1][1] if place else None
 
     def with_at_most(self, members: int, begin: int, end: int) -> Sequence[tuple[int, int]]:
-        """The stretches between two times in which the assignment in force had at most that many members."""
-        # Cached by number of members: many incidents of one group ask with the same.
+        """The spans between two times in which the current assignment had at most that many members."""
+        # Cached by the number of members, which is the same for many incidents of a group.
         if members not in self._small:
             self._small[members] = self._stretches(members)
         small = self._small[members]
@@ -96,7 +96,7 @@ class MemberTime:
 
 @answered_once
 def member_time_of(timeline: Timeline) -> MemberTime:
-    """The unread time of a group by its coordinators' lines."""
+    """The unread time of a group by the lines of its coordinators."""
     has_log, classic = timeline.has_coordinator_log, timeline.mode != "server-side"
     absences = sorted(_absences(timeline) if has_log else (), key=attrgetter("started_at", "member"))
     spans = IntervalIndex(absences, attrgetter("started_at"), attrgetter("ended_at"))
@@ -123,7 +123,7 @@ def _absences(timeline: Timeline) -> Iterator[MemberSpan]:
             continue
         absence = _absence(timeline, departure, in_force.first(departure.at + 1), least)
         if timeline.coverage.is_excerpt and not _is_next(timeline, departure, absence.ended_at):
-            # An excerpt may leave out the assignment that ended it; only the time up to the removal is certain.
+            # An excerpt may lack the assignment that ended it; only the time until the removal is certain.
             absence = replace(absence, ended_at=departure.at, at_least=True)
         over[who] = absence.ended_at
         yield absence if absence.started_at >= before else replace(absence, started_at=before)
@@ -145,7 +145,7 @@ def _absence(timeline: Timeline, departure: Departure, assigned: int | None, lea
 
 
 def _is_next(timeline: Timeline, departure: Departure, assigned: int | None) -> bool:
-    """True where `assigned` is the assignment of the rebalance that the departure caused."""
+    """True if `assigned` is the assignment of the rebalance that the departure caused."""
     begun = timeline.rebalances.between(departure.at - ROUND_TRIP_MS, departure.at + ROUND_TRIP_MS)
     caused = {rebalance.id for rebalance in begun}
     times = (at for rebalance, at in _assignments(timeline) if rebalance.id in caused)
@@ -153,13 +153,13 @@ def _is_next(timeline: Timeline, departure: Departure, assigned: int | None) -> 
 
 
 def _had_an_assignment(timeline: Timeline, departure: Departure, in_force: TimeIndex[int]) -> bool:
-    """True where a generation got its assignment between the member's last arrival and its departure."""
+    """True if a generation got its assignment between the member's last arrival and its departure."""
     came = timeline.arrivals.of(departure.participant).last(departure.at)
     return came is None or in_force.any_between(came.at, departure.at)
 
 
 def _in_force(timeline: Timeline) -> Iterator[int]:
-    """The times at which assignments came into force; under KIP-848 with the epoch, before members reconcile."""
+    """The times of assignments; for KIP-848, the time of the epoch, before members reconcile."""
     empty = _empty_generations(timeline)
     for rebalance, at in _assignments(timeline):
         if timeline.mode == "server-side" and rebalance.generation not in empty:
@@ -170,7 +170,7 @@ def _in_force(timeline: Timeline) -> Iterator[int]:
 
 @answered_once
 def _assignments(timeline: Timeline) -> Sequence[tuple[Rebalance, int | None]]:
-    """Each rebalance with the time at which its assignment came into force; None where it gave none."""
+    """Each rebalance with the time of its assignment; None if it had no assignment."""
     printed = bool(timeline.own.of_type(AssignmentReceived))
     empty = _empty_generations(timeline)
     rebalances = [*timeline.rebalances]
@@ -185,19 +185,19 @@ def _assignments(timeline: Timeline) -> Sequence[tuple[Rebalance, int | None]]:
 
 
 def _without_assignment(timeline: Timeline) -> Iterator[NoneInForce]:
-    """Each rebalance until its assignment or the next rebalance; before the first one nothing had been assigned."""
+    """The span from each rebalance to its assignment or the next rebalance, once the group had an assignment."""
     joined: int | None = None
-    begun = False
+    was_assigned = False
     rebalances = _assignments(timeline)
     for (rebalance, assigned), following in zip_longest(rebalances, rebalances[1:]):
         joined = joined if joined is not None else rebalance.stabilized_at
         end = assigned if assigned is not None or following is None else following[0].started_at
-        if begun:
+        if was_assigned:
             since = rebalance.started_at
             end = None if end is None else max(end, since)
             yield NoneInForce(rebalance=rebalance.id, started_at=since, ended_at=end, all_stopped_at=joined)
         if assigned is not None:
-            begun, joined = True, None
+            was_assigned, joined = True, None
 
 
 def _empty_generations(timeline: Timeline) -> frozenset[int | None]:

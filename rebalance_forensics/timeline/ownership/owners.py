@@ -1,9 +1,9 @@
-"""The readers of each partition over time, and the spans in which it had none.
+"""The readers of each partition over time, and its unread spans.
 
-Sources, best first: the owners' own lines; the leader's printed assignment; Streams' and Connect's own assignments; a
-KIP-848 coordinator's current assignments. Classic brokers name no partition, so from their logs alone nothing follows.
-A member that was evicted, or did not call poll(), stopped reading before the group noticed: its partitions are unread
-from then on.
+Sources, best first: lines of the owners; the assignment that the leader logs; the assignments of Streams and Connect;
+the current assignments that a KIP-848 coordinator logs. Classic brokers name no partitions, so their logs alone are not
+enough. A member that was evicted, or did not call poll(), stopped reading before the group noticed: its partitions are
+unread from that time on.
 """
 
 from __future__ import annotations
@@ -36,26 +36,26 @@ LateJoins = Mapping[Participant, Sequence[LateJoin]]
 
 
 class Ownership(Struct, frozen=True, kw_only=True):
-    """The unread spans of each partition, oldest first, the spans that are unknown, and the readings."""
+    """The unread spans of each partition, oldest first, the unknown spans, and the read spans."""
 
     spans: IntervalIndex[UnreadSpan] = field(default_factory=lambda: _index(()))
     unknown: IntervalIndex[UnknownSpan] = field(default_factory=lambda: _index(()))
     """The spans in which the logs do not show whether a partition was read."""
     until: int = 0
-    """When the logs end."""
+    """The end of the logs."""
     partitions: frozenset[str] = frozenset()
-    """The partitions of which an owner is known."""
+    """The partitions with a known owner."""
     while_read: tuple[tuple[int, int], ...] = ()
-    """The disjoint stretches of time in which any partition was read."""
+    """The disjoint spans in which at least one partition was read."""
     partial: tuple[tuple[int, int], ...] = ()
-    """The stretches in which members without a log may have owned partitions that nobody names."""
+    """The spans in which members without a log may have owned partitions that no line names."""
     presumed_whole: bool = False
-    """Every member that any line names has a log, though no line proves that there are no others."""
+    """True if every member that a line names has a log, although no line proves that there are no others."""
     read: tuple[ReadSpan, ...] = ()
     """The partitions that each member read, oldest first."""
 
     def stopped_ms(self, begin: int, end: int) -> int | None:
-        """For how many ms between two times no partition of the group was read; None where that is unknown."""
+        """The time in ms between two times in which no partition of the group was read; None if that is unknown."""
         if not self.while_read or not self.whole_between(begin, end):
             return None
         begin, end = max(begin, self.while_read[0][0]), min(end, self.until)
@@ -68,11 +68,11 @@ class Ownership(Struct, frozen=True, kw_only=True):
         return max(0, end - begin - read)
 
     def whole_between(self, begin: int, end: int) -> bool:
-        """True where the owners of all partitions are known throughout."""
+        """True if the owners of all partitions are known throughout the span."""
         return not any(since < end and begin < until for since, until in self.partial)
 
     def known_between(self, begin: int, end: int) -> bool:
-        """True where at least one reading is known at or before `end`, and the logs reach to `begin`."""
+        """True if at least one reading is known at or before `end`, and the logs extend to `begin`."""
         first = self.while_read[0][0] if self.while_read else None
         return first is not None and first <= end and begin <= self.until
 
@@ -112,7 +112,7 @@ def ownership_of(timeline: Timeline) -> Ownership:
 
 
 def leaders_of(timeline: Timeline) -> tuple[PartitionLeader, ...]:
-    """The brokers that the group's members fetched each of its partitions from, by time."""
+    """The partition leaders that the group's members fetched from, in time order."""
     partitions, last, found = ownership_of(timeline).partitions, dict[str, int](), list[PartitionLeader]()
     for event in timeline.of(ev.FetchPositionSet):
         if event.partition in partitions and event.at is not None and last.get(event.partition) != event.node:
@@ -124,9 +124,9 @@ def leaders_of(timeline: Timeline) -> tuple[PartitionLeader, ...]:
 def _known_until(
     timeline: Timeline, reporting: Collection[Owner], unprinted: TimeIndex[Rebalance], owner: Owner
 ) -> int | None:
-    # The first rebalance after an owner's log ended: until then it is known to have kept its partitions.
-    # A live member would log that it rejoins. None where there was no such rebalance, where the leader printed its
-    # assignment, and under KIP-848, where a member whose assignment stays logs nothing.
+    # The first rebalance after an owner's log ended: until then it kept its partitions, since a live member would log
+    # that it rejoins. None if there was no such rebalance, if the leader logged the owner's assignment, and for
+    # KIP-848, where a member whose assignment does not change logs nothing.
     over = timeline.coverage.ends(owner[0]) if owner in reporting and timeline.mode != "server-side" else None
     later = unprinted.first(over + 1) if over is not None else None
     return later.started_at if later is not None else None
@@ -156,28 +156,28 @@ def _index(spans: Iterable[S]) -> IntervalIndex[S]:
 
 
 def _read(readings: Sequence[PartitionReading]) -> Iterator[ReadSpan]:
-    """Partitions that one member read from the same moment to the same moment stand together."""
+    """The read spans: partitions that a member read from the same time to the same time are combined."""
     spans = (((r.begin, None if r.loss.why is None else r.end, r.owner[0].name), r.partition) for r in readings)
     for (begin, end, member), partitions in lists_by_key(spans).items():
         yield ReadSpan(partitions=tuple(partitions), member=member, started_at=begin, ended_at=end)
 
 
 class Knowledge(Struct, frozen=True):
-    """The times from which the assignment in force is completely known, or no longer is."""
+    """The times since when the current assignment is completely known, or no longer is."""
 
     changes: tuple[tuple[int, bool], ...]
-    """For each generation when its assignment came and whether all of it is known; oldest first."""
+    """The time of each generation's assignment and whether all of it is known; oldest first."""
     nobody_else: bool = False
-    """Every member that any line names has a log, though none proves that there are no others. A partition that passes
-    between two of them, or comes back to the same one, is then taken to have had no third owner."""
+    """True if every member that a line names has a log, although no line proves that there are no others. A partition
+    that moves between two of them, or returns to the same one, is then assumed to have had no third owner."""
 
     def complete_at(self, at: int) -> bool:
-        """True where the assignment in force at that time is completely known."""
+        """True if the current assignment at that time is completely known."""
         place = bisect_right(self.changes, (at, True))
         return self.changes[place - 1][1] if place else self._first
 
     def lost_between(self, begin: int, end: int) -> int | None:
-        """The first time between `begin` and `end` at which a member without a log may have been assigned some."""
+        """The first time between `begin` and `end` when a member without a log may have been assigned partitions."""
         for place in range(bisect_right(self.changes, (begin, True)), len(self.changes)):
             at, whole = self.changes[place]
             if at >= end:
@@ -187,7 +187,7 @@ class Knowledge(Struct, frozen=True):
         return None
 
     def partial(self, end: int) -> Iterator[tuple[int, int]]:
-        """The stretches in which a part of the assignment is unknown."""
+        """The spans in which a part of the assignment is unknown."""
         since = None if self._first else 0
         for at, whole in (*self.changes, (end, True)):
             if whole and since is not None:
@@ -202,12 +202,12 @@ class Knowledge(Struct, frozen=True):
 
 
 # A partition without a known owner is unread only if all owners are known: the assignment of a generation is complete
-# where its leader printed it, or where as many members log their own partitions as the coordinator counted.
+# if its leader logged it, or if as many members log their partitions as the coordinator counted.
 def _knowledge_of(timeline: Timeline, consumers: Consumers) -> Knowledge:
-    """The completeness of each generation's assignment, by the owners that log their own."""
+    """Whether each generation's assignment is completely known, by the owners that log their partitions."""
     owners = consumers.reporting
     if timeline.mode == "server-side":
-        # KIP-848 epochs are not counted one by one: every known member has to log its assignment.
+        # KIP-848 epochs have no member count: every known member has to log its assignment.
         all_report = {participant for participant, _ in owners}.issuperset(timeline.membership.members)
         return Knowledge(((0, all_report and timeline.has_coordinator_log),), nobody_else=all_report)
     printed = _printed_generations(timeline)
@@ -222,14 +222,14 @@ def _knowledge_of(timeline: Timeline, consumers: Consumers) -> Knowledge:
         if number in printed or size == 0:
             known.append((at, True))
             continue
-        # A log that ended earlier does not show what its member was assigned.
+        # A log that ended earlier does not show the assignment of its member.
         heard = [owner for owner in owners if consumers.reports_at(owner, at)]
         known.append((at, size is not None and _reporting_members(timeline, members.get(number or 0), heard) >= size))
     return Knowledge(tuple(sorted(known)))
 
 
 def _reporting_members(timeline: Timeline, generation: Generation | None, owners: Collection[Owner]) -> int:
-    # The number of members of a generation that log their own assignment; each stream thread is a member.
+    # The number of members of a generation that log their assignment; each stream thread is a member.
     clients = {client for _, client in owners}
     alone = {participant for participant, _ in owners if participant.kind != "instance"}
     members = generation.members if generation is not None else ()
@@ -237,7 +237,7 @@ def _reporting_members(timeline: Timeline, generation: Generation | None, owners
 
 
 def _printed_generations(timeline: Timeline) -> frozenset[int | None]:
-    """The generations whose assignment the leader printed."""
+    """The generations whose assignment the leader logged."""
     computed = timeline.own.of_type(ev.AssignmentComputed)
     return frozenset(e.generation for e in computed if e.assignment)
 
@@ -269,7 +269,7 @@ class Gaps:
         self._configured = TimeIndex(timeline.own.of_type(ev.ConnectorConfigChanged), time_of)
 
     def between(self, readings: Sequence[PartitionReading]) -> Iterator[UnreadSpan | UnknownSpan]:
-        """The gaps of one partition; `readings` are in the order of their begins."""
+        """The gaps of a partition; `readings` are ordered by their start."""
         for reading in readings:
             if not reading.loss.bounded:  # without a timeout nothing bounds how early the member had stopped reading
                 begin = reading.begin if reading.loss.earliest is None else reading.loss.earliest
@@ -287,7 +287,7 @@ class Gaps:
 
     def _gap(self, before: PartitionReading, until: int | None) -> Iterator[UnreadSpan | UnknownSpan]:
         begin, name = before.end, before.partition
-        vanished_at = self._gone(name, begin, until)
+        vanished_at = self._removed_at(name, begin, until)
         if vanished_at is not None:
             if vanished_at - begin > SHORTEST_UNREAD_MS:
                 yield self._span(before, vanished_at, latest=vanished_at)
@@ -301,21 +301,21 @@ class Gaps:
         yield UnknownSpan(name, since, until)
 
     def _unknown_from(self, before: PartitionReading, until: int | None) -> int | None:
-        """The time from which a member without a log may have owned the partition; None where none can have."""
+        """The time since when a member without a log may have owned the partition; None if none can have owned it."""
         if before.loss.why == "unknown" and before.loss.missed_at is None:
             return before.end
         if self._knowledge.nobody_else and until is not None:
             return None
         end = until if until is not None else self._end
         handed_on = self._knowledge.lost_between(before.end, end)
-        # A coordinator that assigns by itself (KIP-848) hands on what was revoked without a generation of its own.
+        # A coordinator that assigns partitions itself (KIP-848) reassigns revoked partitions without a new generation.
         kept_back = before.loss.why == "revoked" and not self._hands_on_unseen
         if handed_on is not None or self._knowledge.complete_at(before.end) or kept_back:
             return handed_on
         return max(before.end, before.loss.missed_at or before.end)
 
-    def _gone(self, partition: str, begin: int, until: int | None) -> int | None:
-        """When the partition or task ceased to exist within a gap: topic deleted, connector removed or cut in tasks."""
+    def _removed_at(self, partition: str, begin: int, until: int | None) -> int | None:
+        """When the partition or task was removed within a gap: topic or connector deleted, or fewer tasks."""
         end = until if until is not None else self._end
         for event in self._deleted.get(topic_of(partition), ()):
             if begin <= time_of(event) < end:
@@ -341,7 +341,7 @@ class Gaps:
         )
 
     def _why(self, before: PartitionReading, until: int | None) -> WhyUnread:
-        """The reason of a gap: what ended the reading, or an assignment after it that failed or left this out."""
+        """The reason of a gap: the end of the reading, or a later assignment that failed or lacks this partition."""
         end, why = until if until is not None else self._end, before.loss.why or "unknown"
         if why not in _GIVEN_BACK:
             return why

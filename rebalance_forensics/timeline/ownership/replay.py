@@ -1,6 +1,6 @@
-"""The replay of ownership: each line that assigns or revokes, and each departure and start, moves partitions.
+"""The replay of ownership: applies assignments, revocations, departures and starts to the owners of partitions.
 
-The unit of ownership depends on the group: partitions, Streams tasks, or Connect's connectors and tasks.
+The unit of ownership depends on the kind of group: partitions, Streams tasks, or Connect's connectors and tasks.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ Moment = Event | Departure | Start
 
 
 def unit_of(timeline: Timeline) -> tuple[type[Event], ...]:
-    """The event types that show a group's owners, from the best source it has; empty where none does."""
-    # Schema Registry elects a leader and share groups (KIP-932) hand out records: neither assigns partitions to keep.
+    """The event types that show a group's owners, from the best available source; empty if there is none."""
+    # Schema Registry elects a leader and share groups (KIP-932) share records: neither has exclusive partition owners.
     own = timeline.own
     if timeline.kind == "connect":
         return WORK if own.of_type(*WORK[:1]) else ()
@@ -42,11 +42,11 @@ def unit_of(timeline: Timeline) -> tuple[type[Event], ...]:
 
 @dataclass(slots=True)
 class OwnershipReplay:
-    """Applies a group's lines, departures and starts to a ledger of owners, in time order."""
+    """Applies the lines, departures and starts of a group to a ledger of owners, in time order."""
 
     timeline: Timeline
     unit: tuple[type[Event], ...]
-    """The lines that name what is owned: partitions, or tasks, or connectors and their tasks."""
+    """The types of lines that name the owned partitions, tasks, or connectors and their tasks."""
     consumers: Consumers
     ledger: Ledger = field(default_factory=Ledger)
     began: dict[int | None, int] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class OwnershipReplay:
                 case ev.AssignmentComputed():
                     self._apply_printed_assignment(what, at)
                 case ev.MemberReconciled():
-                    # Under KIP-848 the member keeps what is assigned and has revoked the rest.
+                    # With KIP-848 the member keeps the assigned partitions and has revoked all others.
                     if (reconciled := self.consumers.of_member(what.member)) is not None:
                         self.ledger.change(reconciled, what.assigned, at)
                 case Event():
@@ -72,7 +72,7 @@ class OwnershipReplay:
         return self.ledger
 
     def _moments(self) -> Iterator[tuple[int, int, Moment]]:
-        """Departures, starts and lines with their times; at the same instant a departure comes first."""
+        """The departures, starts and lines with their times; at the same time, a departure comes first."""
         timeline = self.timeline
         yield from ((departure.at, 0, departure) for departure in timeline.departures if not departure.stayed)
         yield from ((start.at, 1, start) for start in timeline.starts)
@@ -80,11 +80,11 @@ class OwnershipReplay:
         yield from ((event.at, 2, event) for event in lines if event.at is not None)
 
     def _departed(self, departure: Departure, at: int) -> None:
-        """End the readings of the consumer that left; a Streams instance has one consumer for each thread."""
+        """End the readings of the consumer that left; a Streams instance has a consumer for each thread."""
         is_instance = departure.participant.kind == "instance"
         client = self.timeline.participants.client_of(departure.member or "") if is_instance else None
         for owner in self.ledger.owners(departure.participant):
-            # The group had removed the owner by the time at which others have its partitions.
+            # The group had removed the owner by the time its partitions were assigned to others.
             missed_at = min([at, *self.ledger.taken.get(owner, {}).values()])
             if client in (None, owner[1]) and not keeps_fetching(self.timeline, departure):
                 self._lost(owner, loss_of(self.timeline, departure, missed_at))
@@ -95,7 +95,7 @@ class OwnershipReplay:
         self.ledger.release(owner, [*self.ledger.owned.get(owner, ())], loss)
 
     def _apply_client_line(self, event: Event, at: int) -> None:
-        """Apply what a consumer, stream thread or Connect worker logs of its own assignment."""
+        """Apply a line of a consumer, stream thread or Connect worker about its own assignment."""
         owner = self.consumers.of_speaker(event)
         if owner is None:
             return
@@ -105,17 +105,16 @@ class OwnershipReplay:
                 self._closed(owner, event, at)
             case ev.PartitionsAssigned(partitions=partitions):
                 if self.timeline.mode == "eager" and partitions:
-                    # ruby-kafka prints a line for each topic of one assignment.
+                    # ruby-kafka logs a line for each topic of an assignment.
                     since = self.ledger.owned.get(owner, {})
                     left_out = [p for p in owned if p not in partitions and at - since[p] > ROUND_TRIP_MS]
                     self.ledger.release(owner, left_out, Loss(at=at, why="revoked"))
                 self.ledger.assign(owner, partitions, at)
             case ev.JoinReported(partitions=tuple(partitions)) | ev.SyncSucceeded(partitions=tuple(partitions)):
-                # KafkaJS and brod, which know eager rebalances alone, print all that they have and never what they gave
-                # back.
+                # KafkaJS and brod only support eager rebalances: they log their whole assignment and no revocations.
                 self.ledger.change(owner, partitions, at)
             case ev.PartitionsRevoked() if not event.due:
-                # librdkafka prints how many; under eager that is all of them.
+                # librdkafka logs the number of partitions; in an eager rebalance these are all of them.
                 revoked = event.partitions or (owned if (event.count or 0) >= len(owned) else ())
                 self.ledger.release(owner, revoked, Loss(at=at, why="revoked"))
             case ev.PartitionsLost(partitions=partitions):
@@ -123,7 +122,7 @@ class OwnershipReplay:
             case ev.OwnershipGivenUp():
                 self.ledger.release(owner, owned, Loss(at=at, why="fenced"))
             case ev.AssignmentNotified(partitions=kept) | ev.AssignmentUpdated(owned=kept):
-                # What it kept all along is in no line of its own where the log begins in the middle.
+                # If the log begins later, no line shows the partitions that the member kept.
                 self.ledger.assign(owner, [p for p in kept if p not in self.ledger.holders], at)
             case _ if isinstance(event, TASKS):
                 _apply_thread_line(self.ledger, owner, event, at)
@@ -131,9 +130,9 @@ class OwnershipReplay:
                 _apply_worker_line(self.ledger, owner, event, at, eager=self.timeline.mode == "eager")
 
     def _apply_printed_assignment(self, event: ev.AssignmentComputed, at: int) -> None:
-        """Move partitions by the leader's printed assignment, except those of members whose own log reports them."""
-        # An eager member revoked everything in onJoinPrepare, when the rebalance began; a cooperative one only what it
-        # lost.
+        """Move partitions by the assignment in the leader's log, except for members that log their own partitions."""
+        # An eager member revoked all partitions in onJoinPrepare, when the rebalance began; a cooperative one revoked
+        # only the partitions that it lost.
         ledger, consumers, eager = self.ledger, self.consumers, self.timeline.mode == "eager"
         given: dict[Owner, tuple[str, ...]] = {}
         for member, partitions in event.assignment:
@@ -159,7 +158,7 @@ class OwnershipReplay:
 
 
 def _apply_thread_line(ledger: Ledger, owner: Owner, event: Event, at: int) -> None:
-    """Move the active tasks of a stream thread: TasksAssigned lists all it has, the others what it gave up."""
+    """Move the active tasks of a stream thread: TasksAssigned lists all its tasks, other events those it gave up."""
     match event:
         case ev.TasksAssigned(active=active):
             ledger.change(owner, active, at)
@@ -172,8 +171,8 @@ def _apply_thread_line(ledger: Ledger, owner: Owner, event: Event, at: int) -> N
 WORK = (ev.WorkerAssigned, ev.WorkerStopped, ev.JoinStarted)
 
 
-# A worker prints its whole assignment ("Joined group at generation … and got assignment"). Eager workers (before 2.3,
-# or connect.protocol=eager) stop everything for a rebalance; others stop what is revoked (KIP-415).
+# A worker logs its whole assignment ("Joined group at generation … and got assignment"). Eager workers (before 2.3, or
+# connect.protocol=eager) stop all connectors and tasks for a rebalance; others stop the revoked ones (KIP-415).
 def _apply_worker_line(ledger: Ledger, owner: Owner, event: Event, at: int, *, eager: bool) -> None:
     match event:
         case ev.WorkerAssigned():
@@ -185,7 +184,7 @@ def _apply_worker_line(ledger: Ledger, owner: Owner, event: Event, at: int, *, e
 
 
 def dropped(event: ev.ConnectorConfigChanged, work: str) -> bool:
-    """True where this change of configuration may have removed the connector or task for good."""
+    """True if this configuration change may have removed the connector or task permanently."""
     if event.connector is None or event.change not in ("removed", "tasks", "updated"):
         return False
     connector, _, number = work.rpartition("-")
