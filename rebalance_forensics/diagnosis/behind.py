@@ -1,4 +1,4 @@
-"""The cause behind a cause: what made a process stand still, die or lag, by logs other than the group's."""
+"""The cause behind a cause: why a process paused, ended or was slow, from logs other than the group's."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from rebalance_forensics.timeline.identity.participants import home_of
 from rebalance_forensics.timeline.model import Behind
 from rebalance_forensics.timeline.windows import AT_ONCE_MS
 
-# After a full collection this share of the heap is still in use: the next collection follows soon.
+# If a collection leaves this share of the heap in use, the heap is full: the next collection follows soon.
 _FULL_IN_TENTHS = 9
 _KIB_A_GIB = 1 << 20
-# Links by which somebody wanted the stop or the start.
+# Links that show an intended stop or start.
 _PLANNED = frozenset(("stopped", "rollout", "recreated", "scaled-down", "scaled-up"))
-# Units and cgroups named by ids.
+# Units and cgroups that have an id in place of a name.
 _WITHOUT_NAME = re.compile(
     r"(?:docker|cri-containerd|crio|libpod|session|run|user)-[\w.:-]+\.scope|user@\d+\.service|[0-9a-f]{12,}|.*\.slice"
 )
-# Where container runtimes and the kubelet put the processes of containers.
+# Cgroups of containers, as container runtimes and the kubelet create them.
 _OF_A_CONTAINER = re.compile(r"kubepods|/docker/|(?:^|/)(?:docker|cri-containerd|crio|libpod)-|/lxc")
 
 
@@ -36,43 +36,43 @@ _ID = re.compile(r"[0-9a-f]{12,64}")
 
 
 class Link(Struct, frozen=True, gc=False):
-    """One thing behind a cause, nearest first: what kind, why as a clause, and the lines that show it."""
+    """One step behind a cause: its kind, its explanation as a clause, and the lines that show it."""
 
     what: str
     clause: str
-    """`its JVM crashed with SIGSEGV`: as it stands within a sentence, without a full stop."""
+    """The explanation as used within a sentence, without a full stop: `its JVM crashed with SIGSEGV`."""
     confidence: float
     lines: Sequence[Event]
     begins_with_name: bool = False
-    """True where a name begins the clause, which is written the same at the beginning of a sentence."""
+    """True if the clause starts with a name, which is not capitalized at the start of a sentence."""
 
     @property
     def why(self) -> str:
-        """The clause as a sentence of its own."""
+        """The clause as a sentence."""
         return f"{self.clause if self.begins_with_name else capitalized(self.clause)}."
 
 
 def outlined(links: Iterable[Link]) -> tuple[Behind, ...]:
-    """The links as the report shows them."""
+    """Return the links in the form that reports show."""
     return tuple(
         Behind(what=link.what, why=link.why, confidence=link.confidence, evidence=tuple(map(evidence_of, link.lines)))
         for link in links
     )
 
 
-def began(event: ev.ThreadsStopped) -> int:
-    """When the threads were stopped; most lines are written as they go on."""
+def stopped_at(event: ev.ThreadsStopped) -> int:
+    """Return when the threads were stopped; most lines are logged when they resume."""
     return time_of(event) - (0 if event.as_it_began else event.stopped_ms)
 
 
-def ended(event: ev.ThreadsStopped) -> int:
-    """When they went on."""
-    return began(event) + event.stopped_ms
+def resumed_at(event: ev.ThreadsStopped) -> int:
+    """Return when the threads resumed."""
+    return stopped_at(event) + event.stopped_ms
 
 
 def longest_first(stops: Iterable[ev.ThreadsStopped]) -> tuple[ev.ThreadsStopped, ...]:
-    """The stops, the longest first; a collection that never ended comes before all."""
-    # A collection stands in the GC log and, as a safepoint, beside it: the line that names the heap shows more.
+    """Return the stops, longest first; a collection that never ended precedes all others."""
+    # A collection is logged in the GC log and again as a safepoint: prefer the line that shows the heap.
     return tuple(
         sorted(
             stops, key=lambda e: (e.stopped_ms > 0, -e.stopped_ms // AT_ONCE_MS, e.what != "gc-pause", -e.stopped_ms)
@@ -81,37 +81,37 @@ def longest_first(stops: Iterable[ev.ThreadsStopped]) -> tuple[ev.ThreadsStopped
 
 
 def unit_of(kill: ev.ProcessKilled) -> str | None:
-    """The unit that a line or its cgroup names; None for one with the id of a container or a session in its place."""
+    """Return the systemd unit that a line or its cgroup names; None if it is only the id of a container or session."""
     unit = (kill.unit or "").rpartition("/")[2]
     return None if not unit or _WITHOUT_NAME.fullmatch(unit) else unit
 
 
 def units_killed_with(kill: ev.ProcessKilled, kills: Iterable[ev.ProcessKilled]) -> set[str]:
-    """The units named in the same moment on the same host: syslog cuts times, and systemd reports a kill afterwards."""
+    """Return the units named for this kill within seconds: syslog truncates times, and systemd reports a kill later."""
     return {unit for e in _lines_of_same_kill(kill, kills) if (unit := unit_of(e)) is not None}
 
 
 def containers_killed_with(kill: ev.ProcessKilled, kills: Iterable[ev.ProcessKilled]) -> set[str]:
-    """The cgroups of containers and pods named in the same moment on the same host."""
+    """Return the cgroups of containers and pods named for this kill within seconds."""
     return {unit for e in _lines_of_same_kill(kill, kills) if _OF_A_CONTAINER.search(unit := e.unit or "")}
 
 
 def _lines_of_same_kill(kill: ev.ProcessKilled, kills: Iterable[ev.ProcessKilled]) -> Iterator[ev.ProcessKilled]:
     near = [e for e in kills if home_of(e) == home_of(kill) and abs(time_of(e) - time_of(kill)) < 2 * SECOND_MS]
     own = {unit_of(e) for e in near if e.pid == kill.pid}
-    # systemd names no process: its line is of the process that the kernel names with that unit.
+    # systemd does not log the pid: its line belongs to the process that the kernel logs with the same unit.
     others = {unit_of(e) for e in near if e.pid not in (None, kill.pid)} - own
     return (e for e in near if e.pid == kill.pid or (e.pid is None and unit_of(e) not in others))
 
 
 def ended_on_request(kill: ev.ProcessKilled) -> bool:
-    """True for a unit that ended by SIGTERM, or with the status of a JVM that did."""
+    """True for a unit that was ended by SIGTERM, or that exited with the status of a JVM that was."""
     status = (kill.signal or "").partition("/")[0].removeprefix("SIG")
     return status in ("0", "15", "130", "143", "TERM", "INT")
 
 
 def behind_pause(stops: Sequence[ev.ThreadsStopped]) -> tuple[Link, ...]:
-    """Why the process stood still: its JVM's stop, and the full heap behind that."""
+    """Return why the process paused: a stop of its JVM, and possibly a full heap behind it."""
     if not stops:
         return ()
     if (unended := next((e for e in stops if e.stopped_ms == 0), None)) is not None:
@@ -137,9 +137,9 @@ def behind_end(
     *,
     surely: bool = True,
 ) -> tuple[Link, ...]:
-    """Why the process ended: who killed it, and for what, or what its JVM died of; `last` is its last collection.
+    """Return why the process ended: what killed it and why, or how its JVM crashed; `last` is its last collection.
 
-    What killed some `java` of its host, and is not `surely` its end, is a link of less confidence.
+    Unless it is `surely` this process that was killed (and not another `java` on its host), the confidence is lower.
     """
     if not kills:
         if died is None or not died.reason:
@@ -155,7 +155,7 @@ def behind_end(
     if not by_host or (links and not any(e.why == "oom-kill" for e in by_host)):
         return links
     by_memory = [e for e in by_host if e.why == "oom-kill"]
-    # The kernel logs the cgroup in one line, the process and its memory in the next; systemd reports both afterwards.
+    # The kernel logs the cgroup in one line, the process and its memory in the next; systemd reports both later.
     first = max(
         by_memory or by_host[:1],
         key=lambda e: (e.by == "kernel", e.pid is not None, unit_of(e) is not None, e.used_kib or 0),
@@ -186,7 +186,7 @@ def behind_end(
 
 
 def _limit(kills: Sequence[ev.ProcessKilled]) -> str:
-    """` at the memory limit of its cgroup`: of its own, of a parent with a limit for all in it, or the host's."""
+    """Return where memory ran out, as ` at the memory limit of its cgroup`: its own, a parent's, or the host's."""
     if not any(e.at_limit for e in kills):
         return ": out of memory"
     cgroups = next(((e.limit_of, e.unit) for e in kills if e.limit_of is not None), None)
@@ -195,14 +195,14 @@ def _limit(kills: Sequence[ev.ProcessKilled]) -> str:
     return f" at the memory limit of {'its cgroup' if cgroups[0] == cgroups[1] else f'cgroup {cgroups[0]}'}"
 
 
-# What explains most comes first: a container at its limit also ends with exit code 137, an evicted one is killed.
+# The most specific report is first: a container at its limit also exits with code 137, an evicted one is killed.
 SIGKILL = frozenset(("9", "SIGKILL", "KILL"))
 EXIT_OF_SIGKILL = 128 + 9
 _BY_RANK = ("evicted", "preempted", "oom-kill", "killed-by-probe", "signalled", "ended", "stopping")
 
 
 def behind_container(reports: Sequence[ev.ContainerReported]) -> tuple[Link, ...]:
-    """What ended a container, by the report that shows most, and what made the kubelet do it."""
+    """Return what ended a container, from its most specific report, and why the kubelet did it."""
     ending = sorted((e for e in reports if e.what in _BY_RANK), key=lambda e: _BY_RANK.index(e.what))
     if not ending:
         return ()
@@ -244,7 +244,7 @@ def behind_container(reports: Sequence[ev.ContainerReported]) -> tuple[Link, ...
 
 
 def _near_its_limit(reports: Sequence[ev.ContainerReported], end: ev.ContainerReported) -> tuple[Link, ...]:
-    """What may have sent a container its SIGKILL: the kernel killed some process of it, maybe its first."""
+    """Return a possible reason for the SIGKILL of a container: the kernel killed one of its processes for memory."""
     lines = [e for e in reports if e.what == "oom-in-container" and abs(time_of(e) - time_of(end)) <= AT_ONCE_MS]
     if not lines or end.exit_code != EXIT_OF_SIGKILL:
         return ()
@@ -262,12 +262,12 @@ def _behind_probe(failed: Sequence[ev.ContainerReported], probe: str) -> tuple[L
 
 
 def is_heap_exhausted(died: ev.ProcessDied) -> bool:
-    """True for a JVM that ran out of its heap; metaspace, threads and direct buffers lie outside it."""
+    """True for a JVM that ran out of heap; metaspace, threads and direct buffers are not part of it."""
     return any(words in (died.reason or "") for words in ("heap space", "GC overhead"))
 
 
 def _full_heap(died: ev.ProcessDied, last: ev.ThreadsStopped | None) -> tuple[Link, ...]:
-    """The heap when the JVM ran out of it, as its hs_err file or its last collection shows it."""
+    """Return the heap usage of a JVM that ran out of heap, from its hs_err file or its last collection."""
     if not is_heap_exhausted(died):
         return ()
     shown = died if died.size_kib else last
@@ -277,7 +277,7 @@ def _full_heap(died: ev.ProcessDied, last: ev.ThreadsStopped | None) -> tuple[Li
 
 
 def behind_slow_loop(stacks: Sequence[ev.ThreadStack]) -> tuple[Link, ...]:
-    """What the polling thread did instead of polling, by the dumps of its threads, and what it waited for there."""
+    """Return what the polling thread did instead of polling, from thread dumps, and what it waited for."""
     if not stacks:
         return ()
     methods = [method_of(e.frames[0]) for e in stacks]
@@ -293,8 +293,8 @@ def behind_slow_loop(stacks: Sequence[ev.ThreadStack]) -> tuple[Link, ...]:
     return tuple(links)
 
 
-# What calls of databases, HTTP clients, gRPC, pools, circuit breakers (resilience4j, Hystrix) and limiters of
-# calls throw when they gave up on something slow.
+# Exceptions that database drivers, HTTP clients, gRPC, pools, circuit breakers (resilience4j, Hystrix) and rate
+# limiters throw when a slow call times out.
 _GAVE_UP = re.compile(
     r"(?i:time[ds]?[ -]?out|timeout|deadline[ _]exceeded|circuit (?:breaker )?is (?:now )?open|does not permit further)"
     r"|Connection is not available|CallNotPermitted|RequestNotPermitted|CircuitBreaker|Bulkhead"
@@ -303,7 +303,7 @@ _GAVE_UP = re.compile(
 )
 
 
-# What librdkafka, KafkaJS, Sarama and their like hand to an application whose request to a broker failed.
+# Errors that librdkafka, KafkaJS, Sarama and similar clients return to an application if a request to a broker fails.
 _OF_A_CLIENT = re.compile(r"(?i:kafka)|\b(?:Local|Broker): ")
 
 
@@ -314,9 +314,9 @@ def _is_of_kafka(error: ev.ExceptionLogged) -> bool:
 
 
 def behind_late_poll(errors: Sequence[ev.ExceptionLogged]) -> tuple[Link, ...]:
-    """The calls on which the polling thread gave up while it did not poll, the most frequent first.
+    """Return the calls that failed in the polling thread while it did not poll, most frequent first.
 
-    Go, Node.js and .NET name no threads, so that any part of the process may have made such a call.
+    Go, Node.js and .NET do not log threads: any part of the process may have made such a call.
     """
     gave_up = [e for e in errors if _GAVE_UP.search(f"{e.exception or ''} {e.detail}") and not _is_of_kafka(e)]
     if not gave_up:
@@ -332,7 +332,7 @@ def behind_late_poll(errors: Sequence[ev.ExceptionLogged]) -> tuple[Link, ...]:
 
 
 def waiting_in(stack: ev.ThreadStack) -> str | None:
-    """`waited in java.net.Socket.connect`, `was blocked on a lock (com.acme.Cache)`; None for one that computes."""
+    """Return `waited in java.net.Socket.connect` or `was blocked on a lock (com.acme.Cache)`; None if running."""
     called = method_of(stack.called) if stack.called else None
     if stack.state == "BLOCKED":
         return f"was blocked on a lock ({stack.waits_for or 'of an unnamed object'})"
@@ -343,12 +343,12 @@ def waiting_in(stack: ev.ThreadStack) -> str | None:
 
 
 def method_of(frame: str) -> str:
-    """`com.acme.Rates.lookUp` of `com.acme.Rates.lookUp(Rates.java:42)`."""
+    """Return the method of a frame: `com.acme.Rates.lookUp` for `com.acme.Rates.lookUp(Rates.java:42)`."""
     return frame.partition("(")[0]
 
 
 def behind_last_lines(lines: Sequence[Event]) -> tuple[Link, ...]:
-    """Why a broker ended, by the last lines that it or its JVM printed."""
+    """Return why a broker ended, from the last lines that it or its JVM logged."""
     for line in lines:
         if isinstance(line, ev.ProcessDied) and (links := behind_end((), line)):
             return links
@@ -357,7 +357,7 @@ def behind_last_lines(lines: Sequence[Event]) -> tuple[Link, ...]:
                 why = "it shut itself down because all of its log directories failed"
                 return (Link("disk-failed", why, 0.97, (line,)), *_behind_disk(lines))
             return (Link("crashed", f"it ended itself after a {line.fault}", 0.97, (line,)),)
-        # KafkaThread logs what ended one of its threads; out of memory, the JVM may run on until something kills it.
+        # KafkaThread logs what ended one of its threads; after an OutOfMemoryError the JVM may run on until killed.
         if isinstance(line, ev.ExceptionLogged) and (line.exception or "").endswith("OutOfMemoryError"):
             error = ": ".join(filter(None, ("OutOfMemoryError", line.detail)))
             return (Link("out-of-memory", f"just before its last line it logged {error}", 0.9, (line,)),)
@@ -365,7 +365,7 @@ def behind_last_lines(lines: Sequence[Event]) -> tuple[Link, ...]:
 
 
 def lost_session(lines: Sequence[ev.BrokerSessionLost]) -> tuple[Link, ...]:
-    """Why the cluster took a broker for dead: what it lost, and the controller that could not keep up."""
+    """Return why the cluster considered a broker dead: its lost session, and possibly an overloaded controller."""
     if not lines:
         return ()
     peer, own = lines[0].peer, [e for e in lines if e.why != "overloaded"]
@@ -378,7 +378,7 @@ def lost_session(lines: Sequence[ev.BrokerSessionLost]) -> tuple[Link, ...]:
         errors = sorted({e.error for e in own if e.error is not None})
         failed = f" ({', '.join(errors)})" if errors else ""
         why = f"its heartbeats did not get through to the controller{failed}, which fenced it"
-    # What expired shows more than what was tried again.
+    # An expired session is more specific than a retry.
     shown = sorted(own or overloaded, key=lambda e: e.why != "expired")[:4]
     links = [Link("session-lost", why, 0.95, shown)]
     if overloaded:
@@ -388,7 +388,7 @@ def lost_session(lines: Sequence[ev.BrokerSessionLost]) -> tuple[Link, ...]:
 
 
 def _behind_disk(lines: Iterable[Event]) -> tuple[Link, ...]:
-    """Why its directories failed: the disk was full, or the kernel made it read-only."""
+    """Return why log directories failed: the disk was full, or the kernel remounted it read-only."""
     for line in lines:
         if isinstance(line, ev.ExceptionLogged) and "No space left on device" in (line.detail or line.text):
             return (Link("disk-full", "its disk was full: it logged No space left on device", 0.95, (line,)),)
@@ -399,17 +399,17 @@ def _behind_disk(lines: Iterable[Event]) -> tuple[Link, ...]:
 
 
 def operation_of(stop: ev.ThreadsStopped) -> str:
-    """` (Full GC)`: what the threads were stopped for; empty where the line does not name it."""
+    """Return why the threads were stopped, as ` (Full GC)`; empty if the line does not name it."""
     return f" ({stop.operation})" if stop.operation else ""
 
 
 def is_full(stop: ev.ThreadsStopped | ev.ProcessDied) -> bool:
-    """True where a collection left nearly the whole heap in use."""
+    """True if a collection left nearly the whole heap in use."""
     return bool(stop.size_kib) and (stop.after_kib or 0) * 10 >= (stop.size_kib or 0) * _FULL_IN_TENTHS
 
 
 def heap_after(stop: ev.ThreadsStopped | ev.ProcessDied) -> str | None:
-    """`3.8 of 4.0 GiB`, below a GiB in MiB: the heap in use after a collection."""
+    """Return the heap in use after a collection, as `3.8 of 4.0 GiB` (in MiB below 1 GiB)."""
     if stop.after_kib is None or not stop.size_kib:
         return None
     if stop.size_kib >= _KIB_A_GIB:
@@ -422,7 +422,7 @@ def _memory(kib: int) -> str:
 
 
 def advice_on_stopped_threads(stop: ev.ThreadsStopped) -> Advice:
-    """What to change so that a JVM does not stand still for so long."""
+    """Return advice against long stops of a JVM."""
     stood = seconds(stop.stopped_ms)
     if stop.stopped_ms == 0:
         return Advice(
@@ -453,7 +453,7 @@ def advice_on_stopped_threads(stop: ev.ThreadsStopped) -> Advice:
 
 
 def advice_on_slow_call(links: Sequence[Link]) -> tuple[Advice, ...]:
-    """What to change about the call in which the polling thread was seen, or on which it gave up."""
+    """Return advice on the call in which the polling thread was blocked, or that failed."""
     stack = links[0].lines[0] if links else None
     if not isinstance(stack, ev.ThreadStack):
         return advice_on(links)
@@ -468,7 +468,7 @@ def advice_on_slow_call(links: Sequence[Link]) -> tuple[Advice, ...]:
 
 
 def advice_on(links: Sequence[Link]) -> tuple[Advice, ...]:
-    """What to change about the last of what stands behind it; empty where that was planned, or nothing is known."""
+    """Return advice on the last of these links; empty if it was planned, or there is no advice for it."""
     first = links[0] if links else None
     if first is not None and isinstance(stop := first.lines[0], ev.ThreadsStopped):
         return (advice_on_stopped_threads(stop),)

@@ -1,4 +1,4 @@
-"""One group's case: its events in, its history, incidents and gaps out."""
+"""Investigate one group: turn its events into its history, incidents and gaps."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.engine.incidents import IncidentAndUnread, en
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import broker_outages, unreached_brokers
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
 from rebalance_forensics.diagnosis.gaps import failed_causes, gaps_of
-from rebalance_forensics.diagnosis.group_patterns import tips
+from rebalance_forensics.diagnosis.group_patterns import patterns_of
 from rebalance_forensics.diagnosis.model import Gap, Headline, Incident
 from rebalance_forensics.diagnosis.unexplained.left_over import left_over
 from rebalance_forensics.events.base import Event
@@ -37,25 +37,25 @@ from rebalance_forensics.timeline.timeouts import quiet_ms
 from rebalance_forensics.timeline.unnamed_groups import SpeakerKey, UnnamedGroup, speaker_key
 from rebalance_forensics.timeline.windows import QUIET_MS
 
-# Losses of a group that are kept to be set beside those of other groups.
+# At most this many losses of a group are kept for the comparison with other groups.
 MOST_LOSSES = 200
 
 
 class CaseOutline(Struct, frozen=True, kw_only=True, gc=False):
-    """What a report needs of each group before it shows one: its history and incidents without their bulk."""
+    """What a report needs of every group before it shows one: outlines of its history and incidents."""
 
     history: GroupOutline
     incidents: tuple[Headline, ...]
     gaps: tuple[Gap, ...]
     clocks: tuple[FileClock, ...]
     speakers: tuple[SpeakerKey, ...] = ()
-    """The clients whose lines are this group's."""
+    """The clients that logged this group's lines."""
     from_unnamed: bool = False
     """True if no line names the group."""
 
 
 class GroupCase(CaseOutline, frozen=True, kw_only=True, gc=False):
-    """Everything that the report shows of one group."""
+    """Everything that the report shows for one group."""
 
     history: GroupHistory
     incidents: tuple[Incident, ...]
@@ -64,9 +64,9 @@ class GroupCase(CaseOutline, frozen=True, kw_only=True, gc=False):
 def investigate(
     cluster: str, group: str, events: Iterable[Event], shared: Iterable[Event] | UngroupedEvents, *, lanes: bool = True
 ) -> GroupCase:
-    """Rebuild the group's history and find out what disturbed it; the order of the events does not matter.
+    """Rebuild the group's history and diagnose its incidents; the order of the events does not matter.
 
-    Swim lanes are drawn where some output shows them: they hold nearly every line once more.
+    Swim lanes are optional because they contain nearly every line again.
     """
     timeline = build(cluster, group, events, shared)
     found, triggers, broken = _diagnosed(timeline)
@@ -78,7 +78,7 @@ def investigate(
             history,
             generations=tuple(generations),
             unread=tuple(_with_incidents(history.unread, found)),
-            reading=tips(timeline),
+            reading=patterns_of(timeline),
             offsets_partition=known_partition(timeline),
             outages=tuple([o.outlined() for o in broker_outages(timeline)]) if incidents else (),
             losses=_losses(timeline) if incidents else (),
@@ -112,7 +112,7 @@ def _diagnosed(timeline: Timeline) -> tuple[list[IncidentAndUnread], dict[str, s
 def investigate_unnamed(
     cluster: str, unnamed: UnnamedGroup, shared: UngroupedEvents, *, lanes: bool = True
 ) -> GroupCase:
-    """The same for a group that its member's lines do not name."""
+    """Investigate a group that its member's lines do not name."""
     return replace(investigate(cluster, unnamed.name, (), shared, lanes=lanes), from_unnamed=True)
 
 
@@ -128,11 +128,11 @@ def _losses(timeline: Timeline) -> tuple[Loss, ...]:
 
 
 def _speakers(timeline: Timeline) -> tuple[SpeakerKey, ...]:
-    # Of a speaker's lines one that names the group, if any does: it ties all others to it.
+    # For each speaker, prefer a line that names the group: it attributes all of its other lines to the group.
     lines = timeline.own.by_clients
     speakers = {id(e.speaker): e for e in chain(lines, (e for e in lines if e.group is not None))}.values()
     members = (e for e in speakers if e.group is not None or timeline.participants.of_speaker(e) is not None)
-    # Of members that a coordinator fences without naming the group: as if each had logged it (see `unnamed_groups`).
+    # Add members that a coordinator fences without naming the group, as if they had logged it (see `unnamed_groups`).
     fenced = ((*speaker_key(e)[:2], e.instance_id) for e in timeline.of(StaticMemberFenced))
     return tuple(sorted({*map(speaker_key, members), *fenced}, key=str))
 
@@ -157,7 +157,7 @@ def _incidents(
 
 
 def _with_incidents(spans: Iterable[UnreadSpan], found: Iterable[IncidentAndUnread]) -> Iterator[UnreadSpan]:
-    """Each span with the incident that counts it; a partition has one span at a time."""
+    """Yield each span with the id of the incident that it belongs to; a partition has one span at a time."""
     counted = {(span.partition, span.started_at): incident.id for incident, unread in found for span in unread}
     return (replace(span, incident=counted.get((span.partition, span.started_at))) for span in spans)
 

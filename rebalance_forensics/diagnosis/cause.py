@@ -1,4 +1,4 @@
-"""A root cause, declared, and the hypotheses that it puts forward: what each explains, and what follows from it."""
+"""The declaration of a root cause, and the hypotheses that it proposes."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ NO_CLUES: Mapping[Row, Answer] = MappingProxyType({})
 
 
 class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
-    """One cause with its culprit, put forward for the facts that it explains. It decides nothing.
+    """A cause with its culprits, proposed as the explanation of some facts; the contest decides.
 
-    `because` are the lines that suggest it, the best first, each taken once; none, no hypothesis. `circumstances` are
-    the few without which those alone would look like another cause. `clues` are what its search found; the signs of
-    its cause are asked about `participants` and `absences`. `onset` is when it began, `until` its last effect, as far
-    as known; `hit_at` when it hit the culprit, where one fault may hit several (a host, a switch, a power line).
+    `because` are the lines that suggest it, best first and without duplicates; at least one is required.
+    `circumstances` are the few lines without which those alone would look like another cause. `explains` are the facts
+    that it explains, `implies` those that follow from it. `clues` are findings of its search; the signs of its cause
+    are evaluated for `participants` and `absences`. `onset` is the time at which it started, `until` that of its last
+    effect, if known; `hit_at` is when it hit the culprit, if one fault (a host, a switch) may hit several.
     """
 
     because: Sequence[Event]
@@ -50,12 +51,12 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
     advice: tuple[Advice, ...] = ()
     behind: tuple[Link, ...] = ()
     unseen: tuple[Need, ...] = ()
-    """The logs that would show what is behind the last of `behind`, or, where that is empty, behind it all."""
+    """The logs that would show the cause behind the last link of `behind`, or behind this cause if there is none."""
     accounts_for: tuple[Fact, ...] = ()
-    """Everything it explains or implies."""
+    """All facts that it explains or implies."""
 
     def __post_init__(self) -> None:
-        """Refuse a claim without proof; take each line once; without an onset it began with the first."""
+        """Require evidence, drop duplicate lines, and default the onset to the time of the first line."""
         if not self.because:
             raise ValueError("a hypothesis needs evidence")
         force_setattr(self, "because", distinct_events(self.because))
@@ -65,19 +66,19 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
         for fact in self.implies:
             facts[fact.id] = fact
         accounts_for = tuple(facts.values())
-        # Most imply all that they explain: in a storm of evictions dozens of rebalances each, and hypotheses about one
-        # loss share the list of what it implies.
+        # Most imply everything that they explain. In a storm of evictions that is dozens of rebalances each, so
+        # hypotheses about one loss share the tuple of implied facts.
         force_setattr(self, "accounts_for", self.implies if accounts_for == self.implies else accounts_for)
         if self.onset is None:
             force_setattr(self, "onset", min([e.at for e in self.because if e.at is not None], default=0))
 
     def started_at(self) -> int:
-        """The onset, or the first of its lines."""
+        """Return the onset."""
         assert self.onset is not None
         return self.onset
 
     def last_at(self) -> int:
-        """The last line, fact or effect."""
+        """Return the time of its last line, fact or effect."""
         times = [e.at for e in self.because if e.at is not None]
         times += [fact_ended_at(fact) for fact in self.accounts_for]
         if self.until is not None:
@@ -85,7 +86,7 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
         return max(times, default=self.started_at())
 
     def spans(self) -> tuple[int, int]:
-        """From when to when its signs are asked about."""
+        """Return the time for which its signs are evaluated."""
         if len(self.explains) == 1:
             at = fact_at(self.explains[0])
             return at, at
@@ -93,19 +94,19 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
         return min(times), max(times)
 
     def subject(self) -> Subject:
-        """What its signs are asked about."""
+        """Return the subject for which its signs are evaluated."""
         begin, end = self.spans()
         return Subject(
             participants=self.participants, absences=self.absences, facts=self.explains, begin=begin, end=end
         )
 
     def subject_key(self) -> tuple[object, ...]:
-        """What tells its subject from another: facts are distinguished by identity, not by content."""
+        """Return a key of its subject, in which facts are compared by identity and not by content."""
         absences = tuple([absence.departures[0].id for absence in self.absences])
         return self.participants, absences, tuple(map(_ID, self.explains)), *self.spans()
 
     def share(self, subject: Subject) -> None:
-        """Hold what its subject holds by the same tuples: in a storm four hypotheses are about each absence."""
+        """Share tuples with an equal subject to save memory: in a storm, four hypotheses are about each absence."""
         for name, same in (
             ("participants", subject.participants), ("absences", subject.absences), ("explains", subject.facts),
         ):  # fmt: skip
@@ -114,32 +115,32 @@ class Hypothesis(Struct, frozen=True, kw_only=True, eq=False, gc=False):
 
 
 class Cause(Struct, frozen=True, kw_only=True):
-    """One root cause: how to put it forward and how to weigh it. Its id is its module's name.
+    """A root cause: how to propose it and how to weigh it. Its id is the name of its module.
 
-    What `explain` prints of it stands in reference/glossary.yaml.
+    reference/glossary.yaml has the text that `explain` prints.
 
-    `implies` names the causes that follow from this one: they are part of its incident, not another one beside it.
-    `lookalikes` names those that a reader would think of; where a sign contradicts them, the report rules them out.
+    `implies` names the causes that can follow from this one: they become part of its incident, not a separate one.
+    `lookalikes` names those that a reader would suspect; if a sign contradicts them, the report rules them out.
     """
 
     propose: Callable[[Timeline], Iterable[Hypothesis]]
     evidence_types: tuple[type[Event | Fact], ...] = ()
-    """The types of lines and facts that show it: without any of them it proposes nothing, and is not asked.
+    """The types of events and facts that can show it: without any of them, `propose` is not called.
 
-    A cause that declares none is always asked.
+    It is always called for a cause that declares none.
     """
     signs: tuple[Row, ...] = ()
     excluding: tuple[Row, ...] = ()
-    """Those of its signs that alone can rule it out, by their weights."""
+    """The signs that can rule it out on their own."""
     deciding: tuple[Row, ...] = ()
-    """Rows with enough weight to fetch a log for them."""
+    """The signs with enough weight to justify fetching a log."""
     prior: int = 0
     implies: tuple[str, ...] = ()
     lookalikes: tuple[str, ...] = ()
     silence: WhyUnread | None = None
-    """Why the members that it explains sent no more heartbeats, where it is a reason for that."""
+    """Why its members stopped sending heartbeats, if it is a reason for that."""
 
     def __post_init__(self) -> None:
-        """Pick out the signs that decide against it."""
+        """Select the excluding and the deciding signs."""
         force_setattr(self, "excluding", tuple(row for row in self.signs if min(row.present, row.absent) <= -DECISIVE))
         force_setattr(self, "deciding", tuple(row for row in self.signs if row.weight >= STRONG))

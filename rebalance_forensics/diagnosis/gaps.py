@@ -1,4 +1,4 @@
-"""What the logs do not show: which log, of whom, at which level, from when to when, would decide more."""
+"""Gaps in the logs: which log, from whom, at which level and for which time, would show more."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from rebalance_forensics.timeline.windows import QUIET_MS
 
 MOST_NAMES = 5
 _ENDED = "how it ended"
-# Stands for the group in what a gap says, so that the same gap of several groups is one template.
+# Placeholder for the group in the text of a gap, so that the same gap of several groups has one template.
 _GROUP = "{group}"
 
 
 def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...]:
-    """The gaps that matter to this group, widest first."""
+    """Return the gaps that matter to this group, widest first."""
     found = (
         _too_little(timeline, incidents),
         _missing_lines(timeline, incidents),
@@ -47,7 +47,7 @@ def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...
         _ends_early(timeline, incidents),
         _doubtful_times(timeline),
         _cut_lines(timeline),
-        _unknown_words(timeline),
+        _newer_releases(timeline),
         _untied_reports(timeline, incidents),
         _untied_lines_of_hosts(timeline, incidents),
     )
@@ -59,7 +59,7 @@ def gaps_of(timeline: Timeline, incidents: Sequence[Incident]) -> tuple[Gap, ...
 
 
 def _throughout(timeline: Timeline, what: str, consequence: str, kind: GapKind = "missing") -> Gap:
-    """A gap for as long as the group is heard of."""
+    """Return a gap that lasts from the first to the last line of the group."""
     return Gap(
         what=what, started_at=_at(timeline.first), ended_at=_at(timeline.last), consequence=consequence, kind=kind
     )
@@ -70,14 +70,14 @@ def _shortly(ms: int | None) -> str:
 
 
 def _coordinator(timeline: Timeline) -> str:
-    """The log to fetch, with the brokers that clients or other brokers call the coordinator."""
+    """Return the coordinator's log in words, with the brokers that were coordinator according to other logs."""
     names = list(dict.fromkeys(term.broker for term in timeline.coordinators))
     brokers = f" ({' or '.join(names[:MOST_NAMES])})" if names else ""
     return f"server.log of the group's coordinator{brokers}"
 
 
 def failed_causes(timeline: Timeline, broken: Mapping[str, str]) -> list[Gap]:
-    """The causes that broke off on this group's lines."""
+    """Return a gap for each cause that failed on this group's lines."""
     return [
         Gap(
             what=f"Whether {in_words(timeline.group)} had a case of {cause} could not be evaluated: {error}",
@@ -91,7 +91,7 @@ def failed_causes(timeline: Timeline, broken: Mapping[str, str]) -> list[Gap]:
 
 
 def _too_little(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:
-    # A group that is named and does nothing here is neither healthy nor broken.
+    # A group that is only mentioned is neither healthy nor broken.
     episodes = (timeline.generations, timeline.rebalances, timeline.departures, timeline.arrivals, timeline.returns)
     if incidents or any(episodes) or timeline.last - timeline.first >= QUIET_MS:
         return
@@ -110,7 +110,7 @@ def _too_little(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[G
 
 
 def _missing_lines(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:
-    """Excerpts, lines that name no group, and lines of several groups with one name."""
+    """Yield excerpts, lines that name no group, and lines of several groups with the same name."""
     group = _GROUP
     if incidents and timeline.coverage.is_excerpt:
         yield _throughout(
@@ -130,7 +130,7 @@ def _missing_lines(timeline: Timeline, incidents: Sequence[Incident]) -> Iterato
             "it: look for a rotated file, a rate limit, a shipper that lost lines.",
         )
     if not is_named(timeline.group):
-        # The coordinator names the group of a client that does not, and shows the other members.
+        # The coordinator's log names the group even if a client's log does not, and shows the other members.
         yield _throughout(
             timeline,
             f"No line names the group of {its_member(timeline.group)}.",
@@ -158,7 +158,7 @@ def _why_missing(notices: Sequence[ev.LinesDropped] | None) -> str:
 
 
 def once_for_each_log(gaps: Iterable[Gap]) -> Iterator[Gap]:
-    """The gaps, those of one log of which several groups miss lines as one that names all of these groups."""
+    """Yield the gaps, and merge those of several groups about lines missing from one log into one for all groups."""
     by_log: dict[tuple[str, str], list[Gap]] = defaultdict(list)
     for gap in gaps:
         if gap.log is None or gap.template is None:
@@ -187,7 +187,7 @@ def once_for_each_log(gaps: Iterable[Gap]) -> Iterator[Gap]:
 
 
 def _missing_logs(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:
-    """Logs of the coordinator and of clients that are not at hand, or hold warnings only."""
+    """Yield logs of the coordinator and of clients that are missing, or contain only warnings."""
     group, everybody = _GROUP, timeline.participants.everybody
     if not timeline.has_coordinator_log and is_named(timeline.group):
         yield _throughout(
@@ -216,7 +216,7 @@ def _missing_logs(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator
 
 
 def _begins_late(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:
-    # What came before logs that begin after the group formed may be what made it rebalance.
+    # If the logs start after the group formed, the reason for its rebalances may precede them.
     first = next(iter(timeline.generations), None)
     if first is None and not incidents:
         return
@@ -235,13 +235,13 @@ def _begins_late(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[
 
 
 def _is_first_epoch(timeline: Timeline, number: int, incidents: Sequence[Incident]) -> bool:
-    # From 4.3 on a group of the newer protocols starts with epoch 2.
+    # Since 4.3, groups of the newer protocols start with epoch 2.
     started = any(i.root_causes[0].cause == "startup" and number in i.generations for i in incidents)
     return started and number == FIRST_EPOCH and not timeline.is_classic
 
 
 def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:
-    """Logs that end before the outcome is known."""
+    """Yield logs that end before the outcome is known."""
     end = max(timeline.coverage.end, timeline.last)
     session = session_timeout_ms(timeline)
     lately = [d for d in timeline.departures.since(end - 2 * session) if d.returned is None or d.at >= end - session]
@@ -262,11 +262,11 @@ def _ends_early(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[G
 def _open_end(
     timeline: Timeline, end: int, lately: Sequence[Departure], *, going_on: bool
 ) -> tuple[str, str, list[Participant]]:
-    """Amid what the logs end, what is not known therefore, and whose own logs would show it."""
+    """Return during what the logs end, what is therefore unknown, and the members whose logs would show it."""
     everybody = list(timeline.membership.members)
     if not lately:
         return "while an incident was going on" if going_on else "in the middle of a rebalance", _ENDED, everybody
-    # A member that is still away matters more than one that came back shortly before the end.
+    # A member that is still absent matters more than one that rejoined shortly before the end.
     away = [d for d in lately if not _is_back(timeline, d)]
     last, whose = (away or lately)[-1], list(dict.fromkeys(d.participant for d in away or lately))
     since = f"{_shortly(timeline.measured(end - last.at))}after"
@@ -274,7 +274,7 @@ def _open_end(
         return f"{since} {last.participant.name} dropped out and rejoined", "what happened next", whose
     again = all(timeline.starts.of(d.participant).since(d.at) for d in away or [last])
     it, was, rejoined = ("it", "was", "it rejoined") if len(whose) == 1 else ("they", "were", "all of them rejoined")
-    why = f"{since} {_went(away or [last])}{f'; {it} {was} restarted meanwhile' if again else ''}"
+    why = f"{since} {_departures_in_words(away or [last])}{f'; {it} {was} restarted meanwhile' if again else ''}"
     if going_on:
         return why, "how the incident ended", everybody
     if again:
@@ -282,8 +282,8 @@ def _open_end(
     return why, "whether it came back" if len(whose) == 1 else "which of them came back", whose
 
 
-def _went(departures: Sequence[Departure]) -> str:
-    """`c-1 and c-2 dropped out`, `c-1 left`."""
+def _departures_in_words(departures: Sequence[Departure]) -> str:
+    """Return `c-1 and c-2 dropped out` or `c-1 left`."""
     names = sorted({departure.participant.name for departure in departures}, key=natural)
     lost = {departure.why in UNANNOUNCED for departure in departures}
     how = ("left" if False in lost else "", "dropped out" if True in lost else "")
@@ -291,7 +291,7 @@ def _went(departures: Sequence[Departure]) -> str:
 
 
 def _is_back(timeline: Timeline, departure: Departure) -> bool:
-    """True if it is a member again, by a join or as a static member that took its place again."""
+    """True if it is a member again: it rejoined, or it is a static member that reclaimed its place."""
     back = timeline.returns.of(departure.participant).since(departure.at)
     return departure.returned is not None or bool(back)
 
@@ -309,14 +309,14 @@ def _file_of(participant: Participant) -> str:
 
 
 def _names(participants: Sequence[Participant], incidents: Sequence[Incident]) -> str:
-    """At most five, those who are blamed first, each with its host where it is known."""
+    """Return at most five names, blamed members first, each with its host if known."""
     blamed = {n for i in incidents for c in i.root_causes for u in c.culprits for n in (u.name, *u.names)}
     ordered = sorted(participants, key=lambda a: (a.name not in blamed and not a.client_ids & blamed, a.name))
     return some([_named(participant) for participant in ordered], MOST_NAMES)
 
 
 def _named(participant: Participant) -> str:
-    """A participant in the words needed to fetch its log: client id, host, and the file at hand."""
+    """Return what is needed to fetch a participant's log: its client id, its host, and the file at hand."""
     host = min((participant.hosts or participant.endpoints) - LOOPBACK, default=None)
     at_hand = _file_of(participant)
     unnamed = participant.client_ids and participant.name not in participant.client_ids and not at_hand
@@ -336,8 +336,8 @@ _WHY_IN_DOUBT: dict[Doubt, str] = {
 }
 
 
-def _unknown_words(timeline: Timeline) -> Iterator[Gap]:
-    """Releases of Kafka that came out after the words were collected that are known here."""
+def _newer_releases(timeline: Timeline) -> Iterator[Gap]:
+    """Yield Kafka releases in use that are newer than the last one whose log messages are known."""
     known, words = last_known_release(), ".".join(map(str, last_known_release()))
     reported = {e.version: spread for e in timeline.versions if (spread := release_range(e.version)) is not None}
     newer = sorted(version for version, (low, _) in reported.items() if low[: len(known)] > known)
@@ -352,9 +352,9 @@ def _unknown_words(timeline: Timeline) -> Iterator[Gap]:
 
 
 def _doubtful_times(timeline: Timeline) -> Iterator[Gap]:
-    """Logs whose times contradict their lines, without a zone, without times at all, or without fractions."""
+    """Yield logs whose times contradict their lines, or lack a time zone, a time or fractions of a second."""
     for doubt, path in sorted({(c.doubt, c.path) for c in timeline.clocks if c.doubt is not None}):
-        # Replayed, restored, or written by a clock that was set.
+        # The log was replayed or restored, or the clock was set.
         yield _timeless(
             f"The times in {path} {_WHY_IN_DOUBT[doubt]}.",
             "They are taken as printed and may not match the other files. Check the clock of its host, and "
@@ -390,7 +390,7 @@ def _timeless(what: str, consequence: str) -> Gap:
 
 
 def _cut_lines(timeline: Timeline) -> Iterator[Gap]:
-    """Lines of which a viewer or a person left something out."""
+    """Yield lines that a viewer or a person truncated."""
     lines = [event for event in timeline.own if event.group is not None]
     if cut := sum(LEFT_OUT in event.text for event in lines):
         number = "All" if cut == len(lines) else f"{cut} of {len(lines)}"
@@ -425,7 +425,7 @@ _OF_HOSTS: tuple[tuple[tuple[type[Event], ...], str, str], ...] = (
 
 
 def _untied_lines_of_hosts(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:
-    """Lines of JVMs and kernels without a time, and error files of no known member: counted, never a cause."""
+    """Yield JVM and kernel lines without a time, and hs_err files of no known member: counted, never a cause."""
     if not incidents:
         return
     for kinds, what, consequence in _OF_HOSTS:
@@ -457,12 +457,12 @@ def _untied_lines_of_hosts(timeline: Timeline, incidents: Sequence[Incident]) ->
 
 
 def _of_logs(logs: Sequence[str]) -> str:
-    """`of gc-1.log and gc-2.log is the GC log`; several JVMs may have written to one."""
+    """Return `of gc-1.log and gc-2.log is the GC log`; several JVMs may have written to one log."""
     return f"of {some(logs, MOST_NAMES)} is the GC log" if len(logs) > 1 else f"of the JVMs in {logs[0]} is that"
 
 
 def _untied_reports(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[Gap]:
-    """Events of orchestrators without a time, or of which none names a pod of the group: counted, never a cause."""
+    """Yield orchestrator events without a time, or that name no pod of the group: counted, never a cause."""
     reported = timeline.orchestration
     if not incidents or not reported:
         return

@@ -1,6 +1,6 @@
-"""The three things to look at in a rebalancing group: who leads, when, and who takes part.
+"""Three views of a rebalancing group: its leaders, the times of its rebalances, and their participants.
 
-The time between rebalances is matched against the settings that explain it.
+The intervals between rebalances are compared with the settings that may explain them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS
 
 
 class Round(Struct, frozen=True, kw_only=True):
-    """One rebalance. `members` pairs each name with its member id; None where no line shows who took part."""
+    """One rebalance. `members` pairs each name with its member id; None if no line shows the participants."""
 
     generation: int | None
     started_at: EpochMs
@@ -52,12 +52,12 @@ class Round(Struct, frozen=True, kw_only=True):
     reason: str | None = None
 
     def ended_at(self) -> int:
-        """The last known instant of it."""
+        """Return its last known time."""
         return max(self.completed_at or 0, self.stabilized_at or 0, self.started_at)
 
 
 def rounds_of(timeline: Timeline) -> tuple[Round, ...]:
-    """Every round, oldest first; a leader's list that belongs to no known rebalance is a round of its own."""
+    """Return all rounds, oldest first; a leader's member list of an unknown rebalance is a separate round."""
     lists = TimeIndex((e for e in timeline.of(ev.StreamsParticipants) if e.at is not None), time_of, ordered=True)
     generations = grouped(timeline.generations, attrgetter("generation"))
     used: set[int] = set()
@@ -75,23 +75,23 @@ def rounds_of(timeline: Timeline) -> tuple[Round, ...]:
 
 
 def member_name(member_id: str) -> str:
-    """The client id (or group.instance.id) a member id starts with, else the id itself."""
+    """Return the client id (or group.instance.id) with which a member id starts, else the member id."""
     return name_in_member_id(member_id) or member_id
 
 
 def shared_names(rounds: Sequence[Round]) -> frozenset[str]:
-    """The names that several members of one round have."""
+    """Return the names that several members of one round share."""
     often = [Counter(name for name, _ in each.members) for each in rounds if each.members]
     return frozenset(name for counts in often for name, number in counts.items() if number > 1)
 
 
 def distinct_names(members: Sequence[tuple[str, str | None]], shared: Container[str]) -> dict[str, str | None]:
-    """Name -> member id; members whose name is shared go by their member ids in every round."""
+    """Return name -> member id; members with a shared name are named by their member ids in every round."""
     return {(member or name if name in shared else name): member for name, member in members}
 
 
 def _generation_of(rebalance: Rebalance, generations: Mapping[int, Sequence[Generation]]) -> Generation | None:
-    """The generation it led to; numbers start again when a group was deleted, so the nearest in time counts."""
+    """Return the resulting generation: the nearest in time, since numbers start again after a group is deleted."""
     same = generations.get(rebalance.generation, ()) if rebalance.generation is not None else ()
     return min(same, key=lambda g: abs((g.started_at or g.completed_at or 0) - rebalance.started_at), default=None)
 
@@ -120,7 +120,7 @@ def _members_of(generation: Generation | None) -> tuple[tuple[str, str | None], 
 
 
 def _with_list(known: Round, listed: ev.StreamsParticipants | None) -> Round:
-    """The round with what its leader wrote: only the leader lists who takes part."""
+    """Add the leader's list to a round: only the leader logs all participants."""
     if listed is None:
         return known
     leader = listed.speaker.thread or listed.speaker.client_id
@@ -134,7 +134,7 @@ def _with_list(known: Round, listed: ev.StreamsParticipants | None) -> Round:
     )
 
 
-# The timers that set the time between two rebalances.
+# Settings that can determine the time between two rebalances.
 SETTINGS = (
     timeouts.PROBING,
     timeouts.CONNECT_DELAY,
@@ -145,7 +145,7 @@ SETTINGS = (
     timeouts.REQUEST,
     timeouts.HEARTBEAT,
 )
-# Timers of long settings fire within this share of them.
+# The timer of a long setting fires within this share of its value.
 EXACT_SHARE = 0.03
 _OF_FOLLOW_UPS: Mapping[str | None, str] = {"probing": timeouts.PROBING, "connect-delayed": timeouts.CONNECT_DELAY}
 _WANTED = frozenset({"metadata-changed", "subscription-changed", "enforced", "shutdown-requested"})
@@ -153,26 +153,26 @@ _CLOSED = frozenset({"closed", "unsubscribed", "removed-by-admin"})
 
 
 class _Clock(Struct, frozen=True):
-    """The group's timeouts, configured or by default."""
+    """The timeouts of a group: configured values or defaults."""
 
     timeline: Timeline
     values: Mapping[str, Sequence[tuple[int, bool]]]
-    """Of each setting the configured values, else what the default may be."""
+    """Setting -> its configured or else its possible default values, each with whether it is configured."""
 
     def formed(self, during: Round) -> bool:
         """True if members joined an empty group in that rebalance."""
         came = self.timeline.arrivals.between(during.started_at - ROUND_TRIP_MS, during.ended_at())
         return any(arrival.while_empty for arrival in came)
 
-    def on_purpose(self, during: Round) -> bool:
-        """True if a client logged a rebalance on request, which no timer sets off."""
+    def was_planned(self, during: Round) -> bool:
+        """True if the rebalance was requested or a process started or closed: no timer triggered it."""
         near = during.started_at - ROUND_TRIP_MS, during.started_at + ROUND_TRIP_MS
         asked = any(request.why in _WANTED for request in self.timeline.requests.between(*near))
         closed = any(departure.why in _CLOSED for departure in self.timeline.departures.between(*near))
         return asked or closed or any(arrival.start is not None for arrival in self.timeline.arrivals.between(*near))
 
     def fits(self, setting: str, elapsed: int, late_ms: int = 0) -> tuple[int, bool] | None:
-        """The value if `elapsed` is as long, or up to `late_ms` longer."""
+        """Return the value that `elapsed` equals or exceeds by at most `late_ms`, and whether it is configured."""
         for value, configured in self.values[setting]:
             slack = max(ROUND_TRIP_MS, round(value * EXACT_SHARE))
             if value and value - slack <= elapsed <= value + slack + late_ms:
@@ -181,11 +181,11 @@ class _Clock(Struct, frozen=True):
 
 
 def spacings(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Spacing, ...]:
-    """Every gap between two rebalances, oldest first."""
+    """Return the interval between each two successive rebalances, oldest first."""
     clock = _Clock(timeline, {setting: timeouts.possible_ms(timeline, setting) for setting in SETTINGS})
     pairs = list(pairwise(rounds))
     gaps = [after.started_at - before.started_at for before, after in pairs]
-    evenly = _evenly(gaps)
+    evenly = _regular(gaps)
     found = []
     for index, (before, after) in enumerate(pairs):
         bare = Spacing(
@@ -199,8 +199,8 @@ def spacings(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Spacing, ...]
     return tuple(found)
 
 
-def _evenly(gaps: Sequence[int]) -> list[bool]:
-    """Which gaps are as long as one beside them; the short gaps of a burst in between do not spoil a rhythm."""
+def _regular(gaps: Sequence[int]) -> list[bool]:
+    """Return for each gap if it equals a neighboring one; short gaps of a burst in between are skipped."""
     before = _last_long(gaps)
     after = _last_long(gaps[::-1])[::-1]
     found = []
@@ -215,7 +215,7 @@ def _evenly(gaps: Sequence[int]) -> list[bool]:
 
 
 def _last_long(gaps: Sequence[int]) -> list[int | None]:
-    """For each gap the nearest one before it that lies between bursts."""
+    """Return for each gap the nearest previous one that is not within a burst."""
     found: list[int | None] = []
     last: int | None = None
     for gap in gaps:
@@ -225,11 +225,11 @@ def _last_long(gaps: Sequence[int]) -> list[int | None]:
 
 
 def _explained(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
-    """Explanations, those that a line supports first; equal numbers alone count only in a rhythm."""
+    """Yield explanations, those supported by a line first; an equal value alone counts only for regular intervals."""
     yield from _by_follow_up(bare, before, after, clock)
     yield from _by_departure(bare, before, after, clock)
     yield from _by_barrier(bare, before, after, clock)
-    if bare.evenly and not clock.on_purpose(after):
+    if bare.evenly and not clock.was_planned(after):
         yield from _by_number(bare, before, after, clock)
 
 
@@ -240,8 +240,8 @@ def _spacing(bare: Spacing, setting: str, value: tuple[int, bool], why: str) -> 
 def _since_round(
     bare: Spacing, setting: str, at: int, before: Round, clock: _Clock, why: str, late_ms: int = 0
 ) -> Iterator[Spacing]:
-    """The setting, where it is as long as the time from the round before to `at`."""
-    for mark in _marks(before):
+    """Yield the interval explained by the setting if its value equals the time from the previous round to `at`."""
+    for mark in _timer_starts(before):
         fit = clock.fits(setting, at - mark, late_ms)
         if fit is not None:
             yield _spacing(bare, setting, fit, why)
@@ -255,7 +255,7 @@ def _by_follow_up(bare: Spacing, before: Round, after: Round, clock: _Clock) -> 
 
 
 def _by_departure(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
-    # A member that leaves later did not begin the rebalance, so the gap before it is not its own.
+    # A member that leaves later did not trigger the rebalance, so that its timeout does not explain the gap.
     for departure in clock.timeline.departures.between(before.started_at + 1, after.started_at + ROUND_TRIP_MS):
         who = departure.participant.name
         if departure.why == "poll-timeout":
@@ -268,7 +268,7 @@ def _by_departure(bare: Spacing, before: Round, after: Round, clock: _Clock) -> 
 
 
 def _by_barrier(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
-    """The rebalance before stood open for a whole timeout, and the next began as soon as it closed."""
+    """Yield an explanation if the previous join phase lasted for a whole timeout and the next started right after."""
     if before.stabilized_at is None or after.started_at - before.stabilized_at > ROUND_TRIP_MS:
         return
     stood_open = before.stabilized_at - before.started_at
@@ -283,30 +283,30 @@ def _by_barrier(bare: Spacing, before: Round, after: Round, clock: _Clock) -> It
 
 def _by_number(bare: Spacing, before: Round, after: Round, clock: _Clock) -> Iterator[Spacing]:
     why = "the interval equals the setting; the logs show no other link"
-    for setting in _of_kind(clock.timeline):
+    for setting in _settings_of_kind(clock.timeline):
         found = _since_round(bare, setting, after.started_at, before, clock, why)
         yield from (spacing for spacing in found if (spacing.value_ms or 0) >= HEARTBEAT_MS)
 
 
-def _of_kind(timeline: Timeline) -> tuple[str, ...]:
-    """Settings that can set a rhythm in this kind of group, the most specific first."""
+def _settings_of_kind(timeline: Timeline) -> tuple[str, ...]:
+    """Return the settings that can cause regular rebalances in this kind of group, most specific first."""
     first = {"streams": (timeouts.PROBING,), "connect": (timeouts.CONNECT_DELAY,)}.get(timeline.kind, ())
     return (*first, timeouts.POLL, timeouts.SESSION, timeouts.REQUEST, timeouts.HEARTBEAT)
 
 
-def _marks(before: Round) -> list[int]:
-    """Instants of the round before from which a timer may have run, the latest first."""
+def _timer_starts(before: Round) -> list[int]:
+    """Return the times in the previous round at which a timer may have started, latest first."""
     marks = (before.completed_at, before.stabilized_at, before.started_at)
     return list(dict.fromkeys(at for at in marks if at is not None))
 
 
-# KIP-394: every newcomer is sent back once for its id; that is no failure.
+# KIP-394: every new member has to rejoin once with the id that it gets; that is not a failure.
 ROUND_TRIP = "MEMBER_ID_REQUIRED"
 _WHY = {
     "UNKNOWN_MEMBER_ID": "the coordinator no longer knew the member: it had been removed, or its id was an old one",
     "ILLEGAL_GENERATION": "the group had moved on to a later generation",
     "NOT_COORDINATOR": "the broker was no longer the group's coordinator",
-    # GroupMetadataManager.storeGroup returns it when the append lacks replicas or times out.
+    # GroupMetadataManager.storeGroup returns it if the append lacks replicas or times out.
     "COORDINATOR_NOT_AVAILABLE": "the coordinator could not write to __consumer_offsets, or was shutting down",
     "COORDINATOR_LOAD_IN_PROGRESS": "the new coordinator was still loading the group",
     "FENCED_INSTANCE_ID": "another running member uses the same group.instance.id",
@@ -318,7 +318,7 @@ _WHY = {
     "NETWORK_EXCEPTION": "the connection to the coordinator broke",
 }
 Failed = ev.JoinFailed | ev.SyncFailed
-# Only a member that sent LeaveGroup left; the others were removed by the coordinator, or are merely missing.
+# Only a member that sent LeaveGroup left; others were removed by the coordinator or are just missing.
 DEPARTED: Mapping[DepartureWhy, str] = {
     "poll-timeout": "left (poll timeout)",
     "unsubscribed": "left (unsubscribed)",
@@ -336,8 +336,8 @@ DEPARTED: Mapping[DepartureWhy, str] = {
 }
 
 
-def tips(timeline: Timeline) -> Reading:
-    """All three, from one walk over the rebalances."""
+def patterns_of(timeline: Timeline) -> Reading:
+    """Return the leadership, bursts, intervals and participants of the group's rebalances."""
     rounds = rounds_of(timeline)
     return Reading(
         leadership=leadership_of(rounds),
@@ -348,7 +348,7 @@ def tips(timeline: Timeline) -> Reading:
 
 
 def participants_of(rounds: Sequence[Round]) -> tuple[Participation, ...]:
-    """Every rebalance with its leader and its members, compared with the one before whose members are known."""
+    """Return the leader and members of each rebalance, compared with the previous one with known members."""
     found = []
     shared = shared_names(rounds)
     before: dict[str, str | None] | None = None
@@ -378,7 +378,7 @@ def participants_of(rounds: Sequence[Round]) -> tuple[Participation, ...]:
 
 
 def leadership_of(rounds: Sequence[Round]) -> Leadership:
-    """Stability of the leadership, and every move of it."""
+    """Return the changes of the leader, and whether it was stable."""
     known = [r for r in rounds if r.leader is not None]
     changes = tuple(
         LeaderChange(
@@ -395,7 +395,7 @@ def leadership_of(rounds: Sequence[Round]) -> Leadership:
 
 
 def _took_part(name: str, before: Round, after: Round) -> bool | None:
-    """True if a member took part under the id it had; under a new id it had lost its membership."""
+    """True if a member took part with the member id that it had; a new id means that it had lost its membership."""
     if after.members is None:
         return None
     known = {member for other, member in before.members or () if other == name and member is not None}
@@ -403,7 +403,7 @@ def _took_part(name: str, before: Round, after: Round) -> bool | None:
 
 
 def bursts_of(timeline: Timeline, rounds: Sequence[Round]) -> tuple[Burst, ...]:
-    """Every burst of two rebalances or more."""
+    """Return the bursts of two or more rebalances."""
     apart = runs(rounds, lambda r: r.started_at, NEXT_HEARTBEAT_MS, until=Round.ended_at)
     bursts = [run for run in apart if len(run) > 1]
     if not bursts:
@@ -425,15 +425,15 @@ def _burst(timeline: Timeline, run: Sequence[Round], failed: TimeIndex[Failed]) 
         started_at=begin,
         ended_at=EpochMs(end),
         rebalances=len(run),
-        reasons=tuple(_began(timeline, before, after) for before, after in pairwise(run)),
-        failures=_folded(
+        reasons=tuple(_trigger_of(timeline, before, after) for before, after in pairwise(run)),
+        failures=_counted_by_kind(
             _attempt(timeline, e, explained) for e in failed.between(begin - ROUND_TRIP_MS, end + ROUND_TRIP_MS)
         ),
     )
 
 
-def _began(timeline: Timeline, before: Round, after: Round) -> str | None:
-    """Why the later one began: a follow-up, the coordinator's words, or what happened to members in between."""
+def _trigger_of(timeline: Timeline, before: Round, after: Round) -> str | None:
+    """Return why the later one started: a follow-up, the coordinator's reason, or events of members in between."""
     if after.followup:
         return f"a {after.followup} follow-up of the previous rebalance"
     if after.reason:
@@ -447,8 +447,8 @@ def _began(timeline: Timeline, before: Round, after: Round) -> str | None:
     return "; ".join(dict.fromkeys(found)) or None
 
 
-def _folded(attempts: Iterable[FailedAttempt]) -> tuple[FailedAttempt, ...]:
-    """The first of each kind, and how often it happened."""
+def _counted_by_kind(attempts: Iterable[FailedAttempt]) -> tuple[FailedAttempt, ...]:
+    """Return the first failure of each kind, with its count."""
     kinds: dict[tuple[object, ...], FailedAttempt] = {}
     for attempt in attempts:
         kind = (attempt.who, attempt.api, attempt.generation, attempt.error, attempt.why)

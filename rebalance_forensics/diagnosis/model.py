@@ -1,6 +1,6 @@
-"""What the diagnosis finds: incidents, their root causes, culprits, proof and advice. Times are epoch ms, UTC.
+"""The results of the diagnosis: incidents, root causes, culprits, evidence and advice. Times are epoch ms, UTC.
 
-JSON, tables and texts are made of these Structs; `JSON` is explained in timeline/model.py.
+JSON, tables and texts are generated from these Structs; `JSON` is explained in timeline/model.py.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CulpritKind = Literal["client", "instance", "thread", "worker", "host", "broker"
 
 
 class Culprit(Struct, frozen=True, kw_only=True, gc=False):
-    """The party that caused it; `names` holds every other name an operator may know it by."""
+    """The client, host, broker, … that caused it; `names` are its other names that an operator may know."""
 
     kind: CulpritKind
     name: str
@@ -31,7 +31,7 @@ class Culprit(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Advice(Struct, frozen=True, kw_only=True, gc=False):
-    """What to do, why, and what it costs, in numbers of this incident."""
+    """What to do, why, and its cost or trade-off, with the figures of this incident."""
 
     JSON: ClassVar[str] = "action, why, cost"
 
@@ -39,13 +39,13 @@ class Advice(Struct, frozen=True, kw_only=True, gc=False):
     why: str
     cost: str | None = None
     template: str | None = None
-    """The action with `{who}` or `{figure}` in it, where it names whom it concerns or has a figure."""
+    """The action with `{who}` in place of the culprits and `{figure}` in place of `figure`, if it has them."""
     figure: int | None = None
-    """What stands for `{figure}`: the value to set, which differs from one occurrence to the next."""
+    """The value to set, for `{figure}`; it may differ between occurrences."""
 
 
 class KnownBug(Struct, frozen=True, kw_only=True, gc=False):
-    """A Kafka bug whose version and signature match."""
+    """A Kafka bug whose affected versions and log signature match."""
 
     jira: str
     title: str
@@ -53,7 +53,7 @@ class KnownBug(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class ChainLink(Struct, frozen=True, kw_only=True, gc=False):
-    """One step from the first event to the last effect."""
+    """One step on the way from the first event to the last effect."""
 
     at: Time | None
     what: str
@@ -61,7 +61,7 @@ class ChainLink(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Blame(Struct, frozen=True, kw_only=True, gc=False):
-    """One cause: how likely it is and who made it happen."""
+    """A cause, its confidence and its culprits."""
 
     cause: str
     confidence: Probability
@@ -69,12 +69,12 @@ class Blame(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def culprit_names(self) -> tuple[str, ...]:
-        """The names of those who caused it."""
+        """The names of the culprits."""
         return tuple(culprit.name for culprit in self.culprits)
 
 
 class RootCause(Blame, frozen=True, kw_only=True, gc=False):
-    """One cause with its proof. `evidence` is the most telling 20 lines of `evidence_total`."""
+    """A cause with its evidence: `evidence` has the 20 most relevant of `evidence_total` lines."""
 
     JSON: ClassVar[str] = (
         "cause, confidence, culprits, whole_narrative as narrative, evidence, behind, advice, known_bugs, "
@@ -82,18 +82,18 @@ class RootCause(Blame, frozen=True, kw_only=True, gc=False):
     )
 
     narrative: str
-    """What happened the first time; `whole_narrative` adds how often it did, and to whom."""
+    """What happened the first time; `whole_narrative` adds how often it happened and to which members."""
     evidence: Annotated[tuple[Evidence, ...], Meta(extra_json_schema={"maxItems": 20})]
     evidence_total: Amount
     occurrences: Annotated[int, Meta(extra_json_schema={"minimum": 1})] = 1
     affected: Annotated[
-        tuple[str, ...], Meta(description="Members that were affected besides those the narrative begins with.")
+        tuple[str, ...], Meta(description="Affected members other than those that the narrative names.")
     ] = ()
     advice: tuple[Advice, ...] = ()
     known_bugs: tuple[KnownBug, ...] = ()
     chain: tuple[ChainLink, ...] = ()
     behind: Annotated[
-        tuple[Behind, ...], Meta(description="What made it so, nearest first; empty where no log shows it.")
+        tuple[Behind, ...], Meta(description="The causes behind it, nearest first; empty if no log shows them.")
     ] = ()
 
     @property
@@ -108,7 +108,7 @@ class RootCause(Blame, frozen=True, kw_only=True, gc=False):
 
 
 class SearchedLog(Struct, frozen=True, kw_only=True, gc=False):
-    """A log that would have shown something, from when to when it was searched for it."""
+    """A log that would have shown a sign, and the time for which it was searched."""
 
     JSON: ClassVar[str] = "path, started_at as from, ended_at as to"
 
@@ -118,7 +118,7 @@ class SearchedLog(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RuledOut(Struct, frozen=True, kw_only=True, gc=False):
-    """A cause that it was not: the sign that contradicts it, with its lines or with where it was looked for."""
+    """A rejected cause and the sign that contradicts it, with its lines or with the logs that were searched."""
 
     cause: str
     why: str
@@ -128,7 +128,7 @@ class RuledOut(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class WouldDecide(Struct, frozen=True, kw_only=True, gc=False):
-    """A log that was not at hand and that parts the causes still possible; times are None where any will do."""
+    """A missing log that would distinguish between the remaining causes; times are None if any time will do."""
 
     JSON: ClassVar[str] = "needs, who, started_at as from, ended_at as to, between"
 
@@ -138,21 +138,21 @@ class WouldDecide(Struct, frozen=True, kw_only=True, gc=False):
     ended_at: Time | None
     between: tuple[str, ...]
     template: str | None = None
-    """`needs` with `{who}` for the member whose log it is and `{s}` for the plural, where it names one."""
+    """`needs` with `{who}` in place of the member that wrote the log and `{s}` for the plural, if it names one."""
 
 
 SignAnswer = Literal["present", "absent", "unobservable"]
 
 
 class Weight(Struct, frozen=True, kw_only=True, gc=False):
-    """What a sign adds to the odds of a cause, to the base of 2."""
+    """What a sign adds to the base-2 log-odds of a cause."""
 
     cause: str
     weight: int
 
 
 class SignRow(Struct, frozen=True, kw_only=True, gc=False, cache_hash=True):
-    """One sign of an incident: what the logs answer, and what that adds to the odds of each cause that asks for it."""
+    """A sign evaluated for an incident: the answer of the logs, and its weight for each cause that uses the sign."""
 
     JSON: ClassVar[str] = "sign, says, answer, weights as weighs, evidence, looked_in"
 
@@ -160,21 +160,21 @@ class SignRow(Struct, frozen=True, kw_only=True, gc=False, cache_hash=True):
     says: str
     answer: SignAnswer
     weighs: tuple[tuple[str, int], ...]
-    """Causes with what the sign adds to the odds of each, to the base of 2."""
+    """Causes, and what the sign adds to the base-2 log-odds of each."""
     evidence: tuple[Evidence, ...] = ()
     looked_in: tuple[SearchedLog, ...] = ()
 
     @property
     def weights(self) -> tuple[Weight, ...]:
-        """What it adds to the odds of each cause, as JSON shows it."""
+        """The weight for each cause, in the form that JSON shows."""
         return tuple([Weight(cause=cause, weight=weight) for cause, weight in self.weighs])
 
 
 class MemberImpact(Struct, frozen=True, kw_only=True, gc=False):
-    """The cost in time of members: how long nobody read what a member had, whatever partitions that were.
+    """The cost in member time: for how long the partitions of absent members, whichever they were, had no reader.
 
-    The whole group was stopped for at least and at most so long: from the first word of a rebalance on members give up
-    their partitions, and once all have joined again no eager member has any. Each is None where that is not known.
+    `stopped_at_least_ms` and `stopped_at_most_ms` bound the time for which the whole group was stopped: eager members
+    revoke their partitions when they learn of a rebalance, and none owns any once all have rejoined. None if unknown.
     """
 
     JSON: ClassVar[str] = (
@@ -183,14 +183,14 @@ class MemberImpact(Struct, frozen=True, kw_only=True, gc=False):
     )
 
     members: Amount
-    of_members: Annotated[Amount | None, Meta(description="How many members the group had before.")]
-    unread_member_ms: Annotated[Amount, Meta(description="These times added up over members.")]
+    of_members: Annotated[Amount | None, Meta(description="Number of members of the group before the incident.")]
+    unread_member_ms: Annotated[Amount, Meta(description="Unread time summed over members.")]
     longest_ms: Amount
     at_least: Annotated[
         bool,
         Meta(
-            description="True where it may have been longer: no timeout of a member is known, or no line shows when "
-            "another took over."
+            description="True if it may have been longer: no timeout of a member is known, or no line shows when "
+            "another member took over."
         ),
     ]
     stopped_at_least_ms: Amount | None = None
@@ -198,7 +198,7 @@ class MemberImpact(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Impact(Struct, frozen=True, kw_only=True, gc=False):
-    """The cost of an incident; null where the logs do not show it, never 0 for unknown."""
+    """The cost of an incident; null, never 0, if the logs do not show it."""
 
     JSON: ClassVar[str] = (
         "unread_partition_ms, unread_at_least, longest_unread_ms, longest_unread_partition, stopped_ms, pause_ms, "
@@ -206,46 +206,46 @@ class Impact(Struct, frozen=True, kw_only=True, gc=False):
     )
 
     unread_partition_ms: Annotated[
-        Amount | None, Meta(description="The time in which nobody could read a partition, added up over partitions.")
+        Amount | None, Meta(description="Time for which a partition had no reader, summed over partitions.")
     ] = None
     unread_partitions: int | None = None
-    """How many were unread for at least half as long as the longest."""
+    """Number of partitions unread for at least half as long as the longest."""
     known_partitions: int | None = None
-    """Of how many partitions an owner is known at all."""
+    """Number of partitions with a known owner."""
     unread_at_least: Annotated[
         bool | None,
         Meta(
-            description="True where more may have been unread, or for longer: some members have no log, or no timeout "
+            description="True if more may have been unread, or for longer: some members have no log, or no timeout "
             "bounds the time."
         ),
     ] = None
-    longest_unread_ms: Annotated[Amount | None, Meta(description="The longest time one partition was unread.")] = None
+    longest_unread_ms: Annotated[
+        Amount | None, Meta(description="The longest time for which one partition was unread.")
+    ] = None
     longest_unread_partition: str | None = None
-    stopped_ms: Annotated[Amount | None, Meta(description="The time in which no partition of the group was read.")] = (
-        None
-    )
+    stopped_ms: Annotated[Amount | None, Meta(description="Time for which no partition of the group was read.")] = None
     pause_ms: Annotated[
         Amount | None,
-        Meta(description="Pauses of members added up; null where no log of a client at INFO covers the time."),
+        Meta(description="Pauses summed over members; null if no client log at INFO covers the time."),
     ] = None
-    members: Annotated[Amount | None, Meta(description="Members that paused; null as pause_ms.")] = None
-    partitions: Annotated[Amount | None, Meta(description="Partitions of these pauses; null as pause_ms.")] = None
+    members: Annotated[Amount | None, Meta(description="Members that paused; null if pause_ms is.")] = None
+    partitions: Annotated[Amount | None, Meta(description="Partitions of these pauses; null if pause_ms is.")] = None
     rebalances: Amount
     of_connect: bool | None = False
-    """Connectors and tasks stand for partitions: a Connect cluster shares out these. None for groups of both kinds."""
+    """True if the partitions are connectors and tasks, as in a Connect cluster; None for groups of both kinds."""
     by_member: Annotated[
         MemberImpact | None,
         Meta(
-            description="The cost by coordinators' logs where no line names partitions; null where partitions are "
-            "known, or nothing is."
+            description="The cost by coordinators' logs if no line names partitions; null if partitions are known, or "
+            "nothing is."
         ),
     ] = None
 
 
 class Saving(Struct, frozen=True, kw_only=True, gc=False):
-    """How much less of something another protocol would have cost, in ms; negative where it would have cost more.
+    """The time in ms that another protocol would have saved; negative if it would have cost more.
 
-    `likely` is the likeliest figure; four in five simulations lie between `low` and `high`.
+    `likely` is the median; four in five simulations lie between `low` and `high`.
     """
 
     low: int
@@ -254,9 +254,9 @@ class Saving(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class WhatIf(Struct, frozen=True, kw_only=True, gc=False):
-    """The same faults simulated under another protocol, against the same simulation of the one in use.
+    """The same faults simulated under another protocol, compared with a simulation of the one in use.
 
-    Both savings are None where the logs do not show enough for a simulation.
+    Both savings are None if the logs do not show enough for a simulation.
     """
 
     JSON: ClassVar[str] = (
@@ -266,29 +266,29 @@ class WhatIf(Struct, frozen=True, kw_only=True, gc=False):
     alternative: str
     unread: Annotated[
         Saving | None,
-        Meta(description="Unread time saved, added up over partitions; null where the logs leave it open."),
+        Meta(description="Unread time saved, summed over partitions; null if unknown."),
     ]
     stopped: Annotated[
         Saving | None,
-        Meta(description="Time saved in which no partition was read; null where the logs leave it open."),
+        Meta(description="Time saved for which no partition was read; null if unknown."),
     ]
     explanation: str
-    condition: Annotated[str | None, Meta(description="What the logs leave open.")] = None
+    condition: Annotated[str | None, Meta(description="What would have to be true, if the logs do not show it.")] = None
 
 
 class Relation(Struct, frozen=True, kw_only=True, gc=False):
-    """Incidents of several groups with one thing behind them: their ids (at most twenty) and what it is."""
+    """Incidents of several groups with a common origin: their ids (at most 20) and what they share."""
 
     JSON: ClassVar[str] = "kind, ids as incidents, groups, why"
 
     kind: RelationKind
     ids: tuple[str, ...]
-    groups: Annotated[int, Meta(description="How many groups it concerns, this one counted.")]
+    groups: Annotated[int, Meta(description="Number of groups, including this one.")]
     why: str
 
 
 class DisturbedGroup(Struct, frozen=True, kw_only=True, gc=False):
-    """What a cluster's incident did to one group, with the first lines that show it there."""
+    """The effect of a cluster's incident on one group, with the first lines that show it there."""
 
     group: str
     severity: Severity
@@ -300,21 +300,21 @@ class DisturbedGroup(Struct, frozen=True, kw_only=True, gc=False):
     led: Annotated[
         tuple[str, ...],
         Meta(
-            description="Its partitions that a broker led as it went out, where a member logged so: nobody could fetch "
-            "them, whatever member owned them, until it was back or another broker led them."
+            description="Its partitions that a broker led when it failed, if a member logged that: no member could "
+            "fetch them until the broker was back or another broker led them."
         ),
     ] = ()
     parts: Annotated[
-        tuple[str, ...], Meta(description="The ids that its own lines alone would have been reported under.")
+        tuple[str, ...], Meta(description="The ids of the incidents that its own lines alone would have led to.")
     ] = ()
 
 
 class Headline(Struct, frozen=True, kw_only=True, gc=False):
-    """An incident without its proof: what puts incidents in order, counts them and lists them."""
+    """An incident without its evidence: enough to sort, count and list incidents."""
 
     id: Annotated[str, Meta(extra_json_schema={"minLength": 1, "maxLength": 255})]
     group: Annotated[
-        str | None, Meta(description="Null for an incident of scope cluster, whose groups are listed in groups.")
+        str | None, Meta(description="Null for an incident of scope cluster, which lists its groups in groups.")
     ]
     cluster: str
     started_at: Time
@@ -324,27 +324,27 @@ class Headline(Struct, frozen=True, kw_only=True, gc=False):
     summary: str
     root_causes: tuple[Blame, ...]
     impact: Impact = Impact(rebalances=0)
-    scope: Annotated[Scope, Meta(description="What it disturbed: one group, or several of a cluster together.")] = (
-        "group"
-    )
+    scope: Annotated[
+        Scope, Meta(description="Whether it disturbed one group, or several groups of a cluster together.")
+    ] = "group"
     groups: Annotated[
         tuple[DisturbedGroup, ...],
-        Meta(description="The groups that a cluster's incident disturbed, the worst first; empty for a group's own."),
+        Meta(description="The groups that a cluster's incident disturbed, worst first; empty for scope group."),
     ] = ()
 
     @property
     def group_name(self) -> str:
-        """The group, or all of them in a list."""
+        """The name of the group, or of all groups, separated by commas."""
         return ", ".join(self.group_names)
 
     @property
     def group_names(self) -> tuple[str, ...]:
-        """Every group it disturbed."""
+        """The names of all groups that it disturbed."""
         return tuple([disturbed.group for disturbed in self.groups]) if self.group is None else (self.group,)
 
     @property
     def lasted_ms(self) -> int | None:
-        """From its begin to its end; None where it has not ended, or no line has a time."""
+        """Its duration; None if it has not ended, or the lines have no times."""
         return elapsed(self.started_at, self.ended_at)
 
 
@@ -352,7 +352,7 @@ _WITH_PROOF = {"anyOf": [{"properties": {name: {"minItems": 1}}} for name in ("e
 
 
 class Incident(Headline, frozen=True, kw_only=True, gc=False):
-    """Everything that follows from one first cause, in one group or in all that it disturbed."""
+    """All consequences of one initial cause, in one group or in all groups that it disturbed."""
 
     JSON: ClassVar[str] = (
         "id, scope, group, cluster, started_at, ended_at, ongoing, severity, summary, root_causes, ruled_out, "
@@ -363,29 +363,29 @@ class Incident(Headline, frozen=True, kw_only=True, gc=False):
     ruled_out: tuple[Annotated[RuledOut, Meta(extra_json_schema=_WITH_PROOF)], ...] = ()
     would_decide: tuple[WouldDecide, ...] = ()
     signs: tuple[SignRow, ...] = ()
-    """Every sign that was asked for, with what it adds to each cause: `explain INPUT#incident` shows it as a table."""
+    """Every sign that was checked, with its weight for each cause; `explain INPUT#incident` shows it as a table."""
     followups: tuple[str, ...] = ()
     generations: tuple[int, ...] = ()
     what_if: tuple[WhatIf, ...] = ()
     occurrences: int = 1
     related: tuple[Relation, ...] = ()
     impact_if_running: Impact | None = None
-    """What it cost if the members that it takes for paused or cut off were running; None where that changes nothing."""
+    """Its cost if the members that it assumes were paused or cut off were running; None if that is the same."""
 
 
 class Gap(Struct, frozen=True, kw_only=True, gc=False):
-    """Something that the logs do not show, and what it would decide; or a defect of this tool."""
+    """Something that the logs do not show, and what it would settle; or a defect of this tool."""
 
     JSON: ClassVar[str] = "what, started_at as from, ended_at as to, consequence, kind"
 
     group: str | None = None
-    """The group that it is about, which `what` names."""
+    """The group that it is about and that `what` names."""
     log: str | None = None
-    """The log of which lines are missing."""
+    """The log that lacks lines."""
 
     what: str
     template: str | None = None
-    """`what` with `{group}` for its group: alike for the same gap of several groups."""
+    """`what` with `{group}` in place of the group: equal for the same gap of several groups."""
     started_at: Time | None = None
     ended_at: Time | None = None
     consequence: str
@@ -398,11 +398,11 @@ class Gap(Struct, frozen=True, kw_only=True, gc=False):
     ] = "missing"
 
     is_defect: bool = False
-    """True if the tool lacks a rule rather than the logs a line: then `what` and `consequence` are clauses."""
+    """True if it is a defect of this tool, not of the logs; `what` and `consequence` are then clauses."""
 
     @property
     def sentences(self) -> tuple[str, str]:
-        """What it is and what follows from it, the latter empty where it says nothing."""
+        """Return the gap and its consequence as sentences; the second is empty if it has none."""
         if not self.is_defect:
             return self.what, self.consequence
         return f"{capitalized(self.what)}.", f"{capitalized(self.consequence)}."

@@ -1,4 +1,4 @@
-"""Members that were away, for one reason."""
+"""Hypotheses about absent members, for one reason."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
-# Lines that count the members of a generation, the shortest first.
+# Events with the number of members of a generation, shortest lines first.
 _LISTING = (GenerationStabilized, AssignmentReceived, AssignmentComputed)
 
 
@@ -39,9 +39,9 @@ def about_absences(
     behind: tuple[Link, ...] = (),
     unseen: tuple[Need, ...] = (),
 ) -> Hypothesis:
-    """Members were away, for one reason; `{who}` in the narrative names them.
+    """Return the hypothesis that these members were absent for one reason; `{who}` in the narrative stands for them.
 
-    The lines in `because` come before those of the absences; `implies` is added to what belongs to them.
+    The lines in `because` precede those of the absences; `implies` is added to the facts of the absences.
     """
     participants = participants or tuple(dict.fromkeys([a.participant for a in absences]))
     if len(absences) == 1:
@@ -85,7 +85,7 @@ def about_heartbeat_loss(
     behind: tuple[Link, ...] = (),
     unseen: tuple[Need, ...] = (),
 ) -> Hypothesis:
-    """One member stopped heartbeating, for one reason; `own` is what its own log shows of it."""
+    """Return the hypothesis that one member stopped sending heartbeats; `own` are lines of its own log about it."""
     return about_absences(
         timeline,
         [absence],
@@ -104,7 +104,7 @@ def about_heartbeat_loss(
 
 
 def surrounding_generations(timeline: Timeline, times: Sequence[int]) -> tuple[Event, ...]:
-    """The logged generation before these times, and those that followed."""
+    """Return the last logged generation before these times, and the first one after each."""
     for kind in _LISTING:
         listed = timeline.of(kind)
         if not listed:

@@ -1,7 +1,7 @@
-"""What speaks for a hypothesis: signs, which are asked of the logs, and clues, which its own search found.
+"""Evidence for and against a hypothesis: signs, evaluated from the logs, and clues, found by the search of its cause.
 
-A sign is one testable statement about a group's history. Silence is an answer only where a log would have spoken: what
-no log could show is unobservable, never absent.
+A sign is a testable statement about a group's history. It is absent only if a log at hand would have shown it;
+otherwise it is unobservable.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.identity.participants import Participant
 
 
 class LookedIn(Struct, frozen=True, kw_only=True, gc=False):
-    """Where a sign was looked for: a log, from when to when."""
+    """A log and the part of it that was searched for a sign."""
 
     path: str
     begin: int
@@ -28,35 +28,35 @@ class LookedIn(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Need(Struct, frozen=True, kw_only=True, gc=False):
-    """A log that would answer: whose it is, and the stretch of time it must cover."""
+    """A missing log that would answer a sign: who wrote it, and the time that it must cover."""
 
     what: str
-    """As a person would ask for it, `{who}` for a member and `{s}` for the plural: `the log{s} of client{s} {who}`."""
+    """The log in words, with `{who}` for a member and `{s}` for the plural: `the log{s} of client{s} {who}`."""
     who: str | None
     begin: int | None
     end: int | None
     of_the_coordinator: bool = False
-    """True for the log of the group's coordinator, whichever broker that was."""
+    """True for the log of the group's coordinator, whichever broker it was."""
     of_its_host: bool = False
-    """True for what the JVM, the kernel or a supervisor logged of its process: no log of the group shows it."""
+    """True for a log of the JVM, the kernel or a supervisor of its process, which no log of the group replaces."""
 
 
 class Present(Struct, frozen=True, gc=False):
-    """The logs show it; the lines that do, none where it follows from the history as a whole."""
+    """The logs show it, in these lines; without lines if it follows from the history as a whole."""
 
     lines: tuple[Event, ...] = ()
 
 
 class Absent(Struct, frozen=True, gc=False):
-    """These logs would have shown it, and do not."""
+    """The logs that would have shown it do not."""
 
     looked_in: tuple[LookedIn, ...] = ()
     lines: tuple[Event, ...] = ()
-    """Lines that say the opposite."""
+    """Lines that show the opposite."""
 
 
 class Unobservable(Struct, frozen=True, gc=False):
-    """No log at hand could show it; those that could."""
+    """No log at hand could show it; `needs` are the logs that could."""
 
     needs: tuple[Need, ...] = ()
 
@@ -64,12 +64,12 @@ class Unobservable(Struct, frozen=True, gc=False):
 Answer = Present | Absent | Unobservable
 UNKNOWN, NOT_SHOWN = Unobservable(), Absent()
 
-# Log-odds to base 2, in coarse steps: nothing is learned from samples.
+# Base-2 log-odds, in coarse steps so that they are not fitted to samples.
 DECISIVE, STRONG, WEAK = 4, 2, 1
 
 
 class Subject(Struct, frozen=True, kw_only=True, gc=False):
-    """What a sign is asked about: who, over which absences and facts, from when to when."""
+    """What a sign is evaluated for: participants, their absences, facts, and a time span."""
 
     participants: tuple[Participant, ...] = ()
     absences: tuple[Absence, ...] = ()
@@ -77,7 +77,7 @@ class Subject(Struct, frozen=True, kw_only=True, gc=False):
     begin: int = 0
     end: int = 0
     answers: dict[Sign, Answer] = field(default_factory=dict)
-    """What the signs answered so far, by sign."""
+    """Answers so far, by sign."""
 
 
 Ask = Callable[[Timeline, Subject], Answer]
@@ -85,17 +85,17 @@ Lines = Iterable[Event]
 
 
 class Sign(Struct, frozen=True, kw_only=True, eq=False):
-    """A named statement; `present` and `absent` say it as a report would, either way."""
+    """A named statement; `present` and `absent` are its sentences in a report."""
 
     id: str
     present: str
     absent: str
     ask: Ask
     is_clue: bool = False
-    """Only the search of its cause finds it, so nobody is asked."""
+    """True if only the search of its cause can find it, so that `ask` never does."""
 
     def answer(self, timeline: Timeline, subject: Subject) -> Answer:
-        """What the logs answer; each question is asked once."""
+        """Return the answer for a subject; it is evaluated once."""
         answer = subject.answers.get(self)
         if answer is None:
             answer = subject.answers[self] = self.ask(timeline, subject)
@@ -107,7 +107,7 @@ class Sign(Struct, frozen=True, kw_only=True, eq=False):
 
 
 def sign(present: str, absent: str = "", *, name: str = "") -> Callable[[Ask], Sign]:
-    """Make a sign of the function that asks for it; its id is the function's name where none is given."""
+    """Decorate a function that evaluates a sign; the sign's id defaults to the function's name."""
 
     def made(ask: Ask) -> Sign:
         return Sign(id=name or ask.__name__.replace("_", "-"), present=present, absent=absent, ask=ask)
@@ -118,7 +118,7 @@ def sign(present: str, absent: str = "", *, name: str = "") -> Callable[[Ask], S
 def shown(
     present: str, *, otherwise: Answer = UNKNOWN, name: str = ""
 ) -> Callable[[Callable[[Timeline, Subject], Lines]], Sign]:
-    """Make a sign of the function that finds the lines which show it; without any the answer is `otherwise`."""
+    """Decorate a function that finds the lines of a sign; the answer is `otherwise` if there are none."""
 
     def made(find: Callable[[Timeline, Subject], Lines]) -> Sign:
         def ask(timeline: Timeline, subject: Subject) -> Answer:
@@ -131,7 +131,7 @@ def shown(
 
 
 def of_first(present: str, *, otherwise: Answer = NOT_SHOWN) -> Callable[[Callable[[Timeline, Absence], Lines]], Sign]:
-    """Make a sign of what shows it of one absence: present with the lines of the first that has any."""
+    """Decorate a function that finds the lines of one absence: present with those of the first absence that has any."""
 
     def made(find: Callable[[Timeline, Absence], Lines]) -> Sign:
         def ask(timeline: Timeline, subject: Subject) -> Answer:
@@ -146,7 +146,7 @@ def of_first(present: str, *, otherwise: Answer = NOT_SHOWN) -> Callable[[Callab
 def of_every(
     present: str, *, otherwise: Answer = UNKNOWN, name: str = ""
 ) -> Callable[[Callable[[Timeline, Absence], Lines]], Sign]:
-    """Make a sign of what shows it of one absence: present with the lines of all, if each has some."""
+    """Decorate a function that finds the lines of one absence: present, with all lines, if every absence has some."""
 
     def made(find: Callable[[Timeline, Absence], Lines]) -> Sign:
         def ask(timeline: Timeline, subject: Subject) -> Answer:
@@ -164,7 +164,7 @@ def of_every(
 
 
 def of_any(present: str, *, name: str = "") -> Callable[[Callable[[Timeline, Absence], bool]], Sign]:
-    """Make a sign of what holds for one absence or not, without a line of its own."""
+    """Decorate a predicate on one absence: present, without lines, if it is true for any absence."""
 
     def made(holds: Callable[[Timeline, Absence], bool]) -> Sign:
         def ask(timeline: Timeline, subject: Subject) -> Answer:
@@ -176,7 +176,7 @@ def of_any(present: str, *, name: str = "") -> Callable[[Callable[[Timeline, Abs
 
 
 def of_each(present: str, absent: str, *, name: str = "") -> Callable[[Callable[[Timeline, Absence], Answer]], Sign]:
-    """Make a sign of the answer for one absence: present where any shows it, absent only where all do not."""
+    """Decorate the answer for one absence: present if it is for any absence, absent only if it is for all."""
 
     def made(ask: Callable[[Timeline, Absence], Answer]) -> Sign:
         def of_all(timeline: Timeline, subject: Subject) -> Answer:
@@ -197,33 +197,33 @@ def of_each(present: str, absent: str, *, name: str = "") -> Callable[[Callable[
 
 
 class Row(Struct, frozen=True, kw_only=True, eq=False):
-    """What a sign adds to the odds of a cause where it is present, and where it is absent."""
+    """What a sign adds to the odds of a cause if it is present, and if it is absent."""
 
     sign: Sign
     present: int = 0
     absent: int = 0
     weight: int = 0
-    """The most it can decide."""
+    """The larger of both, without its sign."""
 
     def __post_init__(self) -> None:
-        """Of its two weights the heavier one counts."""
+        """Compute the weight."""
         force_setattr(self, "weight", max(abs(self.present), abs(self.absent)))
 
 
 def speaks_for(sign: Sign, weight: int, *, absent: int = 0) -> Row:
-    """Present, it supports the cause; `absent` is what its absence takes away, where it would have been seen."""
+    """Support the cause by `weight` if the sign is present; count against it by `absent` if the sign is absent."""
     return Row(sign=sign, present=weight, absent=-absent)
 
 
 def speaks_against(sign: Sign, weight: int, *, absent: int = 0) -> Row:
-    """Present, it counts against the cause; `absent` is what its absence adds."""
+    """Count against the cause by `weight` if the sign is present; support it by `absent` if the sign is absent."""
     return Row(sign=sign, present=-weight, absent=absent)
 
 
 def clue(name: str, weight: int, present: str) -> Row:
-    """Evidence that the search behind a hypothesis found by itself; a negative weight counts against the cause.
+    """Declare evidence that the search of a cause finds by itself; a negative weight counts against the cause.
 
-    The hypothesis gives it with its lines, or, where a log at hand could not show it, with the log that would.
+    The hypothesis has its lines or, if no log at hand could show it, the log that would.
     """
     sign = Sign(id=name, present=present, absent="", ask=lambda _timeline, _subject: Unobservable(), is_clue=True)
     return Row(sign=sign, present=weight)

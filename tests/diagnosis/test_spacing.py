@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import msgspec
 
-from rebalance_forensics.diagnosis.group_patterns import rounds_of, spacings, tips
+from rebalance_forensics.diagnosis.group_patterns import patterns_of, rounds_of, spacings
 from tests.diagnosis.logs import Logs, at
 
 UUID = "5b1c0000-0000-4000-8000-00000000000"
@@ -75,8 +75,8 @@ def otters() -> Logs:
 
 def test_without_brokers_the_leaders_lists_tell_who_led() -> None:
     timeline = otters().timeline()
-    found = tips(timeline).leadership
-    assert [one.leader for one in tips(timeline).participants] == [
+    found = patterns_of(timeline).leadership
+    assert [one.leader for one in patterns_of(timeline).participants] == [
         f"{OTTER0}-2-consumer",
         f"{OTTER1}-1-consumer",
         *[f"{OTTER0}-1-consumer"] * 3,
@@ -86,7 +86,7 @@ def test_without_brokers_the_leaders_lists_tell_who_led() -> None:
 
 
 def test_rebalances_within_a_second_are_told_with_the_sync_that_failed_in_between() -> None:
-    (burst,) = tips(otters().timeline()).close_together
+    (burst,) = patterns_of(otters().timeline()).close_together
     assert burst.rebalances == 2
     assert burst.ended_at - burst.started_at == 22
     (failed,) = burst.failures
@@ -96,7 +96,7 @@ def test_rebalances_within_a_second_are_told_with_the_sync_that_failed_in_betwee
 
 
 def test_counts_of_the_leader_stand_where_its_list_is_cut() -> None:
-    found = tips(otters().timeline()).participants
+    found = patterns_of(otters().timeline()).participants
     assert [(p.clients, p.consumers, p.members) for p in found] == [(2, 4, None)] * 5
 
 
@@ -105,16 +105,16 @@ def test_a_member_that_misses_a_rebalance_and_comes_back_is_missing_and_then_new
     a_rebalance(logs, 0, 4, [C1, C2, C3], C1, METADATA)
     a_rebalance(logs, 60, 5, [C1, C2], C1, f"removing member {C3} on heartbeat expiration")
     a_rebalance(logs, 90, 6, [C1, C2, C3], C1, f"Adding new member {C3} with group instance id None")
-    found = tips(logs.timeline()).participants
+    found = patterns_of(logs.timeline()).participants
     assert [(p.generation, p.missing, p.new) for p in found] == [(4, (), ()), (5, ("c-3",), ()), (6, (), ("c-3",))]
-    assert tips(logs.timeline()).leadership.stable is True
+    assert patterns_of(logs.timeline()).leadership.stable is True
 
 
 def test_a_member_under_a_new_id_is_renewed_and_not_new() -> None:
     logs = Logs()
     a_rebalance(logs, 0, 4, [C1, C2], C1, METADATA)
     a_rebalance(logs, 60, 5, [C1, f"c-2-{UUID}9"], C1, f"Adding new member c-2-{UUID}9 with group instance id None")
-    assert [(p.new, p.missing, p.renewed) for p in tips(logs.timeline()).participants][1] == ((), (), ("c-2",))
+    assert [(p.new, p.missing, p.renewed) for p in patterns_of(logs.timeline()).participants][1] == ((), (), ("c-2",))
 
 
 def test_a_leader_that_is_still_there_and_no_longer_leads_is_told_apart_from_one_that_went() -> None:
@@ -122,7 +122,7 @@ def test_a_leader_that_is_still_there_and_no_longer_leads_is_told_apart_from_one
     a_rebalance(logs, 0, 4, [C1, C2], C1, METADATA)
     a_rebalance(logs, 60, 5, [C1, C2], C2, METADATA)
     a_rebalance(logs, 120, 6, [C1, C3], C1, METADATA)
-    changes = tips(logs.timeline()).leadership.changes
+    changes = patterns_of(logs.timeline()).leadership.changes
     assert [(c.before, c.after, c.former_took_part) for c in changes] == [("c-1", "c-2", True), ("c-2", "c-1", False)]
 
 
@@ -209,6 +209,6 @@ def test_a_member_that_expires_after_the_next_rebalance_began_did_not_space_it()
 
 def test_the_tips_are_plain_data_and_do_not_depend_on_the_order_of_lines() -> None:
     logs = otters()
-    patterns = tips(logs.timeline())
+    patterns = patterns_of(logs.timeline())
     logs.events.reverse()
-    assert msgspec.json.encode(tips(logs.timeline())) == msgspec.json.encode(patterns)
+    assert msgspec.json.encode(patterns_of(logs.timeline())) == msgspec.json.encode(patterns)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_forensics.diagnosis.group_patterns import tips
+from rebalance_forensics.diagnosis.group_patterns import patterns_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.read_plan import plan_reading
@@ -49,7 +49,7 @@ def told(nodes: Path) -> Reading:
     events = events_in(nodes)
     own, shared = [e for e in events if e.group], [e for e in events if not e.group]
     timeline = build("default", "otter-app", own, shared)
-    return tips(timeline)
+    return patterns_of(timeline)
 
 
 def test_it_is_a_streams_application_of_two_nodes_without_a_broker(report: Report) -> None:

@@ -342,7 +342,7 @@ def jvm_stops(timeline: Timeline, absence: Absence) -> tuple[ev.ThreadsStopped, 
         e
         # Most lines are written when the threads resume, which may be many sessions later.
         for e in timeline.of(ev.ThreadsStopped).since(absence.at - session - ROUND_TRIP_MS)
-        if behind.began(e) <= absence.at and absence.participant in timeline.participants.at_place(e)
+        if behind.stopped_at(e) <= absence.at and absence.participant in timeline.participants.at_place(e)
         if _may_be_its_jvm(timeline, absence.participant, e)
     ]
     if not stops:
@@ -352,7 +352,7 @@ def jvm_stops(timeline: Timeline, absence: Absence) -> tuple[ev.ThreadsStopped, 
     # A JVM that was killed during a collection, or has not finished it, logged only its start.
     unended = [e for e in stops[-1:] if e.stopped_ms == 0]
     stops = [e for e in stops if e.stopped_ms] + unended
-    spans = ((behind.began(e), absence.at if e in unended else behind.ended(e)) for e in stops)
+    spans = ((behind.stopped_at(e), absence.at if e in unended else behind.resumed_at(e)) for e in stops)
     return behind.longest_first(stops) if _fills_its_session(timeline, absence, spans) else ()
 
 
@@ -397,7 +397,7 @@ def _may_be_its_jvm(timeline: Timeline, participant: Participant, stop: ev.Threa
     if not may_be_its_log(participant, stop.speaker.file, stop.speaker.pid):
         return False
     own = timeline.events_from(participant, Event)
-    if own.any_between(behind.began(stop) + ROUND_TRIP_MS, behind.ended(stop) - ROUND_TRIP_MS):
+    if own.any_between(behind.stopped_at(stop) + ROUND_TRIP_MS, behind.resumed_at(stop) - ROUND_TRIP_MS):
         return False
     if stop.uptime_ms is None:
         return True

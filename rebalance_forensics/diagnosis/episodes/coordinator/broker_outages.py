@@ -11,15 +11,15 @@ from msgspec import Struct
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.behind import (
     Link,
-    began,
     behind_end,
     behind_last_lines,
     behind_pause,
-    ended,
     ended_on_request,
     longest_first,
     lost_session,
     outlined,
+    resumed_at,
+    stopped_at,
     units_killed_with,
 )
 from rebalance_forensics.diagnosis.episodes.members.pods import is_kill
@@ -181,8 +181,8 @@ def _stops_of_processes(timeline: Timeline) -> Iterator[_Sighting]:
             continue
         if isinstance(event, ev.ThreadsStopped):
             if event.stopped_ms >= windows.NEXT_HEARTBEAT_MS and _may_be_of_broker(event.speaker.file):
-                yield _Sighting(began(event), broker, is_back=False, event=event)
-                yield _Sighting(ended(event), broker, is_back=True, event=event)
+                yield _Sighting(stopped_at(event), broker, is_back=False, event=event)
+                yield _Sighting(resumed_at(event), broker, is_back=True, event=event)
         elif isinstance(event, ev.ProcessKilled) and _ended_broker(timeline, broker, event):
             yield _Sighting(time_of(event), broker, is_back=False, event=event)
     for pod, brokers in brokers_by_home(timeline).items() if timeline.orchestration else ():
