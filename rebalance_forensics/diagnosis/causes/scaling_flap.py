@@ -1,4 +1,4 @@
-"""Members of one name or template come and go again and again."""
+"""Members with the same name or name template repeatedly leave and come back."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from rebalance_forensics.timeline.windows import ANOTHER_LIFE_MS, AT_ONCE_MS, PR
 
 CYCLED = clue("left-and-came-back-repeatedly", WEAK, "the same members left and came back while the others stayed")
 TAKEN_OVER = clue("places-taken-in-turn", WEAK, "unnamed members left and others took their place")
+# Minimum number of departures and returns of a member.
 _CYCLES = 2
 
 
@@ -37,17 +38,17 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that shut down cleanly at least twice and came back, while others stayed throughout."""
     if not timeline.departures:
         return
-    # A deployment restarts all members: its restarts are no sign of an autoscaler. Members without a log count as well:
-    # where the coordinator has one, its count decides.
+    # A deployment restarts all members, so that its restarts are no sign of an autoscaler. With the coordinator's log
+    # its count of members decides whether they were all, because members may have no log.
     deployed: set[Absence] = set()
     for walk in (walk for walk in restart_walks(timeline) if walk.everyone):
         began, ended = walk.restarts[0].absence.at, max(r.up_at for r in walk.restarts)
         full = states_full_membership(timeline, began, ended, len(walk.participants))
         deployed |= {r.absence for r in walk.restarts if full or not timeline.has_coordinator_log}
-    # Where all leave nobody stays: a batch job that is started each night is no sign of one either.
+    # A group that all members leave, such as a batch job that is started each night, is no sign of one either.
     shut_down = {(a.participant, a.at) for together in shutdowns(timeline) for a in together}
     stopped = (a for a in closings(timeline) if a not in deployed and (a.participant, a.at) not in shut_down)
-    # An autoscaler stops its members cleanly; one that fails and is started again crashes in a loop.
+    # An autoscaler stops members cleanly. A member that fails and is started again crashes in a loop.
     clean = (a for a in stopped if not same_process(timeline, a) and not exception_before(timeline, a))
     cycles = grouped((a for a in clean if a.stop is None or not only_threads_closed(a.stop)), attrgetter("participant"))
     initial = initial_arrivals(timeline)
@@ -81,7 +82,7 @@ def about_flapping(
     *,
     nameless: bool,
 ) -> Hypothesis:
-    """Members left and came back while the others stayed, or, `nameless`, took each other's places."""
+    """Members that left and came back while the others stayed, or replaced each other (`nameless`)."""
     number, back = len(absences), sum(away.back_at is not None for away in absences)
     longest = _longest_away_if_brief(absences)
     flapping = "the autoscaler seems to be flapping"
@@ -121,8 +122,9 @@ def about_flapping(
 
 
 def _longest_away_if_brief(absences: Sequence[Absence]) -> int | None:
-    """How long the members were away at most, where no autoscaler removes and adds one as soon as that."""
-    # It looks at its metrics every 15 s (--horizontal-pod-autoscaler-sync-period), and a new process takes a while.
+    """The longest absence in ms if it is too short for an autoscaler, else None."""
+    # It evaluates its metrics every 15 s (--horizontal-pod-autoscaler-sync-period), and a new process takes time to
+    # start.
     away = [back - a.at for a in absences if (back := a.back_at) is not None]
     return max(away) if away and max(away) < AT_ONCE_MS else None
 
@@ -134,7 +136,7 @@ def _decisions_of_its_autoscaler(absences: Sequence[Absence]) -> Need:
 
 
 def _nameless(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members with generated ids: one leaves, another takes its place, leaves as well, and so on."""
+    """Members with generated ids that replace each other: one leaves, another joins, leaves as well, and so on."""
     chain_of: dict[Participant, list[Restart]] = {}
     for restart in restarts(timeline):
         came_after = all(a.participant is not restart.by and a.at > restart.absence.at for a in restart.arrivals)
@@ -153,23 +155,23 @@ def _nameless(timeline: Timeline) -> Iterator[Hypothesis]:
 
 
 def _waves(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members with generated ids that join and leave together, the same number each time, while others stay."""
-    # A process that makes a consumer for each job or request also names each of them anew.
+    """Members with generated ids that repeatedly join and leave together in equal numbers, while others stay."""
+    # A process that creates a consumer for each job or request also generates a new name for each.
     left = {a.participant: a for a in closings(timeline) if a.back_at is None}
     initial = initial_arrivals(timeline)
     came = [a for a in timeline.arrivals if a.participant in left and a.id not in initial and _is_nameless(timeline, a)]
     waves: list[list[Arrival]] = []
-    gone_at = 0
+    wave_end = 0
     for arrival in came:
-        if not waves or arrival.at > gone_at:
+        if not waves or arrival.at > wave_end:
             waves.append([])
         waves[-1].append(arrival)
-        gone_at = max(gone_at, left[arrival.participant].at)
+        wave_end = max(wave_end, left[arrival.participant].at)
     alike = len(waves) >= _CYCLES and len({len(wave) for wave in waves}) == 1
-    # A load that goes for long and comes back is another load: scaling by it is no flap.
+    # Waves far apart follow the load, which is what scaling is for.
     until = [max(left[a.participant].at for a in wave) for wave in waves]
     alike = alike and any(wave[0].at - at <= ANOTHER_LIFE_MS for at, wave in zip(until, waves[1:], strict=False))
-    # A member joined before the first of them and never left.
+    # Members that joined before the first wave and never left.
     stayed = (timeline.arrivals.of(a) for a in timeline.membership.members if not timeline.departures.of(a))
     if alike and any(not joins.between(came[0].at, timeline.last) for joins in stayed):
         participants = tuple(dict.fromkeys(a.participant for a in came))
@@ -184,7 +186,7 @@ def _is_nameless(timeline: Timeline, arrival: Arrival) -> bool:
 
 
 def _joined_before(timeline: Timeline, absences: Sequence[Absence]) -> int:
-    """The arrival before the first departure, unless it belongs to the group's own start."""
+    """The time of the first arrival between the group's start and the first departure, else that of the departure."""
     first = min(w.at for w in absences)
     start = timeline.arrivals[0].at if timeline.arrivals else 0
     participants = {w.participant for w in absences}

@@ -27,21 +27,21 @@ from rebalance_forensics.timeline.windows import ONE_STEP_MS
 _BETWEEN_WORDS = re.compile(r"[-_.#:/@]")
 _NUMBER, _DIGIT = re.compile(r"(?<!\d)\d++$"), re.compile(r"\d")
 NO_TOPIC_IN_COMMON = clue("no-topic-in-common", DECISIVE, "its members read different topics, none of them in common")
-# With brokers' logs alone no subscription is logged.
+# For brokers' logs alone, which show no subscriptions.
 UNLIKE_NAMES = clue("unlike-client-ids", WEAK, "its newcomers have client ids of a different form than all others")
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """At most one hypothesis: the later or smaller family of subscriptions does not belong into this group."""
-    found = intruders(timeline) if timeline.kind == "consumer" else None
+    """Members of another application, at most one hypothesis: those that came later or are fewer."""
+    foreign_members = intruders(timeline) if timeline.kind == "consumer" else None
     by_names_alone = False
-    if found is None and timeline.kind == "consumer":
-        found, by_names_alone = _by_names(timeline), True
-    if found is None:
+    if foreign_members is None and timeline.kind == "consumer":
+        foreign_members, by_names_alone = _by_names(timeline), True
+    if foreign_members is None:
         return
-    members, lines = found
+    members, lines = foreign_members
     foreign = set(members)
-    # Each arrival or rejoin of theirs rebalanced the other application.
+    # Each of their arrivals or rejoins rebalanced the other application.
     moves = [fact for facts in (timeline.arrivals, timeline.requests) for fact in facts if fact.participant in foreign]
     count = f" Here {counted(len(members), 'member')} of the other application joined or rejoined {times(len(moves))}."
     single = len(members) == 1
@@ -78,28 +78,32 @@ CAUSE = Cause(
 
 
 def intruders(timeline: Timeline) -> tuple[tuple[Participant, ...], Sequence[Event]] | None:
-    """Members whose subscriptions have no topic in common with those that came first or are more; and their lines."""
-    asked, lines = _subscriptions(timeline)
-    given = assigned_topics(timeline)
-    topics = {**given.topics, **asked}
+    """Members without a topic in common with those that came first or are more, and the lines; None if there are none.
+
+    Members with a topic in common, directly or through others, are a family.
+    """
+    subscribed, lines = _subscriptions(timeline)
+    assigned = assigned_topics(timeline)
+    topics = {**assigned.topics, **subscribed}
     families = linked(sorted(topics, key=lambda participant: participant.name), topics.__getitem__)
     families.sort(key=lambda family: family[-1].name)
     if len(families) < 2 or not (
-        all(_has_own_topics(timeline, f, asked, given) for f in families) or _assigned_apart(timeline, families, given)
+        all(_has_own_topics(timeline, f, subscribed, assigned) for f in families)
+        or _assigned_apart(timeline, families, assigned)
     ):
         return None
-    shown_at = {a: min(map(time_of, lines[a] or given.lines[a])) for family in families for a in family}
+    shown_at = {a: min(map(time_of, lines[a] or assigned.lines[a])) for family in families for a in family}
     home = max(families, key=lambda f: (-_first_seen(timeline, f), len(f), -min(shown_at[a] for a in f)))
     newcomers = [a for family in families if family is not home for a in family]
     if _replace(timeline, newcomers, home, since=min(shown_at[a] for a in newcomers)):
         return None
     foreign = sorted((a for f in families if f is not home for a in f), key=lambda a: a.name)
-    shown = [e for a in foreign for e in (lines[a] or given.lines[a])[:2]]
-    return tuple(foreign), [*shown, *(e for a in home for e in (lines[a] or given.lines[a])[:1])]
+    shown = [e for a in foreign for e in (lines[a] or assigned.lines[a])[:2]]
+    return tuple(foreign), [*shown, *(e for a in home for e in (lines[a] or assigned.lines[a])[:1])]
 
 
 def _replace(timeline: Timeline, newcomers: Sequence[Participant], home: Sequence[Participant], *, since: int) -> bool:
-    """True if the others all left for good as these came: the next release of one application reads other topics."""
+    """True if the others all left for good when these joined: a new release of the application reads other topics."""
     departures = [timeline.membership.final_departure(participant) for participant in home]
     stay = any(timeline.membership.final_departure(participant) is None for participant in newcomers)
     return stay and all(d is not None and since <= d.at <= since + ONE_STEP_MS for d in departures)
@@ -110,29 +114,32 @@ def _subscriptions(
 ) -> tuple[dict[Participant, frozenset[str]], dict[Participant, list[ev.Subscribed]]]:
     named = (e for e in timeline.of(ev.Subscribed) if e.topics and not e.by_hand)
     lines = lists_by_key((who, e) for e in named if (who := timeline.participants.of_speaker(e)) is not None)
-    return {who: frozenset(topic for e in own for topic in e.topics) for who, own in lines.items()}, lines
+    return {who: frozenset(topic for e in events for topic in e.topics) for who, events in lines.items()}, lines
 
 
 def _has_own_topics(
-    timeline: Timeline, family: list[Participant], asked: dict[Participant, frozenset[str]], given: AssignedTopics
+    timeline: Timeline,
+    family: list[Participant],
+    subscribed: dict[Participant, frozenset[str]],
+    assigned: AssignedTopics,
 ) -> bool:
-    """True if nobody else reads its topics: its subscriptions are logged, or a topic had a partition for everyone."""
-    # Without a logged subscription only assignments show topics. A topic with at least as many partitions as the group
-    # has members would have been given to every reader; readers that got none of it did not ask for it.
-    if all(a in asked for a in family):
+    """True if no other member reads the family's topics, by its subscriptions or by the partitions of a topic."""
+    # Without logged subscriptions only assignments show topics. Every subscriber of a topic with at least as many
+    # partitions as the group has members is assigned some of it; members that are not do not subscribe to it.
+    if all(a in subscribed for a in family):
         return True
     if _balances_totals(timeline):
         return False
-    members = len(asked.keys() | given.topics.keys())
-    return any(given.width(topic) >= members for a in family for topic in given.topics.get(a, ()))
+    members = len(subscribed.keys() | assigned.topics.keys())
+    return any(assigned.width(topic) >= members for a in family for topic in assigned.topics.get(a, ()))
 
 
-def _assigned_apart(timeline: Timeline, families: list[list[Participant]], given: AssignedTopics) -> bool:
-    """True if assignments show that each family reads its topics alone."""
-    # A member with two partitions of a topic, while all families are in, reads that topic alone.
+def _assigned_apart(timeline: Timeline, families: list[list[Participant]], assigned: AssignedTopics) -> bool:
+    """True if assignments show that no family reads the topics of another."""
+    # A member that is assigned two partitions of a topic while all families are in the group is its only subscriber.
     if timeline.mode != "eager" or _balances_totals(timeline):
         return False
-    by_family = [sorted((e for a in family for e in given.lines.get(a, ())), key=time_of) for family in families]
+    by_family = [sorted((e for a in family for e in assigned.lines.get(a, ())), key=time_of) for family in families]
     if not all(by_family):
         return False
     first = [time_of(lines[0]) for lines in by_family]
@@ -144,24 +151,26 @@ def _assigned_apart(timeline: Timeline, families: list[list[Participant]], given
 
 
 def _balances_totals(timeline: Timeline) -> bool:
-    """True if the assignor may leave one member all of a topic, and another all of the next, that both of them read."""
-    # RangeAssignor and RoundRobinAssignor give each reader of a topic a partition of it before any of them has two.
-    # Sticky assignors, and KIP-848's uniform one, make the totals of the members alike.
+    """True if the assignor balances only totals, and may assign all of a topic to one of its subscribers."""
+    # RangeAssignor and RoundRobinAssignor assign each subscriber of a topic one partition before any gets a second.
+    # Sticky assignors and KIP-848's uniform assignor balance the members' total numbers of partitions.
     names = assignors_in(timeline.settings)[:1]
     names += {event.protocol or "" for event in timeline.of(ev.JoinReported)}
     return timeline.mode in ("cooperative", "server-side") or any("sticky" in name.lower() for name in names)
 
 
 def _has_two_of_a_topic(event: Event) -> bool:
-    given = event.partitions if isinstance(event, ev.PartitionsAssigned | ev.JoinReported | ev.SyncSucceeded) else None
-    topics = [topic_of(p) for p in given or ()]
+    if not isinstance(event, ev.PartitionsAssigned | ev.JoinReported | ev.SyncSucceeded):
+        return False
+    topics = [topic_of(p) for p in event.partitions or ()]
     return len(topics) > len(set(topics))
 
 
 def _by_names(timeline: Timeline) -> tuple[tuple[Participant, ...], Sequence[Event]] | None:
-    """Newcomers, in brokers' logs alone, whose client ids have another form than those of all other members."""
-    # Names are a hint only: one application may be written in two languages. Default client ids (`consumer-group-1`)
-    # distinguish nothing, and newcomers that replace all other members are the next release of the same application.
+    """New members whose client ids differ in form from all others, and their lines (brokers' logs alone), or None."""
+    # Names are only a hint, because one application may use clients of two languages. Default client ids
+    # (`consumer-group-1`) do not distinguish applications, and newcomers that replace all other members are the next
+    # release of the same application.
     first = [a for a in timeline.arrivals if a.first]
     members = timeline.membership.members
     if not first or any(participant.has_log for participant in members):
@@ -184,7 +193,7 @@ def _by_names(timeline: Timeline) -> tuple[tuple[Participant, ...], Sequence[Eve
 
 @lru_cache(maxsize=1 << 12)
 def _stem(name: str) -> str:
-    """Words of a client id without numbers and the hashes of a deployment (`orders-7f9c6d-x2kqp` -> `orders`)."""
+    """The words of a client id without numbers and a deployment's hashes (`orders-7f9c6d-x2kqp` -> `orders`)."""
     words: list[str] = []
     for word in _BETWEEN_WORDS.split(name):
         stem = word if word.isalpha() else _NUMBER.sub("", word)

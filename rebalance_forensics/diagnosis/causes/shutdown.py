@@ -23,7 +23,7 @@ NOT_COUNTED = clue(
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """One hypothesis for each time that the last members shut down cleanly."""
+    """A hypothesis for each time that the last members of the group shut down cleanly."""
     for group in shutdowns(timeline):
         participants = tuple(dict.fromkeys(a.participant for a in group))
         facts = tuple(f for a in group for f in a.departures)
@@ -31,7 +31,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         emptied = emptied_after(timeline, last)
         empty = "; the group is empty" if emptied is not None else ""
         lines = Present(tuple(e for a in group for e in a.events[:1]))
-        # No line lists or counts the members: an excerpt may leave out any of them, and a single log all others.
+        # Without a line that lists or counts the members, an excerpt may omit some, a single client's log all others.
         listed = timeline.of(AssignmentComputed, GenerationStabilized, GroupEmptied, MemberLoaded)
         alone = len(participants) == 1 and len(timeline.membership.members) == 1
         uncounted = not listed and (alone or timeline.coverage.is_excerpt)
@@ -76,11 +76,11 @@ def _narrative(
 
 
 def _is_known_to_have_closed(absence: Absence) -> bool:
-    """False where no reason for the leave was logged, or another than a close."""
+    """False if no reason for the departure was logged, or a different one than a close."""
     if absence.stop is not None:
         return True
-    # Coordinators log the reason of a leave since 3.2 (KIP-800); before, a close and a poll timeout look the same. An
-    # administrator that removes members may give a reason in their own words (KafkaAdminClient).
+    # Coordinators log the reason of a leave since 3.2 (KIP-800); before that, a close and a poll timeout look the same.
+    # An administrator who removes members may provide any reason (KafkaAdminClient).
     reasons = [e.why for e in absence.departure_lines if isinstance(e, MemberLeft)]
     logged = absence.start is not None or absence.participant.has_log or absence.whys != {"left"}
     return logged and not any(why in ("other", "removed-by-admin") for why in reasons)

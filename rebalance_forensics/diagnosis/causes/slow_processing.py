@@ -51,13 +51,13 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.time_index import lists_by_key
 
-# Poll timeouts soon after one another beyond which a group does little else.
+# More poll timeouts than this within a short time are critical.
 MANY = 3
 SAME_PROCESS = clue(
     "left-and-rejoined-by-itself", STRONG + WEAK, "it left and rejoined on its own, as the same process"
 )
 BY_TURNS = clue("left-and-came-back", STRONG, "it left without a stated reason and came back, and no deployment did it")
-# A broker out of reach at that time may be why the loop stalled.
+# The loop may have stalled because a broker was out of reach.
 OUT_OF_REACH = clue(
     "broker-out-of-reach",
     -STRONG - WEAK,
@@ -104,7 +104,7 @@ _LET_REBALANCES_THROUGH = (
         cost="A rebalance may then wait that long for a stuck member.",
     ),
 )
-# A worker polls its group in DistributedHerder.tick(), between all that it does for its connectors.
+# A worker polls its group in DistributedHerder.tick(), which does its other work as well.
 _FREE_THE_HERDER = (
     Advice(
         action="Find what held up the worker's DistributedHerder thread: a thread dump shows it, and from 3.8 on the "
@@ -118,19 +118,20 @@ _FREE_THE_HERDER = (
     ),
 )
 _WITHOUT_POLL_TIMEOUT = {"blocked": _LET_HEARTBEATS_THROUGH, "too-late": _LET_REBALANCES_THROUGH}
-# Two members that leave and return while a third dies may as well have been slow.
+# Minimum number of members for a rolling restart: two that leave and return while a third dies may have been slow.
 _ENOUGH_FOR_WALK = 3
 Shown = Literal["poll-timeout", "same-process", "by-turns", "silent", "blocked", "too-late"]
 """The evidence for a poll timeout.
 
-`poll-timeout`: a line reports it. `same-process`: the same process is back. `by-turns`: members left in turn. `silent`:
-a member fell silent. `blocked`: so did one whose client heartbeats from the loop that handles records and has no poll
-timer. `too-late`: a client without a poll timer was removed because it rejoined later than a rebalance waits.
+`poll-timeout`: a line reports it. `same-process`: the same process came back. `by-turns`: members left in turn.
+`silent`: a member stopped sending heartbeats. `blocked`: likewise, but its client has no poll timer and sends
+heartbeats from the loop that handles records. `too-late`: a client without a poll timer was removed because it rejoined
+after the rebalance timeout.
 """
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """One hypothesis for each run of poll timeouts, certain or likely."""
+    """A hypothesis for each run of poll timeouts, certain or likely."""
     for slow in poll_timeouts(timeline):
         duplicates = [
             a for away in slow.absences if (a := duplicate_consumer(timeline, away, slow.limit_ms or 0)) is not None
@@ -139,11 +140,11 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         losses = [d for a in slow.absences for d in a.departures]
         waited = waited_for(timeline, losses)
         missing = is_missing(timeline, slow.absences) and not unclosed
-        # How they came back; where a line names the poll timeout, or nothing shows it, other signs answer.
+        # The clue is how they came back. If a line reports the poll timeout, or nothing shows it, other signs decide.
         shown = {"same-process": SAME_PROCESS, "by-turns": BY_TURNS}.get(slow.shown)
         shown = IMPLAUSIBLE if slow.implausible_ms is not None else shown
         clues: dict[Row, Answer] = {} if shown is None else {shown: Present(slow.lines)}
-        if waited is not None and len(losses) == 1:  # several at once were not slow by chance
+        if waited is not None and len(losses) == 1:  # several at once are no coincidence
             clues[OUT_OF_REACH] = Present(waited.lines)
         stacks = [e for a in slow.absences for e in slow_calls(timeline, a)]
         links = behind_slow_loop(stacks) or behind_late_poll(
@@ -205,9 +206,12 @@ CAUSE = Cause(
 
 
 def duplicate_consumer(timeline: Timeline, absence: Absence, limit_ms: int) -> Arrival | None:
-    """A member that the same process had join while this one was in; `limit_ms` is max.poll.interval.ms or 0."""
-    # Threads that share one client id live side by side, too: they join together, or are polled for longer than the
-    # poll timeout after the others joined.
+    """The arrival of a second consumer of the same process while this member was in the group, or None.
+
+    `limit_ms` is max.poll.interval.ms, 0 if unknown.
+    """
+    # Not threads that share a client id: they join together, or the first is polled for longer than the poll timeout
+    # after the others joined.
     participant = absence.participant
     if participant.kind != "client" or not participant.has_log or participant.has_namesakes:
         return None
@@ -223,7 +227,7 @@ def duplicate_consumer(timeline: Timeline, absence: Absence, limit_ms: int) -> A
 
 
 def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBroker | None, *, unclosed: bool) -> str:
-    """Members whose poll timeout expired, one or several; a guess is called one where no line names the timeout."""
+    """A sentence on the members whose poll timeout expired, or may have expired if no line reports it."""
     members = len({a.participant for a in slow.absences})
     who = f"{members} members" if members > 1 else "{who}"
     worker = timeline.kind == "connect"
@@ -258,7 +262,7 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBrok
 
 
 def shorten_loops(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBroker | None) -> tuple[Advice, ...]:
-    """Bring the broker back for which it waited; do less between two calls of poll(), or allow it more time."""
+    """Advice to restore the broker that it waited for, and to shorten the poll loop or raise its limit."""
     if timeline.kind == "connect":
         return _FREE_THE_HERDER
     advice: tuple[Advice, ...] = ()
@@ -286,7 +290,7 @@ def shorten_loops(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBro
         action = f"Lower {lower}, or move slow work out of the poll loop."
         cost = "Smaller batches cost throughput; work outside the loop needs its own commit logic."
     enough, figure = "above the duration of the slowest loop", None
-    if not limit:  # what it is where nobody set it differs by client
+    if not limit:  # the default differs between clients
         longer = lasting(away_ms or None, " by about {}")
         why = f"one poll loop exceeded max.poll.interval.ms{longer}; the logs do not show its value."
     elif not away_ms:
@@ -316,7 +320,7 @@ _FIND_WHAT_BLOCKS_THE_THREAD = (
     "Find the one slow call: a record, a punctuator, a commit or a restore. A stream thread polls again after half of "
     "max.poll.interval.ms, so a lower max.poll.records rarely helps."
 )
-# librdkafka's CONFIGURATION.md has no max.poll.records: it counts from one call of its consumer to the next.
+# librdkafka's CONFIGURATION.md has no max.poll.records: its poll timer restarts with each call of the consumer.
 _HANDLE_FEWER_MESSAGES = (
     "Move slow work out of the poll loop, or handle fewer messages between two calls: librdkafka has no "
     "max.poll.records."
@@ -324,35 +328,35 @@ _HANDLE_FEWER_MESSAGES = (
 
 
 class PollTimeouts(Struct, frozen=True):
-    """Absences close in time that poll timeouts explain or may explain."""
+    """Absences at about the same time that poll timeouts explain or may explain."""
 
     absences: tuple[Absence, ...]
     shown: Shown
     limit_ms: int | None = None
-    """max.poll.interval.ms as the logs show it."""
+    """max.poll.interval.ms, None if the logs do not show it."""
 
     @property
     def lines(self) -> tuple[Event, ...]:
-        """The lines of the absences; lines in which a client names its poll timeout come first."""
+        """The lines of the absences, those in which a client reports its poll timeout first."""
         departures = (d for a in self.absences for d in a.departures)
         expiries = (e for d in departures for e in d.events if isinstance(e, PollTimeoutExpired))
         return distinct_events([*expiries, *(e for a in self.absences for e in a.events)])
 
     @property
     def doing(self) -> str | None:
-        """What a worker was busy with when it timed out, as its last line says."""
+        """The last known action of a worker that timed out, None if no line shows it."""
         lines = (e for a in self.absences for e in a.departure_lines if isinstance(e, PollTimeoutExpired))
         return next((e.doing for e in lines if e.doing), None)
 
     @property
     def implausible_ms(self) -> int | None:
-        """By how much the poll timeout was exceeded as its only line says, where no poll loop can take that long."""
+        """Milliseconds beyond the poll timeout according to the client, if implausible for a poll loop, else None."""
         lines = (e for a in self.absences for e in a.departure_lines if isinstance(e, PollTimeoutExpired))
         overruns = [e.exceeded_ms for e in lines]
         return max(filter(None, overruns)) if overruns and all(map(timeouts.is_implausible, overruns)) else None
 
     def away_ms(self, timeline: Timeline) -> int:
-        """The longest time that a member took to rejoin; 0 if none did, or none whose log shows when it left."""
+        """The longest absence in ms of a member that rejoined; 0 without one whose time of departure is known."""
         return max(
             [a.back_at - a.at for a in self.absences if a.back_at is not None and not _logged_late(timeline, a)],
             default=0,
@@ -360,9 +364,9 @@ class PollTimeouts(Struct, frozen=True):
 
 
 def _logged_late(timeline: Timeline, absence: Absence) -> bool:
-    """True if the member's lines about its leave may have been written when it polled again, and no broker's are there.
+    """True if only the client logged its departure, and perhaps not before it polled again.
 
-    confluent-kafka-python's `logger` gets the lines of librdkafka from poll() (rd_kafka_set_log_queue): not before.
+    confluent-kafka-python's `logger` receives librdkafka's lines only during poll() (rd_kafka_set_log_queue).
     """
     library = clients.library_of(timeline, absence.participant)
     at_once = absence.back_at is not None and absence.back_at - absence.at <= windows.ROUND_TRIP_MS
@@ -371,45 +375,48 @@ def _logged_late(timeline: Timeline, absence: Absence) -> bool:
 
 
 def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
-    """Poll timeouts by the member's own log or the reason in its LeaveGroup, and absences that may be poll timeouts."""
-    silent = [
+    """Poll timeouts from members' logs or the reasons in LeaveGroup, and absences that may be poll timeouts."""
+    unlogged = [
         a for a in absences(timeline, ("left",)) if _left_and_came_back(timeline, a) and _may_have_expired(timeline, a)
     ]
     logged = absences(timeline, ("poll-timeout",))
-    # A member that waited for a broker is not slow like one whose loop took too long.
+    # Members that waited for a broker are separate from those whose loop took too long.
     waited = [a for a in logged if any(unreachable_before(timeline, d) for d in a.departures)]
-    found: list[tuple[Sequence[Absence], Shown]] = []
+    groups: list[tuple[Sequence[Absence], Shown]] = []
     for alike in (waited, [a for a in logged if a not in waited]):
-        found += [(group, "poll-timeout") for group in runs(alike, lambda a: a.at, windows.ONE_SCALING_MS)]
-    for group in runs(silent, lambda a: a.at, windows.ONE_SCALING_MS):
+        groups += [(group, "poll-timeout") for group in runs(alike, lambda a: a.at, windows.ONE_SCALING_MS)]
+    for group in runs(unlogged, lambda a: a.at, windows.ONE_SCALING_MS):
         if all(same_process(timeline, a) for a in group):
-            found.append((group, "same-process"))
+            groups.append((group, "same-process"))
         elif _like_poll_timeouts(timeline, group):
-            found.append((group, "by-turns"))
+            groups.append((group, "by-turns"))
     for absence in losses(timeline):
         blocked = clients.shared_loop_lines(timeline, [absence.participant]) and not shown_without_heartbeats(absence)
         late = clients.lacks_poll_timer(timeline, absence.participant)
-        found.append(([absence], "blocked" if blocked else "too-late" if late else "silent"))
-    return (PollTimeouts(tuple(group), shown, _limit_ms(timeline, group)) for group, shown in found)
+        groups.append(([absence], "blocked" if blocked else "too-late" if late else "silent"))
+    return (PollTimeouts(tuple(group), shown, _limit_ms(timeline, group)) for group, shown in groups)
 
 
 def _left_and_came_back(timeline: Timeline, absence: Absence) -> bool:
-    # An old broker gives no reason: a client that leaves and rejoins by itself was most likely slow.
+    # Old brokers log no reason. A client that leaves and rejoins by itself most likely had a slow poll loop.
     by_itself = not absence.participant.has_log or (absence.start is None and absence.stop is None)
     if not by_itself or absence.back_at is None or absence.participant.kind == "worker":
         return False
-    # A client makes its own member id when it starts: another id is another process.
+    # A client that generates its member id does so when it starts, so that a different id is a different process.
     ids = [*(d.member for d in absence.departures), *(a.member for a in absence.arrivals)]
     return same_process(timeline, absence) or not all(is_bare_member_id(m or "") for m in ids)
 
 
 def _may_have_expired(timeline: Timeline, absence: Absence) -> bool:
-    """True if max.poll.interval.ms, as set or at its shortest, had passed since the member joined, unlogged."""
-    # The member's own log, where it has the LeaveGroup, would show at that time why it was sent.
+    """True if the member may have exceeded its poll timeout without a line: long enough after it had joined.
+
+    If max.poll.interval.ms is unknown, NEXT_HEARTBEAT_MS is long enough.
+    """
+    # If the member's own log has the LeaveGroup, it would also show why it was sent.
     leave_logged = any(isinstance(event, LeaveSent) for event in absence.departure_lines)
     if not clients.expires_unlogged(timeline, absence.participant, leave_logged=leave_logged):
         return False
-    # Joining takes a poll(). A member that had left before joined again after that, logged or not.
+    # A member joins in poll(). After an earlier departure it has joined again, logged or not.
     allowed = _limit_ms(timeline, [absence]) or windows.NEXT_HEARTBEAT_MS
     joins_and_leaves = (timeline.arrivals, timeline.departures)
     before = [facts.of(absence.participant).last(absence.at - 1) for facts in joins_and_leaves]
@@ -417,7 +424,7 @@ def _may_have_expired(timeline: Timeline, absence: Absence) -> bool:
 
 
 def _limit_ms(timeline: Timeline, group: Sequence[Absence]) -> int | None:
-    """The members' max.poll.interval.ms; a Connect worker's rebalance timeout is another setting."""
+    """The members' max.poll.interval.ms, None if unknown; not for Connect workers, which have rebalance.timeout.ms."""
     return timeouts.shown_poll_ms(
         timeline, [e for absence in group if absence.participant.kind != "worker" for e in absence.departure_lines]
     )
@@ -427,7 +434,7 @@ def _like_poll_timeouts(timeline: Timeline, group: list[Absence]) -> bool:
     participants = {a.participant for a in group}
     everybody = timeline.membership.size_at(group[0].at - 1)
     if len(participants) >= _ENOUGH_FOR_WALK:
-        # A deployment does not reach dead members: those lost for good while the others left in turn.
+        # A deployment does not restart dead members, those lost for good while the others left in turn.
         until = max(a.back_at or a.at for a in group)
         died = {a.participant for a in losses(timeline) if a.back_at is None and group[0].at <= a.at <= until}
         everybody -= len(died - participants)
@@ -435,11 +442,11 @@ def _like_poll_timeouts(timeline: Timeline, group: list[Absence]) -> bool:
 
 
 def missed_between(timeline: Timeline, group: Sequence[Absence]) -> list[Fact]:
-    """Other facts of a member between two of its poll timeouts: missed rebalances, and its returns."""
-    left = lists_by_key((absence.participant, d.at) for absence in group for d in absence.departures)
-    found: list[Fact] = []
-    for participant, times in left.items():
+    """Facts about members between their poll timeouts: missed rebalances and returns."""
+    departed_at = lists_by_key((absence.participant, d.at) for absence in group for d in absence.departures)
+    facts: list[Fact] = []
+    for participant, times in departed_at.items():
         begin, end = min(times), max(times) + windows.ROUND_TRIP_MS
         missed = [d for d in timeline.departures.of(participant).between(begin, end) if d.why != "session-expired"]
-        found += [*missed, *timeline.arrivals.of(participant).between(begin, end)]
-    return found
+        facts += [*missed, *timeline.arrivals.of(participant).between(begin, end)]
+    return facts

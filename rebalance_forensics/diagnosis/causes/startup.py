@@ -1,4 +1,4 @@
-"""The group forms from empty."""
+"""Members formed the group when it was empty."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, 
 
 EMPTY = ("Empty", "Dead")
 FROM_EMPTY = clue("joined-an-empty-group", DECISIVE, "the group was empty, and these members joined it together")
-# It weighs little, so that a scale-out stays possible.
+# Only weak evidence, so that a scale-out remains possible.
 PERHAPS_EMPTY = clue(
     "joined-perhaps-an-empty-group", WEAK, "these members joined together; no line shows that the group was empty"
 )
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Each run of arrivals at a group that was, or may have been, empty."""
-    # A line counts the members where the coordinator wrote one, or their leader, which assigns to each of them. A
-    # client's own log shows its own join only.
+    """A hypothesis for each run of arrivals in a group that was, or may have been, empty."""
+    # The coordinator's lines show all members, and so does the leader's assignment. Another client's log shows only its
+    # own join.
     counted = timeline.has_coordinator_log or bool(timeline.membership.sizes)
     counted = counted or any(e.assignment for e in timeline.of(ev.AssignmentComputed))
     for run in startup_arrivals(timeline):
@@ -63,7 +63,7 @@ CAUSE = Cause(
 
 
 def _with_its_topics(timeline: Timeline, arrivals: Sequence[Arrival]) -> Iterator[Rebalance]:
-    """The rebalance that a new streams group begins once its internal topics have been created (KIP-1071)."""
+    """The rebalance of a new streams group when its internal topics have been created (KIP-1071)."""
     first, heard = arrivals[0].at, arrivals[-1].at + NEXT_HEARTBEAT_MS
     if not timeline.of(ev.SourceTopicsMissing).any_between(first, heard):
         return
@@ -75,7 +75,7 @@ def _with_its_topics(timeline: Timeline, arrivals: Sequence[Arrival]) -> Iterato
 
 
 def was_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
-    """True if lines show an empty group before these arrivals: a state, leaves, a first generation, a count."""
+    """True if the group was empty before these arrivals, by its state, departures, first generation or member count."""
     first, last = min(a.at for a in arrivals), max(a.at for a in arrivals)
     # The coordinator logged the empty state, or the departure of the members before these.
     in_empty_state = any(getattr(e, "state", None) in EMPTY for a in arrivals for e in a.events)
@@ -83,7 +83,7 @@ def was_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     is_new = emptied or _brings_its_topology(timeline, first, last)
     if in_empty_state or is_new or after_all_left(timeline, arrivals[0]):
         return True
-    # An empty group keeps the number of its last generation, so a later number alone shows neither.
+    # An empty group keeps its generation number, so that a later number does not show whether it was empty.
     events = [e for r in touched(timeline, arrivals) for e in r.events]
     follows = (
         _later_generation(events) or _later_epoch(timeline, arrivals, first, last) or _static_rejoin(timeline, arrivals)
@@ -94,15 +94,15 @@ def was_empty(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
 
 
 def _brings_its_topology(timeline: Timeline, first: int, last: int) -> bool:
-    """True where a member gives a streams group its first topology: an emptied group keeps that which it had."""
+    """True if a member initializes the topology of a streams group, which an emptied group keeps."""
     reports = timeline.of(ev.StreamsStatusReported).between(first - ROUND_TRIP_MS, last + NEXT_HEARTBEAT_MS)
     return any(e.topology == "initialized" and e.topology_epoch == 0 for e in reports)
 
 
 def _later_generation(events: Sequence[Event]) -> Event | None:
-    """The line that numbers the first generation of these members higher than the group's first."""
-    # The coordinator's line decides where there is one. Clients before 2.4 do not log that they lead, so a member that
-    # joins without leading does not show that another member is in the group.
+    """The line that shows that these members' first generation is not the group's first, or None."""
+    # The coordinator's line decides, if there is one. Clients before 2.4 do not log that they lead, so that a join
+    # without leadership does not show that the group has other members.
     opened = next((e for e in events if isinstance(e, ev.RebalanceStarted)), None)
     if opened is not None:
         return opened if opened.generation else None
@@ -112,8 +112,8 @@ def _later_generation(events: Sequence[Event]) -> Event | None:
 
 
 def _later_epoch(timeline: Timeline, arrivals: Sequence[Arrival], first: int, last: int) -> Event | None:
-    """The line with which these members join at an epoch after the first."""
-    # In groups without a leader (KIP-848, KIP-932) the members that form the group have epoch 1.
+    """The line that shows that these members joined in a later epoch than the first, or None."""
+    # In groups without a leader (KIP-848, KIP-932) the members that form the group get epoch 1.
     if timeline.has_coordinator_log:
         bumped = timeline.of(ev.GroupEpochBumped).first(first - ROUND_TRIP_MS)
         later = bumped is not None and bumped.epoch > 1 and time_of(bumped) <= last + NEXT_HEARTBEAT_MS
@@ -125,9 +125,9 @@ def _later_epoch(timeline: Timeline, arrivals: Sequence[Arrival], first: int, la
 
 
 def _static_rejoin(timeline: Timeline, arrivals: Sequence[Arrival]) -> Event | None:
-    """The join by which static members took their former places again."""
-    # A returning static member is answered with the generation that its group has, even if that is the first (KIP-345);
-    # only an assignment by the leader, or the coordinator, shows that the generation is new.
+    """The line that shows that static members rejoined the existing generation, or None."""
+    # The response to a returning static member has the group's current generation, even if that is the first (KIP-345).
+    # Only the leader's assignment or the coordinator shows that the generation is new.
     if not all(a.participant.instance_ids for a in arrivals):
         return None
     if timeline.has_coordinator_log:
@@ -141,7 +141,7 @@ def _static_rejoin(timeline: Timeline, arrivals: Sequence[Arrival]) -> Event | N
 
 
 def _are_all_members(timeline: Timeline, arrivals: Sequence[Arrival], events: Sequence[Event]) -> bool:
-    """True if their first generation has no other members, by the coordinator's count or the leader's list."""
+    """True if their first generation has no other members, by the coordinator's count or the leader's assignment."""
     created = [e for e in events if isinstance(e, ev.GenerationStabilized)]
     counting = (e for e in events if isinstance(e, ev.GenerationStabilized | ev.JoinSucceeded | ev.AssignmentComputed))
     counts = [e.member_count for e in counting if e.member_count is not None]
@@ -152,11 +152,11 @@ def _are_all_members(timeline: Timeline, arrivals: Sequence[Arrival], events: Se
 
 
 def _are_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
-    """True if the arrivals were certainly not in the generation before."""
-    # A member may call subscribe() again at any time. A coordinator names newcomers; a client's log has the start of
-    # its process, or the member id that the coordinator gave it (KIP-394).
+    """True if the arrivals were certainly not in the previous generation."""
+    # A coordinator names new members. A client's log has the start of its process, for which subscribe() is no proof
+    # because it may be called at any time, or the response with its new member id (KIP-394).
     if timeline.has_coordinator_log:
         return True
-    begun = (e for a in arrivals if a.start is not None for e in a.start.events)
-    given = (isinstance(e, ev.JoinRequested | ev.JoinFailed) for a in arrivals for e in a.events)
-    return any(given) or any(not isinstance(e, ev.Subscribed) for e in begun)
+    start_lines = (e for a in arrivals if a.start is not None for e in a.start.events)
+    got_member_id = (isinstance(e, ev.JoinRequested | ev.JoinFailed) for a in arrivals for e in a.events)
+    return any(got_member_id) or any(not isinstance(e, ev.Subscribed) for e in start_lines)

@@ -1,4 +1,4 @@
-"""A static member stayed away beyond session.timeout.ms (KIP-345)."""
+"""A static member was away for longer than session.timeout.ms (KIP-345)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rebalance_forensics.timeline.timeouts import session_timeout_ms
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Every static member that stopped heartbeating may have been down for longer than its session."""
+    """A hypothesis for every static member that stopped sending heartbeats: it may have been down for too long."""
     for absence in losses(timeline):
         if is_static(timeline, absence):
             limit = sessions.session_limit(timeline, absence.participant)
@@ -56,7 +56,10 @@ CAUSE = Cause(
 
 
 def after_static_expiry(timeline: Timeline, away: Absence) -> tuple[Advice, ...]:
-    """How long a static member was down counts from its own last words, else from its last heartbeat."""
+    """Advice to raise the session timeout above the time that the static member was down, or to remove it.
+
+    That time starts with its logged stop, or else with its last heartbeat.
+    """
     session = session_timeout_ms(timeline)
     down_at = away.stop.at if away.stop is not None else away.at - session
     down = timeline.measured(away.back_at - down_at) if away.back_at is not None else None
@@ -90,14 +93,14 @@ def after_static_expiry(timeline: Timeline, away: Absence) -> tuple[Advice, ...]
 
 
 def named_as_static(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """The last line before its absence that gives the group.instance.id of its member."""
+    """The last line before the absence that shows the member's group.instance.id; empty without one."""
     members = {departure.member for departure in absence.departures}
     lines_by_instance = _by_instance(timeline)
     before = [
         e for i in absence.participant.instance_ids if (e := lines_by_instance.get(i, TimeIndex()).last(absence.at - 1))
     ]
-    tied = [e for e in before if getattr(e, "member", None) in members]
-    return tuple((tied or before)[:1])
+    of_member = [e for e in before if getattr(e, "member", None) in members]
+    return tuple((of_member or before)[:1])
 
 
 @answered_once

@@ -1,4 +1,4 @@
-"""Two live members share a group.instance.id (FENCED_INSTANCE_ID, KIP-345)."""
+"""Two running members use the same group.instance.id (FENCED_INSTANCE_ID, KIP-345)."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ HOLDER_UNHEARD = clue(
 )
 # FENCED_INSTANCE_ID is fatal (AbstractCoordinator): poll() throws FencedInstanceIdException from then on.
 _STAYS_OUT = " A fenced consumer does not rejoin by itself; its process has to be restarted."
-# Fences after which two processes are surely taking the place from each other in turns.
+# After more fences than this, two processes certainly fence each other in turn.
 MANY_FENCES = 6
 _REQUESTS = (ev.JoinFailed, ev.SyncFailed, ev.HeartbeatFailed, ev.OffsetCommitFailed, ev.GroupHeartbeatFailed)
 FENCING = (ev.StaticMemberFenced, ev.InstanceFenced, ev.JoinRequested, ev.ExceptionLogged, *_REQUESTS)
-# A fenced member logs these beside the fencing line; alone where its log holds no other.
-_ONCE_MORE = (ev.ExceptionLogged, ev.OffsetCommitFailed, ev.JoinRequested)
+# A fenced member logs these in addition to the line about the fencing; used only if its log has no other line.
+_ADDITIONAL_LINES = (ev.ExceptionLogged, ev.OffsetCommitFailed, ev.JoinRequested)
 FENCED, UNRELEASED = "FENCED_INSTANCE_ID", "UNRELEASED_INSTANCE_ID"
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Every instance id of which one member fenced another."""
+    """A hypothesis for every instance id with a fenced or rejected member."""
     for fence in fences(timeline):
         begin, end = fence.begin - windows.PROCESS_START_MS, fence.end + windows.PROCESS_START_MS
         initial = initial_arrivals(timeline)
@@ -56,11 +56,11 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         facts = [f for found in meanwhile for f in found if f.participant in fence.participants and f.id not in initial]
         culprits = culprits_of(timeline, fence.participants, as_instance=True)
         if fence.instance is not None:
-            # The instance id, also known by its members' names; the fenced members where no line names the id.
+            # The culprit is the instance id, with its members as other names; without an id, the fenced members.
             names = {n for c in culprits for n in (c.name, *c.names)} - {fence.instance}
             culprits = (Culprit(kind="instance", name=fence.instance, names=tuple(sorted(names, key=natural))),)
         lines = Present(distinct_events(fence.events))
-        # Without a line of the coordinator or the other member, the other's log would decide.
+        # Without a line of the coordinator or of the other member, the coordinator's log would decide.
         clues: dict[Row, Answer] = {
             WAS_FENCED: lines,
             BOTH_SEEN: lines if fence.both_seen else Unobservable((coordinator_log(begin, end),)),
@@ -111,7 +111,7 @@ CAUSE = Cause(
 
 
 def _fence_in_words(fence: Fence) -> str:
-    """Two members that ran at a time, as far as the logs show that they did."""
+    """A sentence on two members with one instance id, according to what the logs show about both of them."""
     same = f"group.instance.id {fence.instance}" if fence.instance else f"the group.instance.id of {fence.name}"
     if fence.both_seen:
         refused = "the coordinator rejected the second while the first was running"
@@ -127,28 +127,28 @@ def _fence_in_words(fence: Fence) -> str:
 
 @dataclass(slots=True)
 class Fence:
-    """One instance id that two members used at the same time, and the lines that show it."""
+    """An instance id that two members used at the same time, and the lines that show it."""
 
     instance: str | None
-    """None where no line names it, as with many clients."""
+    """None if no line names it, as with many clients."""
     participants: list[Participant]
     events: list[Event] = field(default_factory=list)
     holder_ran: bool = False
-    """For a rejected newcomer: True if the member that held the id is known to have been running."""
+    """True if a newcomer was rejected and the member with the id is known to have been running."""
 
     @property
     def name(self) -> str:
-        """The instance id, or the names of its members."""
+        """The instance id, or the names of its members if unknown."""
         return self.instance or listed([participant.name for participant in self.participants])
 
     @property
     def begin(self) -> int:
-        """The first line."""
+        """Time of the first line."""
         return min(map(time_of, self.events))
 
     @property
     def end(self) -> int:
-        """The last line."""
+        """Time of the last line."""
         return max(map(time_of, self.events))
 
     @property
@@ -158,7 +158,7 @@ class Fence:
 
     @property
     def both_seen(self) -> bool:
-        """True if the coordinator or the other member shows it as well, not only the fenced member."""
+        """True if not only the fenced member but also the coordinator or the other member logged it."""
         if self.refused:
             return self.holder_ran
         logged_by_coordinator = any(isinstance(e, ev.StaticMemberFenced) for e in self.events)
@@ -166,42 +166,42 @@ class Fence:
 
     @property
     def once(self) -> bool:
-        """True if a single member was fenced: fencing is fatal, so a member that came back would be fenced again."""
+        """True if a single member was fenced; if both were meant to run, the restarted member would fence the other."""
         if self.refused or self.perhaps_removed:
             return False
         return len({m for e in self.events if (m := getattr(e, "member", None))}) <= 1
 
     @property
     def perhaps_removed(self) -> bool:
-        """True under KIP-848, where only a member that was removed loses its id to another."""
+        """True under KIP-848, where a member is fenced only after it was removed from the group."""
         return all(isinstance(e, ev.GroupHeartbeatFailed) and e.error == FENCED for e in self.events)
 
 
 def fences(timeline: Timeline) -> list[Fence]:
-    """Every instance id with a fenced or rejected member, by name."""
-    found: dict[str, Fence] = {}
+    """All instance ids with a fenced or rejected member, ordered by name."""
+    by_instance: dict[str, Fence] = {}
     unnamed: dict[Participant, Fence] = {}
     lines = [
         e
         for e in timeline.of(*FENCING)
         if _is_fence(e) and not _was_closing(timeline, e) and not _was_evicted(timeline, e)
     ]
-    for event in [e for e in lines if not isinstance(e, _ONCE_MORE) and not is_printed(e)] or lines:
+    for event in [e for e in lines if not isinstance(e, _ADDITIONAL_LINES) and not is_printed(e)] or lines:
         instance = _instance(event)
         if instance is not None:
             users = [a for a in timeline.participants.everybody if instance in a.instance_ids]
-            found.setdefault(instance, Fence(instance, users)).events.append(event)
+            by_instance.setdefault(instance, Fence(instance, users)).events.append(event)
         elif (participant := _speaker(timeline, event)) is not None:
             unnamed.setdefault(participant, Fence(None, [participant])).events.append(event)
     for participant, fence in unnamed.items():
-        same = next((f for f in found.values() if participant in f.participants), None)
+        same = next((f for f in by_instance.values() if participant in f.participants), None)
         if same is not None:
             same.events += fence.events
-    named = {participant for fence in found.values() for participant in fence.participants}
-    alone = [fence for participant, fence in unnamed.items() if participant not in named]
+    named = {participant for fence in by_instance.values() for participant in fence.participants}
+    without_id = [fence for participant, fence in unnamed.items() if participant not in named]
     known: list[Fence] = []
-    for fence in (*found.values(), *alone):
-        # Under KIP-848 a member that dies holds its id until its session expires: its own successor is rejected.
+    for fence in (*by_instance.values(), *without_id):
+        # Under KIP-848 a member that dies keeps its id until its session expires, so that its successor is rejected.
         until = fence.end + timeouts.session_timeout_ms(timeline) + windows.NEXT_HEARTBEAT_MS
         expired = (d for d in timeline.departures.between(fence.begin, until) if d.why == "session-expired")
         if not fence.refused or not any(d.participant in fence.participants for d in expired):
@@ -211,7 +211,7 @@ def fences(timeline: Timeline) -> list[Fence]:
 
 
 def _was_closing(timeline: Timeline, event: Event) -> bool:
-    """True if the fenced member had begun to close: its successor only came before it was done."""
+    """True if the fenced member was closing: its successor joined before it had finished."""
     member = event.member if isinstance(event, ev.StaticMemberFenced) else None
     participant = timeline.participants.of_speaker(event) or timeline.participants.of_member(member)
     if participant is None or _is_refusal(event):
@@ -222,7 +222,7 @@ def _was_closing(timeline: Timeline, event: Event) -> bool:
 
 
 def _was_evicted(timeline: Timeline, event: Event) -> bool:
-    """True if the fenced member id had been evicted: a request that arrives late, from a member that rejoined."""
+    """True if the fenced member id had been evicted, so that the line is about a late request after a rejoin."""
     if not isinstance(event, ev.StaticMemberFenced) or event.member is None or event.newcomer:
         return False
     participant = timeline.participants.of_member(event.member)
@@ -231,7 +231,7 @@ def _was_evicted(timeline: Timeline, event: Event) -> bool:
 
 
 def _holder_ran(timeline: Timeline, fence: Fence) -> bool:
-    """True if the holder's own log continues, or its coordinator did not evict it."""
+    """True if the log of the member with the id continues, or the coordinator did not evict it."""
     refused = {timeline.participants.of_speaker(e) for e in fence.events}
     holders = [p for p in fence.participants if p not in refused and timeline.starts.of(p).first(fence.begin) is None]
     if any((timeline.coverage.ends(holder) or 0) > fence.end + windows.HEARTBEAT_MS for holder in holders):
@@ -241,7 +241,7 @@ def _holder_ran(timeline: Timeline, fence: Fence) -> bool:
 
 
 def _is_refusal(event: Event) -> bool:
-    """True if a newcomer was rejected, by the coordinator's line or its own (UNRELEASED_INSTANCE_ID)."""
+    """True if a newcomer was rejected, according to the coordinator's line or its own (UNRELEASED_INSTANCE_ID)."""
     if isinstance(event, ev.StaticMemberFenced):
         return event.newcomer
     return error_of(event) == UNRELEASED
@@ -265,7 +265,7 @@ def _instance(event: Event) -> str | None:
 
 
 def _speaker(timeline: Timeline, event: Event) -> Participant | None:
-    """The member that logged it; for an exception without a client name, the only member at that place."""
+    """The member that logged a line; for an exception without a client id, the only member at that place, or None."""
     participant = timeline.participants.of_speaker(event)
     if participant is not None or not isinstance(event, ev.ExceptionLogged):
         return participant

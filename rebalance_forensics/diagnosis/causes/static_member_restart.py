@@ -1,4 +1,4 @@
-"""A static member came back within its session: no rebalance (KIP-345)."""
+"""A static member was restarted within its session timeout, without a rebalance (KIP-345)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ FORMER_STOPPED = clue(
     WEAK,
     "its former process had stopped",
 )
-# A duplicate instance id looks the same.
+# A duplicate group.instance.id looks the same.
 FORMER_UNHEARD = clue(
     "former-process-unheard", -STRONG - WEAK, "no log shows whether the process before it had stopped"
 )
-# A coordinator that stood still removes its members when it resumes, before it learns that another broker took over.
+# A coordinator that resumes after a pause removes its members before it learns that another broker took over.
 COORDINATOR_MOVED = clue(
     "coordinator-moved-before",
     -STRONG - WEAK,
@@ -39,7 +39,7 @@ COORDINATOR_MOVED = clue(
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """One hypothesis for each run of returns of static members."""
+    """A hypothesis for each run of returns of static members."""
     for group in static_returns(timeline):
         participants = tuple(dict.fromkeys(r.participant for r in group))
         lines = distinct_events(e for r in group for e in r.events)

@@ -31,7 +31,7 @@ ASKED_ON_RETURN = clue(
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members that rebalance again because their host endpoint is new; without their logs, a return that asks."""
+    """Members that requested a rebalance because of a new host endpoint; without logs, right after their return."""
     for event in timeline.of(FollowUpScheduled):
         participant = timeline.participants.of_speaker(event)
         if event.kind == "endpoint" and participant is not None and event.at is not None:
@@ -53,7 +53,7 @@ CAUSE = Cause(
 
 
 def about_new_endpoint(timeline: Timeline, participant: Participant, followup: FollowUpScheduled) -> Hypothesis:
-    """It came back with another host endpoint, and the group rebalanced once more so that all instances learn it."""
+    """An instance that came back with a different host endpoint, which one more rebalance announces to the others."""
     at, culprits = time_of(followup), culprits_of(timeline, [participant])
     start = timeline.starts.of(participant).last(at)
     begin, until = (at if start is None else start.at) - PROCESS_START_MS, at + NEXT_HEARTBEAT_MS
@@ -61,8 +61,8 @@ def about_new_endpoint(timeline: Timeline, participant: Participant, followup: F
     facts: list[Fact] = [m for m in timeline.moves(begin, until, participant) if m.id not in initial]
     facts += timeline.returns.of(participant).between(begin, until)
     facts += timeline.requests.between(at - PROCESS_START_MS, at + REQUEST_TIMEOUT_MS)
-    # The last two configurations with an endpoint, from logs of this participant alone; and that of the requesting
-    # consumer, which names client and group.
+    # The last two configurations with an endpoint in this participant's logs, and the configuration of the consumer
+    # that requested the rebalance, which names client and group.
     dumps = (e for e in timeline.of(SettingsReported).between(0, at) if endpoint_in(e))
     configured = [e for e in dumps if {*timeline.participants.at_place(e)} == {participant}][-2:]
     name = followup.speaker.thread or followup.speaker.client_id
@@ -89,29 +89,29 @@ def about_new_endpoint(timeline: Timeline, participant: Participant, followup: F
 
 
 def about_followed_return(timeline: Timeline, request: Request, member: Participant) -> Iterator[Hypothesis]:
-    """Static members came back, and one of them asked for a rebalance at once; its own log would show why."""
-    # A static member that returns gets its old assignment, so no task is on its way to it; the one thing its assignor
-    # still requests at once (StreamsPartitionAssignor.onAssignment) is that the others learn its new endpoint.
+    """Static members that came back, one of which requested a rebalance at once; its own log would show why."""
+    # A returning static member receives its old assignment, so that no task is moved to it. The only other reason for
+    # which its assignor requests a rebalance at once (StreamsPartitionAssignor.onAssignment) is a new endpoint.
     before = timeline.rebalances.last(request.at - 1)
     since = max(request.at - PROCESS_START_MS, before.ended_at() + 1 if before is not None else 0)
     returns, rebalances = timeline.returns.between(since, request.at), touched(timeline, [request])
     probing = any(r.followup == "probing" for r in rebalances)
     if not rebalances or probing or not any(r.participant is member for r in returns):
         return
-    everybody = tuple(dict.fromkeys([member, *(r.participant for r in returns)]))
+    returned = tuple(dict.fromkeys([member, *(r.participant for r in returns)]))
     lines = distinct_events([*request.events, *(e for r in returns for e in r.events)])
-    # These members under their new ids, in the leader's next list.
-    came = timeline.arrivals.between(returns[0].at, max(r.ended_at() for r in rebalances) + TICK_MS)
-    unseen = tuple(client_log(participant, returns[0].at, request.at) for participant in everybody)
-    culprits = culprits_of(timeline, everybody, as_instance=True)
+    # The members' arrivals with their new ids, according to the leader's next list.
+    arrivals = timeline.arrivals.between(returns[0].at, max(r.ended_at() for r in rebalances) + TICK_MS)
+    unseen = tuple(client_log(participant, returns[0].at, request.at) for participant in returned)
+    culprits = culprits_of(timeline, returned, as_instance=True)
     yield Hypothesis(
         because=lines,
         culprits=culprits,
         severity="info",
         onset=returns[0].at,
-        implies=tuple(a for a in came if a.participant in everybody),
+        implies=tuple(a for a in arrivals if a.participant in returned),
         explains=(*returns, request, *rebalances),
-        participants=everybody,
+        participants=returned,
         clues={NEW_ENDPOINT: Unobservable(unseen), ASKED_ON_RETURN: Present(lines)},
         followups=("endpoint",),
         narrative=(

@@ -1,4 +1,4 @@
-"""An instance asked the whole Streams application to stop (KIP-671, KIP-662)."""
+"""An instance shut down the whole Streams application (KIP-671, KIP-662)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ THREW_MISSING_SOURCE_TOPIC = clue(
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """At most one hypothesis: a requested shutdown, else missing source topics."""
+    """A requested shutdown, else missing source topics; at most one hypothesis."""
     lines = [
         e
         for e in timeline.of(ShutdownRequested, ThreadFailed)
@@ -73,7 +73,7 @@ CAUSE = Cause(
 
 
 def about_shutdown_asked(timeline: Timeline, lines: Sequence[Event], requests: Sequence[Request]) -> Hypothesis:
-    """One instance asked the whole application to stop, by its own lines or by the rejoins that pass it on."""
+    """A shutdown that an instance requested, according to its own lines or to rejoins that pass the request on."""
     at = time_of(lines[0]) if lines else requests[0].at
     asking = [e for e in lines if isinstance(e, ThreadFailed) or getattr(e, "asking", False)] or lines[:1]
     by = next((a for e in asking if (a := timeline.participants.of_speaker(e)) is not None), None)
@@ -93,7 +93,7 @@ def about_shutdown_asked(timeline: Timeline, lines: Sequence[Event], requests: S
         cost="REPLACE_THREAD would keep the application running, but a poison record kills the new thread as well.",
     )
     return Hypothesis(
-        # A thread rejoins hundreds of times to pass the request on; the lines of the others prove more.
+        # At most three rejoins first: a thread rejoins hundreds of times to pass the request on.
         because=[*asking[:2], *errors[:3], *passed_on[:3], *lines, *passed_on],
         culprits=culprits,
         severity="critical",
@@ -109,7 +109,7 @@ def about_shutdown_asked(timeline: Timeline, lines: Sequence[Event], requests: S
 
 
 def about_missing_source_topics(timeline: Timeline, missing: Sequence[Event]) -> Hypothesis:
-    """The leader found source topics missing and put the error code into every assignment."""
+    """A shutdown because the leader found source topics missing, which it reports in every assignment."""
     reports = [e for e in missing if isinstance(e, SourceTopicsMissing)]
     at, first = time_of(missing[0]), next((e for e in reports if e.topics), missing[0])
     # Only the leader logs the topics; every thread throws the exception (StreamsRebalanceListener).
@@ -141,14 +141,14 @@ def about_missing_source_topics(timeline: Timeline, missing: Sequence[Event]) ->
 
 
 def is_end(event: StreamsStateChanged) -> bool:
-    """True if an instance goes into error, a final state."""
+    """True if an instance goes into the final state ERROR."""
     return event.after in ("PENDING_ERROR", "ERROR")
 
 
 def _fatally_missing_topics(timeline: Timeline) -> Sequence[Event]:
-    """Reports of missing topics just before instances went into error, and the exceptions that threads threw."""
-    # Topics that appear in time end nothing. A coordinator of KIP-1071 also reports internal topics that are not
-    # created yet.
+    """Reports of missing topics just before instances went into ERROR, and the exceptions of their threads."""
+    # Topics that are created in time do no harm. The coordinator of a KIP-1071 group also reports internal topics that
+    # have not been created yet.
     failures = timeline.of(ThreadFailed, ExceptionLogged)
     thrown = [e for e in failures if (getattr(e, "exception", None) or "").endswith(_MISSING_SOURCE_TOPIC)]
     ends = [*thrown[:1], *(e for e in timeline.of(StreamsStateChanged) if is_end(e))]
@@ -159,7 +159,7 @@ def _fatally_missing_topics(timeline: Timeline) -> Sequence[Event]:
 
 
 def ended_with_the_application(timeline: Timeline, begin: int) -> tuple[Fact, ...]:
-    """The members' moves and the rebalances while the application stopped."""
+    """The departures, arrivals and rebalances while the application stopped."""
     since, until = begin - windows.HEARTBEAT_MS, begin + windows.ONE_SCALING_MS
     facts = (*timeline.moves(since, until), *timeline.requests.between(since, until))
     return (*facts, *timeline.rebalances.between(since, until))

@@ -1,4 +1,4 @@
-"""A member changed its topics."""
+"""A member changed its subscription."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TAKEN_UP = clue("topic-taken-up", STRONG, "one member alone was assigned topics 
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Members that logged it, subscribed anew, alone got new topics, or rejoined without a reason."""
+    """Members that logged the change, subscribed again, alone got new topics assigned, or rejoined without a reason."""
     logged = [
         r
         for r in timeline.requests
@@ -63,10 +63,13 @@ def _about(
     facts: tuple[Request | Rebalance, ...],
     topics: tuple[str, ...] = (),
 ) -> Hypothesis:
-    """A member changed its subscription; None where nothing shows that. It alone was assigned the `topics`."""
+    """A member that changed its subscription; `shown` is None if that is only possible.
+
+    `topics` are those that only this member was assigned afterwards.
+    """
     at, culprits = time_of(lines[0]), culprits_of(timeline, [participant])
     before = timeline.events_from(participant, ev.Subscribed).last(at)
-    # Where no request is known, the change made the group rebalance right after.
+    # Without a known request, the change caused the rebalances right after it.
     rebalances = touched(timeline, facts) if facts else tuple(timeline.rebalances.between(at, at + AT_ONCE_MS - 1))
     if topics:
         words = f"was the only member assigned {listed(topics)} afterwards"
@@ -91,7 +94,7 @@ def _about(
 
 
 def _from_to(timeline: Timeline, participant: Participant, lines: Sequence[Event]) -> str:
-    """` from orders to orders, returns`, where a line names both, or the process subscribed twice."""
+    """` from orders to orders, returns`; empty unless a line names both or the process subscribed twice."""
     for event in lines:
         if (change := subscriptions.change_in(event)) is not None:
             return f" from {_topics(change[0])} to {_topics(change[1])}"
@@ -118,12 +121,12 @@ CAUSE = Cause(
 
 
 def _topics(printed: str) -> str:
-    """Topics as a client prints a set of them, `[returns, orders]`, in order."""
+    """The topics in a client's text `[returns, orders]`, in order, in words."""
     return listed(sorted(filter(None, re.split(r"[\[\], ]+", printed)))) or "no topic"
 
 
 def _new_topics_uncovered(timeline: Timeline, request: Request) -> bool:
-    """True if a member may read a pattern and the brokers' logs may lack a new topic that it matches."""
+    """True if a member may subscribe to a pattern that matches a new topic which no broker's log covers."""
     at = request.at
     if timeline.events_from(request.participant, ev.Subscribed).last(at) is not None or subscriptions.subscribed_topics(
         timeline
@@ -132,11 +135,11 @@ def _new_topics_uncovered(timeline: Timeline, request: Request) -> bool:
     return not subscriptions.logs_of_topic_changes(timeline, at - ONE_REBALANCE_MS, at)
 
 
-def _resubscribed(timeline: Timeline, asked: TimeIndex[Request]) -> Iterator[Hypothesis]:
-    """Processes that subscribed to other topics without logging that as the reason to rejoin."""
+def _resubscribed(timeline: Timeline, logged: TimeIndex[Request]) -> Iterator[Hypothesis]:
+    """Processes that subscribed to other topics without logging this as the reason to rejoin."""
     for participant, event in subscriptions.resubscriptions(timeline):
         at = time_of(event)
-        if not asked.of(participant).any_between(at - AT_ONCE_MS + 1, at + AT_ONCE_MS - 1):
+        if not logged.of(participant).any_between(at - AT_ONCE_MS + 1, at + AT_ONCE_MS - 1):
             near = timeline.requests.of(participant).between(at, at + AT_ONCE_MS - 1)
             lines = (event, *(e for r in near for e in r.events))
             yield _about(timeline, participant, SUBSCRIBED_AGAIN, lines, tuple(near[:1]))

@@ -1,4 +1,4 @@
-"""Streams replaces dying threads (KIP-671)."""
+"""A Streams instance replaces threads that die (KIP-671)."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ THREADS_SWAPPED = clue(
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Each instance whose handler replaced a thread that died, by its best evidence."""
-    # 2.8 to 3.0 do not log the answer of the handler: there a thread stops and adds another at once.
+    """A hypothesis for each instance whose handler replaced a dying thread, from its best evidence."""
+    # Streams 2.8 to 3.0 do not log the handler's response: a thread stops and adds another one at once.
     by_handler: dict[Participant, list[Event]] = {}
     for event in timeline.of(ThreadAdded, ThreadFailed):
         participant = timeline.participants.of_speaker(event)
@@ -80,7 +80,7 @@ CAUSE = Cause(
 def about_replaced_threads(
     timeline: Timeline, participant: Participant, lines: Sequence[Event], shown: Row
 ) -> Hypothesis:
-    """Its handler replaced a thread that died."""
+    """An instance whose uncaught exception handler replaced one or more threads."""
     times = TimeIndex([time_of(e) for e in lines], at=int)
     begin, end = times[0] - windows.PROCESS_START_MS, times[-1] + windows.PROCESS_START_MS
     facts = _moves_of_threads(timeline, participant, lines, times)
@@ -92,12 +92,12 @@ def about_replaced_threads(
     ]
     names = {getattr(event, "exception", None) for event in (*lines, *errors)} - {None}
     of_what = f" after {names.pop()}" if len(names) == 1 else ""
-    # ksqlDB replaces a failed thread after a back-off, and the rebalance begins as the failed one shuts down.
+    # ksqlDB replaces a failed thread after a back-off; the rebalance starts when the failed thread shuts down.
     failed = {e.thread or e.speaker.thread for e in lines if isinstance(e, ThreadFailed)} - {None}
     ended = [time_of(e) for e in timeline.of(ThreadRemoved) if e.phase == "stopped" and e.thread in failed]
     later = (r for r in timeline.rebalances if any(at <= r.started_at <= at + windows.PROCESS_START_MS for at in ended))
     clues: dict[Row, Answer] = {shown: Present(tuple(lines))}
-    if not participant.has_log:  # only the instance's own log names the handler's answer
+    if not participant.has_log:  # only the instance's own log shows the handler's response
         clues = {HANDLER_REPLACED: Unobservable((client_log(participant, begin, end),))} | clues
     culprits, count = culprits_of(timeline, [participant]), sum(not isinstance(e, ThreadRemoved) for e in lines)
     effects = (e for move in facts for e in getattr(move, "events", [])[:2])
@@ -136,8 +136,8 @@ def _moves_of_threads(
 
 
 def _replaced_in_place(timeline: Timeline) -> dict[Participant, list[Event]]:
-    """Threads that stopped and added a successor at once: all that 2.8 to 3.0 log of REPLACE_THREAD."""
-    found: dict[Participant, list[Event]] = {}
+    """Lines of threads that stopped and added a successor at once, by instance: how 2.8 to 3.0 log REPLACE_THREAD."""
+    lines: dict[Participant, list[Event]] = {}
     for added in timeline.of(ThreadAdded):
         participant = timeline.participants.of_speaker(added)
         if participant is None or added.replacing:
@@ -146,34 +146,37 @@ def _replaced_in_place(timeline: Timeline) -> dict[Participant, list[Event]]:
         ended = timeline.events_from(participant, ThreadRemoved).between(at - windows.AT_ONCE_MS, at)
         stopped = [e for e in ended if e.phase == "stopping" and time_of(e) >= at - windows.HEARTBEAT_MS]
         if stopped and not any(e.phase == "removing" for e in ended):
-            found.setdefault(participant, []).extend((stopped[-1], added))
-    return found
+            lines.setdefault(participant, []).extend((stopped[-1], added))
+    return lines
 
 
 def _swapped_threads(timeline: Timeline) -> dict[Participant, list[Event]]:
-    """From brokers alone: a thread leaves while another of its process joins, repeatedly or while others stay."""
-    found: dict[Participant, list[Event]] = {}
+    """Departures of threads that another thread of the process replaced, by instance, from brokers' logs alone.
+
+    Only of instances that replaced several threads, or one that died while the process kept running.
+    """
+    lines: dict[Participant, list[Event]] = {}
     if timeline.kind != "streams":
-        return found
+        return lines
     initial = initial_arrivals(timeline)
-    lived = {a.departures[0].id for a in losses(timeline) if a.back_at is None and process_survived(timeline, a)}
+    survived = {a.departures[0].id for a in losses(timeline) if a.back_at is None and process_survived(timeline, a)}
     for_good: set[Participant] = set()
     for departure in timeline.departures:
         if departure.participant.has_log:
             continue
         near = _successors(timeline, departure)
         if any(a.member != departure.member and a.id not in initial for a in near):
-            found.setdefault(departure.participant, []).append(departure.events[0])
-            for_good |= {departure.participant} if departure.id in lived else set()
+            lines.setdefault(departure.participant, []).append(departure.events[0])
+            for_good |= {departure.participant} if departure.id in survived else set()
     return {
         participant: events
-        for participant, events in found.items()
-        if (len(events) > 1 or participant in for_good) and _has_grown(timeline, participant)
+        for participant, events in lines.items()
+        if (len(events) > 1 or participant in for_good) and _has_new_thread(timeline, participant)
     }
 
 
-def _has_grown(timeline: Timeline, participant: Participant) -> bool:
-    """True if a successor has a new thread number; slow threads come back under their old ones."""
+def _has_new_thread(timeline: Timeline, participant: Participant) -> bool:
+    """True if a successor has a new thread number; threads that were only slow keep their numbers."""
     initial, departures = initial_arrivals(timeline), timeline.departures.of(participant)
     return any(
         a.id not in initial
@@ -186,41 +189,41 @@ def _has_grown(timeline: Timeline, participant: Participant) -> bool:
 
 
 def _successors(timeline: Timeline, departure: Departure) -> list[Arrival]:
-    came = timeline.arrivals.of(departure.participant)
+    arrivals = timeline.arrivals.of(departure.participant)
     if departure.why in ("unsubscribed", "closed", "left"):
-        near = came.between(departure.at - windows.PROCESS_START_MS, departure.at + windows.PROCESS_START_MS)
+        near = arrivals.between(departure.at - windows.PROCESS_START_MS, departure.at + windows.PROCESS_START_MS)
         nearest = min(near, key=lambda a: abs(a.at - departure.at), default=None)
         return [nearest] if nearest and _replaces_only(timeline, departure, nearest) else []
     if departure.why != "session-expired":
         return []
-    # Nothing joins for a process that stands still, and everything for one that is started anew.
+    # No thread joins while a process stands still, and all of them join when it is restarted.
     since = departure.at - timeouts.session_timeout_ms(timeline) - windows.NEXT_HEARTBEAT_MS
-    joined = max((a.at for a in came.between(0, departure.at) if a.member == departure.member), default=0)
-    heirs = came.between(max(since, joined + 1), departure.at - windows.HEARTBEAT_MS)
-    return heirs if heirs and all(_other_thread(timeline, a, departure) for a in heirs) else []
+    joined = max((a.at for a in arrivals.between(0, departure.at) if a.member == departure.member), default=0)
+    successors = arrivals.between(max(since, joined + 1), departure.at - windows.HEARTBEAT_MS)
+    return successors if successors and all(_other_thread(timeline, a, departure) for a in successors) else []
 
 
-def _replaces_only(timeline: Timeline, departure: Departure, heir: Arrival) -> bool:
-    """True if another thread joins for this one while the process keeps running."""
-    # When a process restarts, all its threads leave before any joins.
-    if not _other_thread(timeline, heir, departure):
+def _replaces_only(timeline: Timeline, departure: Departure, successor: Arrival) -> bool:
+    """True if another thread replaces this one while the process keeps running."""
+    # When a process restarts, all of its threads leave before any joins.
+    if not _other_thread(timeline, successor, departure):
         return False
     departures = timeline.departures.of(departure.participant)
-    if any(d is not departure for d in departures.between(departure.at, heir.at)):
+    if any(d is not departure for d in departures.between(departure.at, successor.at)):
         return False
-    came = {a.member for a in timeline.arrivals.of(departure.participant).between(0, departure.at)}
-    return heir.at <= departure.at + windows.HEARTBEAT_MS or bool(
-        came - {d.member for d in departures.between(0, departure.at)}
+    joined = {a.member for a in timeline.arrivals.of(departure.participant).between(0, departure.at)}
+    return successor.at <= departure.at + windows.HEARTBEAT_MS or bool(
+        joined - {d.member for d in departures.between(0, departure.at)}
     )
 
 
 def _other_thread(timeline: Timeline, arrival: Arrival, departure: Departure) -> bool:
-    came, former = timeline.participants.thread_of(arrival.member), timeline.participants.thread_of(departure.member)
-    return came is not None and former is not None and came != former
+    new, former = timeline.participants.thread_of(arrival.member), timeline.participants.thread_of(departure.member)
+    return new is not None and former is not None and new != former
 
 
 def _expiries_of(timeline: Timeline, participant: Participant, events: Sequence[Event]) -> list[Departure]:
-    """The expiries, a session later, of threads that ended in these events without a LeaveGroup."""
+    """Session expiries of threads that ended in these events without a LeaveGroup."""
     ended: dict[str, int] = {}
     for event in events:
         name = getattr(event, "thread", None) or event.speaker.thread

@@ -1,4 +1,4 @@
-"""Topics or partitions of the subscription were created or deleted."""
+"""Subscribed topics or partitions were created or deleted."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ COMMITS_REFUSED = clue("commits-refused", STRONG, "commits were refused again an
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Whatever shows changed topics, or may be due to them; and members held up by topics that are gone."""
+    """Changed topics and rebalances that they may explain; members held up by deleted topics."""
     vanished = vanished_topics(timeline)
     for change in topic_changes(timeline):
         began = [*map(fact_at, change.facts)] or [*map(time_of, change.lines)]
         if not any(topics.covers(change.topics, min(began), max(began)) for topics in vanished):
             yield about_topic_change(timeline, change)
-    # The coordinator of a KIP-1071 group takes all tasks away when a source topic is deleted.
+    # The coordinator of a KIP-1071 group revokes all tasks when a source topic is deleted.
     for unready in (topics for topics in unready_topics(timeline) if topics.deleted):
         begin, end = time_of(unready.reports[0]), time_of(unready.reports[-1])
         names, lines = listed(unready.topics), distinct_events(unready.reports)
@@ -90,7 +90,7 @@ CAUSE = Cause(
 
 
 def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
-    """Topics or partitions changed under the subscription, by a line or by inference."""
+    """Subscribed topics or partitions that changed, as logged or as inferred."""
     culprits = _read_topics_of(timeline, change)
     which, count, done = listed(change.topics), len(change.topics), _done_to(change)
     if len(culprits) < count and change.shown is not CHANGED_NEARBY:
@@ -137,11 +137,11 @@ def _read_topics_of(timeline: Timeline, change: TopicChange) -> Sequence[str]:
 
 
 def about_vanished_topics(timeline: Timeline, vanished: VanishedTopics) -> Hypothesis:
-    """Members that do not rejoin because they cannot commit what they read of a topic that is gone."""
+    """Members that do not rejoin because they cannot commit offsets of a deleted topic."""
     begin, end, names = vanished.begin, vanished.end, listed(vanished.topics)
     late = [a for a in absences(timeline, ("poll-timeout",)) if vanished.blocked_in_commit(a)]
     facts = [*timeline.moves(begin, end + windows.HEARTBEAT_MS), *(fact for away in late for fact in away.facts)]
-    # Members that log a change of other topics do not rejoin for these.
+    # Not rejoins for which members logged a change of other topics.
     asked = [
         request
         for request in timeline.requests.between(begin - windows.NEXT_HEARTBEAT_MS, end)
@@ -152,13 +152,13 @@ def about_vanished_topics(timeline: Timeline, vanished: VanishedTopics) -> Hypot
     by_partition = grouped(vanished.refused, attrgetter("partition")).values()
     first_and_last = (event for refused in by_partition for event in (refused[0], refused[-1]))
     lines = distinct_events([*vanished.deleted[:2], *first_and_last, *noticed])
-    unsaid = CHANGE_LOGGED if noticed else COMMITS_REFUSED if vanished.is_certain else COMMIT_REFUSED
-    # An application of Streams cannot do without a source topic; a consumer reads on what is left to it.
+    indirect = CHANGE_LOGGED if noticed else COMMITS_REFUSED if vanished.is_certain else COMMIT_REFUSED
+    # A Streams application cannot run without a source topic; a consumer continues with its other topics.
     severity: Severity = "warning" if late or end - begin > windows.REQUEST_TIMEOUT_MS else "info"
     return Hypothesis(
         because=lines,
         culprits=topic_culprits(vanished.topics),
-        clues={DELETION_LOGGED if vanished.deleted else unsaid: Present(lines)},
+        clues={DELETION_LOGGED if vanished.deleted else indirect: Present(lines)},
         severity="critical" if timeline.kind == "streams" else severity,
         onset=begin,
         ongoing=vanished.ongoing,
@@ -183,7 +183,7 @@ def _restored(names: str) -> Advice:
 
 
 def _done_to(change: TopicChange) -> list[str]:
-    """What members saw in their metadata, where that alone shows the change."""
+    """The kinds of change in members' metadata; empty if a rejoin or rebalance shows the change."""
     seen = {} if change.facts else {e.change: None for e in change.lines if isinstance(e, ev.TopicChanged)}
     return [_AS_SEEN[each] for each in seen]
 
@@ -192,7 +192,7 @@ _AS_SEEN = {"created": "created", "deleted": "deleted", "partitions-added": "giv
 
 
 class TopicChange(NamedTuple):
-    """Facts that changed topics may explain, the lines that show it, and how they do."""
+    """Facts that changed topics may explain, the topics, and the lines and the sign that show it."""
 
     facts: tuple[Request | Rebalance, ...]
     topics: Sequence[str]
@@ -205,7 +205,7 @@ class TopicChange(NamedTuple):
 
 
 def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
-    """Leaders that logged changed metadata; otherwise new partitions, or rejoins after a topic changed."""
+    """Rejoins for changed metadata, as logged or after a topic changed, new partitions, and changes without rejoins."""
     if timeline.kind == "connect":  # workers subscribe to no topic
         return
     formed = formed_at(timeline) or 0
@@ -214,7 +214,7 @@ def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
         r for r in asked if r.why == "metadata-changed" or subscriptions.topics_under_pattern(timeline, r) is not None
     ]
     logged = [r for r in logged if not subscriptions.knows_no_partition_yet(timeline, r)]
-    # Without those that show only topics that are gone, while members cannot commit what they read of them.
+    # Not rejoins for deleted topics whose offsets members cannot commit.
     vanished = vanished_topics(timeline)
     others = [
         r
@@ -233,12 +233,12 @@ def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:
     yield from _right_after_a_change(timeline)
     yield from _bumped_by_metadata(timeline)
     for unshown in subscriptions.changes_without_a_rebalance(timeline):
-        if own := subscriptions.of_the_group(timeline, [*unshown]):
-            yield TopicChange((), _names_of(own), distinct_events(own), _shown_by(timeline, own, []))
+        if changed := subscriptions.of_the_group(timeline, [*unshown]):
+            yield TopicChange((), _names_of(changed), distinct_events(changed), _shown_by(timeline, changed, []))
 
 
 def _changed_in(requests: Sequence[Request]) -> set[str]:
-    """The topics whose change the members that rejoined logged."""
+    """The topics whose change the rejoining members logged."""
     return {topic for request in requests for event in request.events for topic in subscriptions.changed_topics(event)}
 
 
@@ -248,7 +248,7 @@ def _noticed(timeline: Timeline, group: Sequence[Request], shown: Row, topics: l
     by_brokers = not names
     names = names or _names_of(topics)
     if not names:
-        # The topics that brokers changed just before; only those that members read, where that is known.
+        # The topics that brokers changed just before; if known, only those that members read.
         made = {name for r in group for name in _names_of(subscriptions.topics_changed_before(timeline, r.at))}
         names = sorted(made & set(subscriptions.assigned_topics(timeline).partitions) or made, key=natural)
     return TopicChange(
@@ -263,7 +263,7 @@ def _noticed(timeline: Timeline, group: Sequence[Request], shown: Row, topics: l
 
 
 def _perhaps_noticed(timeline: Timeline, request: Request) -> Iterator[TopicChange]:
-    """A rejoin without a reason, explained by topics changed just before or partitions assigned afterwards."""
+    """A rejoin without a reason that topics changed just before, or new partitions afterwards, may explain."""
     changed = subscriptions.of_the_group(timeline, subscriptions.topics_changed_before(timeline, request.at))
     grown = _grown_by(timeline, [request])
     if grown:
@@ -278,7 +278,7 @@ def _perhaps_noticed(timeline: Timeline, request: Request) -> Iterator[TopicChan
 
 
 def _shown_by(timeline: Timeline, topics: list[Event], grown: list[subscriptions.NewPartitions]) -> Row:
-    # Streams members rejoin for reasons of their own, which no broker logs.
+    # Streams members also rejoin for reasons that brokers do not log.
     if timeline.kind == "streams":
         return CHANGED_NEARBY
     if grown:
@@ -286,7 +286,7 @@ def _shown_by(timeline: Timeline, topics: list[Event], grown: list[subscriptions
     subscribed, read = subscriptions.subscribed_topics(timeline), subscriptions.read_by_the_group(timeline, topics)
     if read and (not subscribed or subscribed & set(_names_of(read))):
         return READ_TOPIC_CHANGED
-    # Every group of the cluster sees topics come and go; this one may read none of them, or only from now on.
+    # All groups of the cluster log changes of topics; this one may not read them, or only from now on.
     return CHANGED_NEARBY if subscribed and not read else TOPIC_CHANGED
 
 
@@ -301,12 +301,12 @@ def _growths_by_rebalance(timeline: Timeline) -> dict[str, list[subscriptions.Ne
 
 
 def _grown(timeline: Timeline, requests: list[Request]) -> Iterator[TopicChange]:
-    """New partitions after a rebalance without a logged reason."""
+    """New partitions after rebalances without a logged reason."""
     known = {r.id for r in touched(timeline, requests)}
-    silent = [
+    growths = [
         g for g in subscriptions.new_partitions(timeline) if g.rebalance.id not in known and g.taken_up_by is None
     ]
-    for run in runs(silent, lambda g: g.rebalance.started_at, windows.ONE_SCALING_MS):
+    for run in runs(growths, lambda g: g.rebalance.started_at, windows.ONE_SCALING_MS):
         yield TopicChange(
             facts=tuple(g.rebalance for g in run),
             topics=sorted({t for g in run for t in g.topics}),
@@ -317,7 +317,7 @@ def _grown(timeline: Timeline, requests: list[Request]) -> Iterator[TopicChange]
 
 
 def _right_after_a_change(timeline: Timeline) -> Iterator[TopicChange]:
-    # Before 2.1 a coordinator gives no reason at all: a topic that changed since the last rebalance may be it.
+    # Before 2.1 coordinators log no reason: a topic that changed since the last rebalance may be the reason.
     if timeline.kind != "consumer" or any(a.has_log for a in timeline.membership.members):
         return
     grown = {g.rebalance.id for g in subscriptions.new_partitions(timeline)}
@@ -333,13 +333,13 @@ def _right_after_a_change(timeline: Timeline) -> Iterator[TopicChange]:
 
 
 def _bumped_by_metadata(timeline: Timeline) -> Iterator[TopicChange]:
-    """KIP-848 epochs that no member caused, after a topic changed."""
+    """KIP-848 group epochs that followed a topic change and that no member caused."""
     for rebalance in timeline.rebalances:
         bumps = [e for e in rebalance.events if isinstance(e, ev.GroupEpochBumped)]
         begin, until = rebalance.started_at - windows.HEARTBEAT_MS, rebalance.started_at + windows.HEARTBEAT_MS
         if not bumps or timeline.moves(begin, until) or timeline.requests.any_between(begin, until):
             continue
-        # From 4.1 on the coordinator logs a hash of the topics that the group reads: an unchanged hash rules them out.
+        # Since 4.1 the coordinator logs a hash of the subscribed topics' metadata; an unchanged one rules them out.
         before, now = timeline.of(ev.GroupEpochBumped).last(time_of(bumps[0]) - 1), bumps[0].metadata_hash
         if before is not None and now is not None and before.metadata_hash == now:
             continue

@@ -1,4 +1,4 @@
-"""A rebalance whose cause the logs do not show; diagnosis/unexplained/ makes it of what no other cause explains."""
+"""A rebalance whose cause the logs do not show; diagnosis/unexplained/ proposes it after all other causes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 @sign("a member joined or left at that time", "no member joined or left at that time")
 def membership_changed(timeline: Timeline, subject: Subject) -> Answer:
-    """A member joined or left at that time, by the coordinator's log."""
+    """A member joined or left at that time, according to the coordinator's log."""
     begin, end = subject.begin - HEARTBEAT_MS, subject.end
     moves = timeline.moves(begin, end)
     if not moves and any(isinstance(fact, Rebalance) and lacks_reason(fact) for fact in subject.facts):
-        # Such a coordinator logs sessions that expired, and no member that joined or left.
+        # Such a coordinator logs expired sessions, but not members that join or leave.
         return Unobservable((Need(what="the logs of the group's clients", who=None, begin=begin, end=end),))
     return seen((e for move in moves for e in move.events[:1]), [coordinator_place(timeline, begin, end)])
 
@@ -30,7 +30,7 @@ def membership_changed(timeline: Timeline, subject: Subject) -> Answer:
     "no member logged a reason to rejoin: no changed subscription, no changed metadata, no enforced rebalance",
 )
 def rejoin_requested(timeline: Timeline, subject: Subject) -> Answer:
-    """A member logged why it rejoined."""
+    """A member logged the reason why it rejoined."""
     begin, end = subject.begin - HEARTBEAT_MS, subject.end
     requests = (e for r in timeline.requests.between(begin, end) for e in r.events[:1])
     return seen(requests, (own_place(timeline, member, begin, end) for member in subject.participants))
@@ -43,12 +43,12 @@ COORDINATOR_MOVED = logged_by_coordinator(
     present="the coordinator of the group moved at that time",
     absent="the coordinator did not move at that time",
 )
-# Given by a hypothesis whose search found the line by which a worker forced the rebalance.
+# A clue of hypotheses that found the line in which a worker forced the rebalance.
 REJOINED = speaks_against(rejoin_requested, STRONG)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """Nothing by itself: what is left over is known only after every other cause has spoken."""
+    """No hypotheses: what remains unexplained is known only after all other causes have proposed theirs."""
     del timeline
     yield from ()
 
@@ -56,7 +56,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 CAUSE = Cause(
     propose=propose,
     signs=(
-        # A lead that is there speaks against "unexplained"; what matters is where each was looked for.
+        # Any of these would speak against "unexplained". The report shows where each was looked for.
         speaks_against(membership_changed, STRONG),
         REJOINED,
         speaks_against(COORDINATOR_MOVED, STRONG),

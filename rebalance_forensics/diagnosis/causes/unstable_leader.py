@@ -1,4 +1,4 @@
-"""Leadership moves at every rebalance while the members stay the same."""
+"""The leader changes at every rebalance while the members stay the same."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from rebalance_forensics.events.rebalances import AssignmentComputed, Assignment
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.model import Generation
 
+# Minimum number of consecutive changes of the leader.
 MOVES = 3
 LEADER_MOVED = clue(
     "leader-moved-each-time", STRONG, "each of these generations was led by a different one of the same members"
@@ -24,7 +25,7 @@ LEADER_MOVED_AMONG_AS_MANY = clue(
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
-    """One hypothesis for each run of at least MOVES leaders among the same members whose assignments are logged."""
+    """A hypothesis for each run of at least MOVES changes of the leader among the same members."""
     led = [generation for generation in timeline.generations if generation.leader is not None]
     follow_ups = {r.generation for r in timeline.rebalances if r.followup}
     moves: list[tuple[Generation, Generation]] = []
@@ -43,12 +44,12 @@ CAUSE = Cause(
 
 
 def about_moves(timeline: Timeline, moves: Sequence[tuple[Generation, Generation]]) -> Iterator[Hypothesis]:
-    """Leaders that changed in generations that follow one another."""
+    """Changes of the leader in consecutive generations; none if they are too few or no assignment was logged."""
     if len(moves) < MOVES:
         return
     numbers, first, count = {g.generation for _, g in moves}, moves[0][0].generation, len(moves)
     assignments = timeline.of(AssignmentReceived, AssignmentComputed)
-    # The first is the one by the leader that was replaced first.
+    # Including the assignment of the first leader.
     lines = tuple(e for e in assignments if getattr(e, "generation", None) in numbers | {first})
     named = all(_same_members(*move) for move in moves)
     find = Advice(
@@ -74,10 +75,10 @@ def about_moves(timeline: Timeline, moves: Sequence[tuple[Generation, Generation
 
 
 def _leader_changed(timeline: Timeline, before: Generation, now: Generation) -> bool:
-    """True if another member leads although the members are the same, or, where no line names them, as many."""
+    """True if another member leads although the members, or at least their number if unnamed, are the same."""
     if timeline.participants.of_member(before.leader) is timeline.participants.of_member(now.leader):
         return False
-    # The coordinator counted as many members in two adjacent generations and named none of them.
+    # If no line names the members: the coordinator counted equally many in two consecutive generations.
     counts, unnamed = timeline.membership.sizes, not before.members and not now.members
     count = counts.get(now.generation) if unnamed and now.generation == before.generation + 1 else None
     return _same_members(before, now) or (count is not None and count == counts.get(before.generation))
