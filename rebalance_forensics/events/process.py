@@ -257,8 +257,8 @@ class LinesDropped(Event, frozen=True, kw_only=True):
     """A syslog daemon, a log shipper or a logging library logs that it dropped lines of others.
 
     `which` is `before` for lines that should stand shortly before it in the same log, `after` for those from here on,
-    `collected` for lines of any time in the logs that a shipper collects on its host. `count` of them are lost, of the
-    process `pid` or the systemd unit `unit`.
+    `collected` for lines of any time before it in the logs that a shipper collects on its host. `count` of them are
+    lost, of the process `pid` or the systemd unit `unit`.
     """
 
     dropped_by: str

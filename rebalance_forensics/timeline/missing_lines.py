@@ -54,35 +54,50 @@ _LONGEST_INTERVAL_MS = 2 * QUIET_MS
 def reported_losses(
     events: EventIndex, extents: Mapping[Place, Span], dropped: Iterable[ev.LinesDropped]
 ) -> Mapping[Place, list[Reported]]:
-    """Log -> the spans for which a notice reports dropped lines, and the notice; a shipper's covers whole logs."""
+    """Log -> the spans for which a notice reports dropped lines, and the notice; a shipper's covers all until then."""
+    notices = list(dropped)
+    written = events.by(place_of) if notices else {}
+    logs = {place: _Log(written[place]) for place in set(map(place_of, notices)) if place in written}
     return lists_by_key(
-        (place, (span, notice)) for notice in dropped for place, span in _lost_by(notice, events, extents)
+        (place, (span, notice)) for notice in notices for place, span in _lost_by(notice, logs, extents)
     )
 
 
+class _Log:
+    """The processes that write to a log; a daemon may log a notice every half a minute for days."""
+
+    def __init__(self, lines: TimeIndex[Event]) -> None:
+        self._pids = {event.speaker.pid for event in lines} - {None}
+        self._writers = lines.by(lambda event: (event.speaker.client_id, event.speaker.role)).values()
+
+    def last_heard(self, notice: ev.LinesDropped) -> int | None:
+        """The last line before a notice of the process that was silent for longest; None if the log has no process."""
+        if notice.pid is not None and self._pids and notice.pid not in self._pids:
+            return None
+        heard = (line for lines in self._writers if (line := lines.last(time_of(notice))) is not None)
+        return min(map(time_of, heard), default=0)
+
+
 def _lost_by(
-    notice: ev.LinesDropped, events: EventIndex, extents: Mapping[Place, Span]
+    notice: ev.LinesDropped, logs: Mapping[Place, _Log], extents: Mapping[Place, Span]
 ) -> Iterator[tuple[Place, Span]]:
     place, at = place_of(notice), notice.at
     if notice.which == "collected":
         # A shipper in its own pod logs under the name of that pod, and collects the logs of its node.
         there = [log for log in extents if log[1] == place[1]]
-        yield from ((log, extents[log]) for log in there or extents)
+        for log in there or extents:
+            begin, end = extents[log]
+            # What it dropped was written before.
+            if at is None or begin <= at:
+                yield log, (begin, end if at is None else min(at, end))
     elif at is not None and place in extents:
         begin, end = extents[place]
         if notice.which == "after":
             yield place, (at, max(at, end))
-        elif (since := _last_heard(events, notice)) is not None:
-            yield place, (max(begin, since, at - _LONGEST_INTERVAL_MS), at)
-
-
-def _last_heard(events: EventIndex, notice: ev.LinesDropped) -> int | None:
-    """The last line before a notice of the process that was silent for longest; None if the log has no process."""
-    lines = [e for e in events if place_of(e) == place_of(notice)]
-    if notice.pid is not None and notice.pid not in (pids := {e.speaker.pid for e in lines} - {None}) and pids:
-        return None
-    heard = {(e.speaker.client_id, e.speaker.role): time_of(e) for e in lines if time_of(e) <= time_of(notice)}
-    return min(heard.values(), default=0)
+        else:
+            since = logs[place].last_heard(notice) if place in logs else 0
+            if since is not None:
+                yield place, (max(begin, since, at - _LONGEST_INTERVAL_MS), at)
 
 
 def _throughout(spans: list[Span], extent: Span | None) -> list[Span]:

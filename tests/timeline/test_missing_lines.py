@@ -159,6 +159,11 @@ def test_a_log_of_which_lines_were_dropped_proves_nothing_by_its_silence(log: st
     assert any("c-3/app.log" in gap.what and "dropped" in gap.what for gap in case.gaps)
 
 
+def test_a_shipper_drops_no_lines_that_are_written_later() -> None:
+    for log in ("c-3/fluentd.log", "logging/fluentd-x7k2p.log"):
+        assert surest(case_of(silent_and_back().line(log, "00:01:00.000", FLUENTD))) >= 0.75
+
+
 def test_lines_that_another_process_lost_leave_a_log_as_it_is() -> None:
     story = silent_and_back()
     story.line("c-3/app.log", "01:10:19.900", "imuxsock[pid 4242]: 236 messages lost due to rate-limiting")
