@@ -222,7 +222,7 @@ def _missed_by_clients(timeline: Timeline) -> Iterator[_Sighting]:
     heard = sum(member.has_log for member in timeline.membership.members)
     for broker, events in failed.items():
         for run in runs(events, time_of, windows.REQUEST_TIMEOUT_MS):
-            missing = _reaching_the_others(timeline, broker, run)
+            missing = _members_reaching_others(timeline, broker, run)
             if (
                 len(missing) > 1
                 and 2 * len(missing) > heard
@@ -239,7 +239,7 @@ def unreached_brokers(timeline: Timeline) -> tuple[Unreached, ...]:
     found = []
     for broker, events in sorted(_failed_connections(timeline).items()):
         for run in runs(events, time_of, windows.REQUEST_TIMEOUT_MS):
-            for member in _reaching_the_others(timeline, broker, run):
+            for member in _members_reaching_others(timeline, broker, run):
                 own = [event for event in run if timeline.participants.of_speaker(event) is member]
                 if time_of(own[-1]) - time_of(own[0]) > windows.HEARTBEAT_MS:
                     found.append(
@@ -262,7 +262,7 @@ def _failed_connections(timeline: Timeline) -> dict[int, TimeIndex[ev.NodeDiscon
     return {broker: events for broker, events in found.items() if broker is not None}
 
 
-def _reaching_the_others(timeline: Timeline, broker: int, run: Sequence[ev.NodeDisconnected]) -> list[Participant]:
+def _members_reaching_others(timeline: Timeline, broker: int, run: Sequence[ev.NodeDisconnected]) -> list[Participant]:
     """The members of these failed connections, except members that failed to reach other brokers as well."""
     failed = _failed_connections(timeline)
     begin, end = time_of(run[0]) - windows.HEARTBEAT_MS, time_of(run[-1]) + windows.HEARTBEAT_MS
@@ -294,7 +294,7 @@ def _outage(timeline: Timeline, broker: int, run: Sequence[_Sighting]) -> Downti
     last = down[-1].at
     logs_again = next_line(timeline, broker, last + windows.TICK_MS + 1)
     silent = logs_again is not None and next_line(timeline, broker, down[0].at + 1, last - 1) is None
-    how = _how(run, restarted=_restarted(broker, run), logs_again=silent)
+    how = _kind_of_outage(run, restarted=_restarted(broker, run), logs_again=silent)
     # Lines of the controller and the broker itself are more conclusive than failed connections of clients.
     clearest = sorted(down, key=lambda s: (isinstance(s.event, ev.NodeDisconnected), s.at))
     lines = [s.event for s in (*clearest[:_MOST_LINES], *[s for s in run if s.is_back][-1:])]
@@ -355,7 +355,7 @@ def _last_errors(timeline: Timeline, broker: int, begin: int, end: int) -> list[
     return [e for e in reversed(own) if next_line(timeline, broker, time_of(e) + windows.ROUND_TRIP_MS, end) is None]
 
 
-def _how(run: Sequence[_Sighting], *, restarted: bool, logs_again: bool) -> How:
+def _kind_of_outage(run: Sequence[_Sighting], *, restarted: bool, logs_again: bool) -> How:
     down = [sighting.event for sighting in run if not sighting.is_back]
     phases = _changes(run)
     if "failed" in phases:

@@ -48,7 +48,7 @@ _JOINING = (ev.JoinFailed, ev.OffsetCommitFailed)
 # The coordinator's host is reachable, but no process listens there: ECONNREFUSED in the words of any client.
 _REFUSED = re.compile(r"connection refused|ECONNREFUSED", re.IGNORECASE)
 # Without any of these lines there is no move, unless two brokers log about the group one after the other.
-_MOVING = (*_ANSWERED, *_JOINING, ev.GroupLoaded, ev.GroupUnloaded, ev.BrokerStarted, ev.BrokerStopped)
+_SHOWING_MOVES = (*_ANSWERED, *_JOINING, ev.GroupLoaded, ev.GroupUnloaded, ev.BrokerStarted, ev.BrokerStopped)
 # The clues of a move, most conclusive first.
 LOADED = clue("group-loaded-elsewhere", DECISIVE + WEAK, "a broker loaded the group anew, as after a move or a restart")
 LOST_BY_MOST = clue(
@@ -87,7 +87,7 @@ EVIDENCE = (
 
 def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
     """Moves after the group's first generation, shown by brokers or members; in one chain if brokers move in turn."""
-    if not timeline.shows_any(_MOVING) and len(timeline.own.brokers) < 2:
+    if not timeline.shows_any(_SHOWING_MOVES) and len(timeline.own.brokers) < 2:
         return
     settled = formed_at(timeline)
     moves: list[CoordinatorMove] = []
@@ -103,7 +103,7 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
     moves = _first_of_each(moves, others)
     for find in (_refused_again, _lost_as_it_stopped):
         moves = _first_of_each(moves, [find(timeline, settled or 0)])
-    steps = [*moves, *_bounces(timeline)] if moves else []
+    steps = [*moves, *_restarts_of_others(timeline)] if moves else []
     for walk in walks(steps, lambda m: m.at, lambda m: m.broker):
         chain = [m for m in walk if m.events]
         if chain:
@@ -196,7 +196,7 @@ def _commit_not_written(timeline: Timeline, lost: Event) -> bool:
     return refused and found is not None and found.coordinator == lost.coordinator
 
 
-def _bounces(timeline: Timeline) -> Iterator[CoordinatorMove]:
+def _restarts_of_others(timeline: Timeline) -> Iterator[CoordinatorMove]:
     """Restarts of brokers that did not coordinate this group."""
     for outage in broker_outages(timeline):
         if outage.how in ("shut-down", "failed", "lost"):
@@ -267,7 +267,7 @@ def _refused_again(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
             yield from _repeated_refusals(timeline, refused.pop(speaker, []))
         elif event.at is None or event.at <= settled or _still_starting(timeline, event):
             continue
-        elif error_of(event) == _MOVED or _is_between(event) or _is_given_up_at_once(timeline, event):
+        elif error_of(event) == _MOVED or _is_not_ready(event) or _gives_up_found_coordinator(timeline, event):
             refused[speaker].append(event)
     for events in refused.values():
         yield from _repeated_refusals(timeline, events)
@@ -276,22 +276,22 @@ def _refused_again(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
 def _repeated_refusals(timeline: Timeline, refused: Sequence[Event]) -> Iterator[CoordinatorMove]:
     # Clients log why a JoinGroup failed, and again why they send the next one: only two lines of one type count.
     kinds = Counter(type(e) for e in refused)
-    if max(kinds.values(), default=0) < 2 and not any(map(_proves_a_refusal, refused)):
+    if max(kinds.values(), default=0) < 2 and not any(map(_is_conclusive_refusal, refused)):
         return
     # The broker that the client found last may be the one that is loading the group, not its former coordinator.
-    between = all(map(_is_between, refused))
+    between = all(map(_is_not_ready, refused))
     broker = None if between else _found_before(timeline, refused[-1])
     yield _of_run(timeline, refused, broker, BETWEEN if between else REFUSED_AGAIN)
 
 
-def _proves_a_refusal(event: Event) -> bool:
+def _is_conclusive_refusal(event: Event) -> bool:
     """True if a single such line is enough: brokers send this response only to members."""
     if isinstance(event, ev.CoordinatorLost):
         return error_of(event) == _MOVED
     return not isinstance(event, ev.JoinFailed | ev.JoinRequested)
 
 
-def _is_given_up_at_once(timeline: Timeline, event: Event) -> bool:
+def _gives_up_found_coordinator(timeline: Timeline, event: Event) -> bool:
     """True if a client gives up the coordinator that it has just found and logs no reason."""
     # Clients before 2.0 do not log the reason. A broken connection takes longer to fail and has its own line.
     if not isinstance(event, ev.CoordinatorLost) or event.cause is not None or event.disconnected:
@@ -360,7 +360,7 @@ def _next_found(timeline: Timeline, lost: ev.CoordinatorLost) -> int | None:
     return next(after, lost.coordinator)
 
 
-def _is_between(event: Event) -> bool:
+def _is_not_ready(event: Event) -> bool:
     """True if the broker that responded to a member is stopping or has not loaded the group yet."""
     # A cluster that has just started also fails JoinGroup this way. A stopping coordinator responds to heartbeats with
     # COORDINATOR_NOT_AVAILABLE (GroupCoordinator.validateGroupStatus); commits get it also if __consumer_offsets cannot
@@ -481,7 +481,7 @@ def _has_members(timeline: Timeline, at: int) -> bool:
     # unless they came back before and then left by LeaveGroup.
     lost = timeline.departures.between(at - windows.ONE_REBALANCE_MS, at + windows.ROUND_TRIP_MS)
     last = {d.participant: d for d in lost}
-    members += [d.participant for d in last.values() if _is_by_own_count(d)]
+    members += [d.participant for d in last.values() if _is_expired_by_client(d)]
     return timeline.membership.is_unknown_at(at) or not all(
         timeline.closed_by(member, at + windows.ROUND_TRIP_MS, until=at) for member in members
     )
@@ -505,7 +505,7 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
             d
             for d in departures
             if d.why in UNANNOUNCED
-            and (d.returned is not None or (_is_by_own_count(d) and move.at <= d.at <= move.until))
+            and (d.returned is not None or (_is_expired_by_client(d) and move.at <= d.at <= move.until))
         ]
         later = timeline.departures.since(begin)
         found += [
@@ -601,7 +601,7 @@ def _closed_without_a_broker(timeline: Timeline) -> dict[str, int]:
     return found
 
 
-def _is_by_own_count(departure: Departure) -> bool:
+def _is_expired_by_client(departure: Departure) -> bool:
     # aiokafka and librdkafka consider their session expired even if no coordinator is there to expire it.
     first = min(departure.events, key=time_of, default=None)
     return departure.why in ("session-expired", "expelled") and first is not None and first.speaker.role != "broker"

@@ -115,7 +115,7 @@ def absences(timeline: Timeline, whys: Collection[str]) -> list[Absence]:
 
 
 def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Absence]:
-    if _whys(timeline).isdisjoint(wanted):
+    if _departure_reasons(timeline).isdisjoint(wanted):
         return []
     found = []
     ends = _departures_by_life(timeline)
@@ -131,7 +131,7 @@ def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Absence]:
 
 
 @answered_once
-def _whys(timeline: Timeline) -> frozenset[str]:
+def _departure_reasons(timeline: Timeline) -> frozenset[str]:
     """The kinds of departures that occur."""
     return frozenset(departure.why for departure in timeline.departures)
 
@@ -179,7 +179,7 @@ def _absence(
     stop = timeline.stops.of(participant).last(last + HEARTBEAT_MS)
     if stop is not None and (stop.at <= joined or _kept_working(timeline, participant, stop, begin)):
         stop = None
-    if stop is None or _of_other_threads(timeline, stop, departed_at):
+    if stop is None or _closed_other_threads(timeline, stop, departed_at):
         ended = _end_of_threads(timeline, participant, begin, group)
         stop = stop if stop is not None and ended is not None else ended
     back = _return_of(timeline, participant, group, departed_at, before, until, joined)
@@ -246,7 +246,7 @@ def _end_of_threads(
     return Stop(participant, min(e.at or 0 for e in lines), tuple(lines), id=f"stop-at-{group[0].id}")
 
 
-def _of_other_threads(timeline: Timeline, stop: Stop, members: Iterable[str | None]) -> bool:
+def _closed_other_threads(timeline: Timeline, stop: Stop, members: Iterable[str | None]) -> bool:
     """True if the stop closed clients of other stream threads only, as when a thread is replaced."""
     if not only_threads_closed(stop):
         return False

@@ -26,7 +26,7 @@ def closings(timeline: Timeline) -> list[Absence]:
     # A listener container that stops a consumer may unsubscribe it first, as Spring's does: this counts as a close.
     left += [a for a in absences(timeline, ("unsubscribed",)) if ended_with_its_process(a)]
     quiet = [a for a in losses(timeline) if _closed_without_leave_group(timeline, a)]
-    return sorted(_one_for_each_stop([*left, *quiet]), key=lambda a: (a.at, a.participant.name))
+    return sorted(_merged_by_stop([*left, *quiet]), key=lambda a: (a.at, a.participant.name))
 
 
 def _gave_up_its_session(timeline: Timeline, absence: Absence) -> bool:
@@ -37,17 +37,17 @@ def _gave_up_its_session(timeline: Timeline, absence: Absence) -> bool:
     return any(map(ended_its_session, lost.between(absence.at - HEARTBEAT_MS, absence.at)))
 
 
-def _one_for_each_stop(closed: list[Absence]) -> list[Absence]:
+def _merged_by_stop(closed: list[Absence]) -> list[Absence]:
     # A stopping Streams instance may send LeaveGroup for one thread and let another's session expire: one absence.
     found: dict[str, Absence] = {}
     for absence in closed:
         key = absence.stop.id if absence.stop is not None else absence.departures[0].id
         known = found.get(key)
-        found[key] = absence if known is None else _both(known, absence)
+        found[key] = absence if known is None else _merged(known, absence)
     return list(found.values())
 
 
-def _both(absence: Absence, other: Absence) -> Absence:
+def _merged(absence: Absence, other: Absence) -> Absence:
     departures = sorted({d.id: d for d in (*absence.departures, *other.departures)}.values(), key=lambda d: d.at)
     arrivals = sorted({a.id: a for a in (*absence.arrivals, *other.arrivals)}.values(), key=lambda a: a.at)
     return Absence(absence.participant, departures, arrivals, absence.start or other.start, absence.stop)
@@ -55,7 +55,7 @@ def _both(absence: Absence, other: Absence) -> Absence:
 
 def left_without_client_log(timeline: Timeline, absence: Sequence[Absence]) -> bool:
     """True if they left by LeaveGroup and their own logs are missing; the coordinator does not log why they closed."""
-    return not all(a.fell_silent for a in absence) and not any(_is_heard(timeline, a) for a in absence)
+    return not all(a.fell_silent for a in absence) and not any(_has_client_log(timeline, a) for a in absence)
 
 
 def missing_from_next_list(timeline: Timeline) -> list[Absence]:
@@ -75,7 +75,7 @@ def missing_from_next_list(timeline: Timeline) -> list[Absence]:
     ]
 
 
-def _is_heard(timeline: Timeline, absence: Absence) -> bool:
+def _has_client_log(timeline: Timeline, absence: Absence) -> bool:
     if timeline.coverage.is_excerpt:
         near = timeline.events_from(absence.participant, Event)
         return near.any_between(absence.at - HEARTBEAT_MS, absence.at + HEARTBEAT_MS)

@@ -105,7 +105,7 @@ def _first_generation(timeline: Timeline, at: int) -> Generation | None:
 
 def _last_generation(timeline: Timeline, at: int) -> Generation | None:
     """The last generation reached by then."""
-    return _last_reached(_by_their_times(timeline), at)
+    return _last_reached(_reached_in_order(timeline), at)
 
 
 def _last_reached(reached: Reached, at: int) -> Generation | None:
@@ -125,7 +125,7 @@ Reached = tuple[list[int], list[Generation]]
 
 
 @answered_once
-def _by_their_times(timeline: Timeline) -> Reached:
+def _reached_in_order(timeline: Timeline) -> Reached:
     return _in_order(timeline, timeline.generations)
 
 
@@ -156,14 +156,14 @@ def _arrival_runs(timeline: Timeline) -> list[list[Arrival]]:
     found: list[list[Arrival]] = []
     first = [r for r in timeline.rebalances if waits_for_newcomers(r)]
     for run in runs(timeline.arrivals, lambda a: a.at, windows.PROCESS_START_MS):
-        if found and any(_spans(r, found[-1][-1].at, run[0].at) for r in first):
+        if found and any(_is_open_between(r, found[-1][-1].at, run[0].at) for r in first):
             found[-1] += run
         else:
             found.append(run)
     return found
 
 
-def _spans(rebalance: Rebalance, earlier: int, later: int) -> bool:
+def _is_open_between(rebalance: Rebalance, earlier: int, later: int) -> bool:
     """True if the rebalance was open from one arrival to the other."""
     until = rebalance.stabilized_at
     return until is not None and rebalance.started_at - windows.AT_ONCE_MS <= earlier and later <= until
@@ -295,8 +295,8 @@ def _absent_at_end(timeline: Timeline, absence: Absence) -> bool:
     if absence.returned_with_its_id:
         return False
     if absence.back_at is None:
-        return not _asks_again(timeline, absence)
-    if _later(timeline, absence):
+        return not _sends_join_again(timeline, absence)
+    if _returned_after_others_left(timeline, absence):
         return True
     if timeline.of(ev.GroupEmptied).any_between(absence.at, absence.back_at):
         return True
@@ -306,14 +306,14 @@ def _absent_at_end(timeline: Timeline, absence: Absence) -> bool:
     return any(d.participant is not absence.participant for d in near)
 
 
-def _asks_again(timeline: Timeline, absence: Absence) -> bool:
+def _sends_join_again(timeline: Timeline, absence: Absence) -> bool:
     """True if the process that left sends JoinGroup again; an excerpt may end before the response."""
     if absence.stop is not None or absence.start is not None:
         return False
     return any(timeline.events_from(absence.participant, ev.JoinStarted).since(absence.at + 1))
 
 
-def _later(timeline: Timeline, absence: Absence) -> bool:
+def _returned_after_others_left(timeline: Timeline, absence: Absence) -> bool:
     """True if the member came back only after others had left."""
     back = absence.back_at or 0
     if back - absence.at <= one_shutdown_ms(timeline):

@@ -21,8 +21,8 @@ from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, PROCESS_START_MS
 
 # A consumer rethrows an exception of its rebalance listener from poll() (ConsumerCoordinator, since 2.4).
-_THROWN = (ev.ExceptionLogged, ev.ThreadFailed, ev.ListenerFailed)
-_FAILING = (*_THROWN, ev.WorkChanged)
+_EXCEPTION_EVENTS = (ev.ExceptionLogged, ev.ThreadFailed, ev.ListenerFailed)
+_FAILURE_EVENTS = (*_EXCEPTION_EVENTS, ev.WorkChanged)
 _Part = Literal["made it close", "may have", "nothing"]
 # Exceptions by which a loop ends on request, and where they come from: not failures, however they are logged.
 ENDED_AS_ASKED = {
@@ -38,7 +38,7 @@ ENDED_AS_ASKED = {
     "OperationCanceledException": "Consume(CancellationToken) of Confluent.Kafka after Cancel()",
     "context canceled": "the error of a context of Go after cancel()",
 }
-_ENDS_AS_ASKED = re.compile(rf"(?<!\w)(?:{'|'.join(ENDED_AS_ASKED)})(?!\w)")
+_END_ON_REQUEST = re.compile(rf"(?<!\w)(?:{'|'.join(ENDED_AS_ASKED)})(?!\w)")
 # Matches anywhere in the name, because Spring Boot's layout prints only the last 15 characters of a thread's name.
 _SHUTDOWN_HOOK = re.compile(r"shutdown-?hook", re.IGNORECASE)
 # The words in which an application logs an error after which it continues.
@@ -78,7 +78,7 @@ def error_beside(timeline: Timeline, absence: Absence) -> list[Event]:
 
 def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, _Part]]:
     """The errors that made it close, or may have, nearest first."""
-    if not timeline.shows_any((*_FAILING, ev.StreamsStateChanged)):
+    if not timeline.shows_any((*_FAILURE_EVENTS, ev.StreamsStateChanged)):
         return []
     begin = absence.stop.at if absence.stop is not None else absence.at
     # Errors after the process was asked to stop (SIGTERM, "Kafka Connect stopping") did not make it stop.
@@ -89,7 +89,7 @@ def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, _P
         timeline, absence, since, until
     )
     found = found or _exceptions_of_only_departure(timeline, absence.participant, begin, until)
-    found = found or _of_its_process_id(timeline, absence.participant, since, until)
+    found = found or _exceptions_by_process_id(timeline, absence.participant, since, until)
     # A close does not end a Streams client in this state: an exception ended its threads, logged or not.
     found = found or [e for e in stopped if isinstance(e, ev.StreamsStateChanged) and e.after == "ERROR"]
     if not found:
@@ -101,19 +101,19 @@ def _errors_before(timeline: Timeline, absence: Absence) -> list[tuple[Event, _P
     # A process that was asked to stop stops for that reason, even if another error precedes the request.
     parts: tuple[_Part, ...] = ("made it close",) if asked else ("made it close", "may have")
     ordered = ordered_at(timeline, absence)
-    failed = ((e, _part_of(timeline, absence, e, asked=bool(asked))) for e in found if not _ends_as_asked(e))
+    failed = ((e, _part_of(timeline, absence, e, asked=bool(asked))) for e in found if not _is_end_on_request(e))
     judged = ((e, _after_order(ordered, e, part)) for e, part in failed)
     errors = ((e, part) for e, part in judged if part in parts)
     return sorted(errors, key=lambda error: abs(time_of(error[0]) - begin))
 
 
-def _ends_as_asked(event: Event) -> bool:
+def _is_end_on_request(event: Event) -> bool:
     """True for exceptions by which a loop ends on request, however wrapped, and for errors of a shutdown hook."""
     if _SHUTDOWN_HOOK.search(event.speaker.thread or ""):
         return True
     exception, detail = getattr(event, "exception", None), getattr(event, "detail", None) or ""
     if exception is None:
-        return _ENDS_AS_ASKED.search(event.text) is not None
+        return _END_ON_REQUEST.search(event.text) is not None
     names = (exception, detail.partition(":")[0])
     return any(name.rpartition(".")[2] in ENDED_AS_ASKED for name in names)
 
@@ -142,7 +142,7 @@ def _part_of(timeline: Timeline, absence: Absence, error: Event, *, asked: bool)
     if thread is not None and loop == {thread} and error.level != "WARN":
         return "made it close"
     is_anothers = thread is not None and len(loop) == 1 and thread not in loop
-    if is_anothers or _was_outlived(timeline, who, error):
+    if is_anothers or _was_survived_before(timeline, who, error):
         return "nothing" if error.level == "WARN" else "may have"
     return "made it close"
 
@@ -156,7 +156,7 @@ def _continues_after(text: str, *, asked: bool) -> bool:
     return asked or not is_last
 
 
-def _was_outlived(timeline: Timeline, who: Participant, error: ev.ExceptionLogged) -> bool:
+def _was_survived_before(timeline: Timeline, who: Participant, error: ev.ExceptionLogged) -> bool:
     """True if the process had logged the same error before and did not stop after it."""
     ends = (timeline.stops.of(who), timeline.departures.of(who))
     for same in _exceptions_by_kind(timeline)[_kind_of(error)].between(0, time_of(error) - 1):
@@ -194,7 +194,7 @@ def loop_threads(timeline: Timeline, participant: Participant) -> set[str]:
 
 def thrown_by(timeline: Timeline, participant: Participant | None, begin: int, end: int) -> list[Event]:
     """The exceptions of one member, without those of other members that write to the same file; of all if None."""
-    exceptions = timeline.of(*_THROWN).between(begin, end)
+    exceptions = timeline.of(*_EXCEPTION_EVENTS).between(begin, end)
     return [e for e in exceptions if participant is None or participant in _throwers_of(timeline, e)]
 
 
@@ -238,7 +238,7 @@ def _exceptions_of_only_departure(timeline: Timeline, participant: Participant, 
     ]
 
 
-def _of_its_process_id(timeline: Timeline, who: Participant, since: int, until: int) -> list[Event]:
+def _exceptions_by_process_id(timeline: Timeline, who: Participant, since: int, until: int) -> list[Event]:
     """Exceptions in another log in the member's place, attributed by process id and thread."""
     # An application may name its log after its purpose. The thread is needed too: in containers, most processes have
     # the same low process id.

@@ -32,9 +32,9 @@ from rebalance_forensics.timeline.windows import (
 # Exit codes of a process that ended on request: 0, 128 + SIGINT and 128 + SIGTERM.
 _ON_REQUEST = frozenset((0, 130, 143))
 _SIGTERM = frozenset(("15", "SIGTERM", "TERM"))
-_AGAINST_ITS_WILL = ("oom-kill", "killed-by-probe", "evicted", "preempted")
+_FORCED_ENDS = ("oom-kill", "killed-by-probe", "evicted", "preempted")
 # Changes of a node: the link and its description.
-_AT_THE_NODE = {
+_NODE_CHANGES = {
     "cordoned": ("drain", "{was} closed for new pods, as a drain does"),
     "draining": ("drain", "{was} drained"),
     **dict.fromkeys(("not-ready", "rebooted", "removed"), ("node-lost", "{was} lost")),
@@ -42,7 +42,7 @@ _AT_THE_NODE = {
     "limit-reached": ("oom-kill", "logged that its kernel killed a process at the memory limit of some container"),
 }
 # Only the command shows which process of a node the kernel killed.
-_OF_SOME_PROCESS = ("out-of-memory", "limit-reached")
+_KERNEL_KILLS = ("out-of-memory", "limit-reached")
 
 
 class Scaling(Struct, frozen=True, gc=False):
@@ -228,7 +228,7 @@ def node_behind(timeline: Timeline, reports: Iterable[tuple[Absence, ev.Containe
     if not found:
         return None
     first = next(iter(found.values()))
-    what, words = _AT_THE_NODE[first.what]
+    what, words = _NODE_CHANGES[first.what]
     alike = {node: event for node, event in found.items() if event.what == first.what}
     *others, last = alike
     nodes = f"nodes {', '.join(others)} and {last}" if others else f"node {last}"
@@ -250,8 +250,8 @@ def _of_its_node(timeline: Timeline, participant: Participant, report: ev.Contai
         (
             e
             for e in reversed(near)
-            if e.what in _AT_THE_NODE
-            and (e.what not in _OF_SOME_PROCESS or (may_be_killed and (e.command == "java") is java))
+            if e.what in _NODE_CHANGES
+            and (e.what not in _KERNEL_KILLS or (may_be_killed and (e.command == "java") is java))
         ),
         None,
     )
@@ -264,18 +264,18 @@ def links_behind(timeline: Timeline, absences: Sequence[Absence], arrivals: Sequ
     ]
     of_ended = [(a, r) for a, reports in zip(absences, of_each, strict=True) for r in reports]
     ended = [reports for reports in of_each if any(r.what != "probe-failed" for r in reports)]
-    killed = next((reports for reports in ended if any(r.what in _AGAINST_ITS_WILL for r in reports)), None)
-    links = behind_container(killed or ended[0]) if len(ended) == 1 or killed else _stopped(ended) if ended else ()
+    killed = next((reports for reports in ended if any(r.what in _FORCED_ENDS for r in reports)), None)
+    links = behind_container(killed or ended[0]) if len(ended) == 1 or killed else _stop_links(ended) if ended else ()
     scaling = scaling_behind(timeline, absences, arrivals)
     if (at_the_node := node_behind(timeline, of_ended)) is not None:
         links = (*links, at_the_node)
     elif scaling is not None and killed is None:
-        links = (*links, _in_words(scaling), *_decided(timeline, scaling))
-    links = links or tuple(_node_of(report) for a in absences[:1] for report in _not_ready(timeline, a))[:1]
-    return (*links[:2], *_not_restarted(timeline, absences))[:3] if len(links) < 3 else links[:3]
+        links = (*links, _scaling_link(scaling), *_autoscaler_links(timeline, scaling))
+    links = links or tuple(_lost_node_link(report) for a in absences[:1] for report in _node_reports(timeline, a))[:1]
+    return (*links[:2], *_pull_failures(timeline, absences))[:3] if len(links) < 3 else links[:3]
 
 
-def _not_ready(timeline: Timeline, absence: Absence) -> list[ev.ContainerReported]:
+def _node_reports(timeline: Timeline, absence: Absence) -> list[ev.ContainerReported]:
     """The reports that its node sent no status any more, which may be later than the member's eviction.
 
     A node sends its status every 10 s and is considered not ready after 40 s without one, since 1.32 after 50 s
@@ -287,11 +287,11 @@ def _not_ready(timeline: Timeline, absence: Absence) -> list[ev.ContainerReporte
     return [e for e in reports if e.what == "node-not-ready"]
 
 
-def _node_of(report: ev.ContainerReported) -> Link:
+def _lost_node_link(report: ev.ContainerReported) -> Link:
     return Link("node-lost", f"the node of {report.name} was lost: it sent no status any more", 0.9, (report,))
 
 
-def _not_restarted(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Link, ...]:
+def _pull_failures(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Link, ...]:
     """Why no pod of the same workload replaced one that left: its image cannot be pulled; empty if not reported."""
     for absence in absences:
         workloads = {application_of(pod) for pod in pods_of(timeline, [absence.participant])}
@@ -308,7 +308,7 @@ def _not_restarted(timeline: Timeline, absences: Sequence[Absence]) -> tuple[Lin
     return ()
 
 
-def _stopped(ended: Sequence[Sequence[ev.ContainerReported]]) -> tuple[Link, ...]:
+def _stop_links(ended: Sequence[Sequence[ev.ContainerReported]]) -> tuple[Link, ...]:
     lines = [next(r for r in reports if r.what != "probe-failed") for reports in ended]
     names = {line.name for line in lines}
     # Docker reports name only a container, Kubernetes reports name its pod as well.
@@ -319,7 +319,7 @@ def _stopped(ended: Sequence[Sequence[ev.ContainerReported]]) -> tuple[Link, ...
     return (Link("stopped", f"{why} on request", 0.95, lines[:4], begins_with_name=len(names) == 1),)
 
 
-def _in_words(scaling: Scaling) -> Link:
+def _scaling_link(scaling: Scaling) -> Link:
     """A scaling as a link of the chain."""
     what, workload, sizes, times = scaling.what, f"{scaling.kind} {scaling.name}", scaling.sizes, len(scaling.lines)
     match what:
@@ -340,7 +340,7 @@ def _in_words(scaling: Scaling) -> Link:
     return Link(what, why, 0.95, scaling.lines[:6], begins_with_name=True)
 
 
-def _decided(timeline: Timeline, scaling: Scaling) -> tuple[Link, ...]:
+def _autoscaler_links(timeline: Timeline, scaling: Scaling) -> tuple[Link, ...]:
     decisions = autoscaler_behind(timeline, scaling)
     if not decisions:
         return ()

@@ -64,14 +64,16 @@ def static_returns(timeline: Timeline) -> list[list[Return]]:
         if isinstance(e, ev.StaticMemberFenced | ev.InstanceFenced)
     }
     returns = [Return(r.participant, r.at, tuple(r.events), r) for r in timeline.returns]
-    found = [r for r in returns if fenced.isdisjoint(r.participant.instance_ids) and not _was_turned_away(timeline, r)]
+    found = [
+        r for r in returns if fenced.isdisjoint(r.participant.instance_ids) and not _rejoined_after_refusal(timeline, r)
+    ]
     logged = TimeIndex(found, lambda r: r.at)
     again = [r for r in _same_generation_again(timeline) if fenced.isdisjoint(r.participant.instance_ids)]
     found += [r for r in again if not _is_logged(logged, r)]
     return walks(found, lambda r: r.at, lambda r: r.participant)
 
 
-def _was_turned_away(timeline: Timeline, returned: Return) -> bool:
+def _rejoined_after_refusal(timeline: Timeline, returned: Return) -> bool:
     """True if the member rejoined in the same process after its requests had failed or timed out."""
     # If a client times out just as the join barrier ends, the JoinGroup response is lost. It joins again without a
     # member id and replaces the member id that it never received.
@@ -217,16 +219,16 @@ def restart_walks(timeline: Timeline) -> Iterator[RestartWalk]:
     clean = [r for r in restarts(timeline) if in_time.isdisjoint(a.id for a in r.arrivals)]
     clean = [r for r in clean if not exception_before(timeline, r.absence)]
     for walk in walks(clean, lambda r: r.absence.at, lambda r: r.by):
-        for steps in map(_from_its_first_step, _bounces(_without_the_killed(timeline, walk))):
+        for steps in map(_without_earlier_losses, _split_repeated_walk(_without_crashed(timeline, walk))):
             ahead = _started_ahead(timeline, steps)
             group = [*steps, *ahead]
             before = min(r.up_at for r in ahead) - 1 if ahead else None
             replaced, settled = tuple(_replaced(group)), _settled(timeline, group, before)
             most = 2 * len(replaced) > settled
-            if _walks_over(timeline, group) and (most or _reaches_out(timeline, group)):
+            if _walks_over(timeline, group) and (most or _may_be_cut_off(timeline, group)):
                 yield RestartWalk(tuple(group), replaced, everyone=len(replaced) >= settled, cut=not most)
-    yield from _under_new_names(timeline)
-    yield from _expiring_in_turn(timeline, clean)
+    yield from _walks_under_new_names(timeline)
+    yield from _walks_by_expiry(timeline, clean)
 
 
 def _started_ahead(timeline: Timeline, group: list[Restart]) -> list[Restart]:
@@ -279,12 +281,12 @@ def _settled(timeline: Timeline, group: list[Restart], before: int | None = None
     return timeline.membership.size_at(group[0].absence.at - 1 if before is None else before)
 
 
-def _under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
+def _walks_under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
     """Walks in which new members replace nearly all members in turn."""
     # Scaling keeps most members.
     clean = [r for r in replacements(timeline) if not exception_before(timeline, r.absence)]
     for walk in walks(clean, lambda r: r.absence.at, lambda r: r.by):
-        group = _without_the_killed(timeline, walk)
+        group = _without_crashed(timeline, walk)
         participants = _replaced(group)
         if len(participants) < 2:
             continue
@@ -297,12 +299,12 @@ def _under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
         places = max((count.members for count in counts), default=0)
         if places and len(group) >= 2 * places:
             continue
-        if by_turns and (most or (once and _reaches_out(timeline, group))):
+        if by_turns and (most or (once and _may_be_cut_off(timeline, group))):
             everyone = len(participants) >= settled
             yield RestartWalk(tuple(group), tuple(participants), everyone=everyone, new_names=True, cut=not most)
 
 
-def _reaches_out(timeline: Timeline, group: list[Restart]) -> bool:
+def _may_be_cut_off(timeline: Timeline, group: list[Restart]) -> bool:
     """True if the logs begin or end within one step of the walk, so that they may show only part of it."""
     steps = sorted(at for r in group for at in (r.absence.at, r.up_at))
     stride = max(later - earlier for earlier, later in pairwise(steps))
@@ -310,7 +312,7 @@ def _reaches_out(timeline: Timeline, group: list[Restart]) -> bool:
     return begin is not None and (steps[0] - begin <= stride or timeline.coverage.end - steps[-1] <= stride)
 
 
-def _expiring_in_turn(timeline: Timeline, clean: list[Restart]) -> Iterator[RestartWalk]:
+def _walks_by_expiry(timeline: Timeline, clean: list[Restart]) -> Iterator[RestartWalk]:
     """Walks of members that each expire once and are back before the next member leaves."""
     # A Streams instance sends no LeaveGroup on close.
     silent = [a for a in losses(timeline) if _may_have_closed_silently(timeline, a)]
@@ -339,7 +341,7 @@ def _was_killed(timeline: Timeline, absence: Absence) -> bool:
     return participant.has_log and absence.stop is None and silent
 
 
-def _without_the_killed(timeline: Timeline, walk: list[Restart]) -> list[Restart]:
+def _without_crashed(timeline: Timeline, walk: list[Restart]) -> list[Restart]:
     """The walk without members that crashed."""
     # If the deployment lets processes close, a log without a shutdown shows a crash.
     if not any(r.absence.stop is not None for r in walk):
@@ -355,7 +357,7 @@ def _may_have_closed_silently(timeline: Timeline, absence: Absence) -> bool:
     return unknown and back and not process_survived(timeline, absence)
 
 
-def _bounces(run: list[Restart]) -> list[list[Restart]]:
+def _split_repeated_walk(run: list[Restart]) -> list[list[Restart]]:
     # Two successive deployments, as Streams' upgrade.from requires, restart the same members twice.
     half = len(run) // 2
     first, second = {r.by for r in run[:half]}, {r.by for r in run[half:]}
@@ -363,7 +365,7 @@ def _bounces(run: list[Restart]) -> list[list[Restart]]:
     return [run[:half], run[half:]] if twice else [run]
 
 
-def _from_its_first_step(group: list[Restart]) -> list[Restart]:
+def _without_earlier_losses(group: list[Restart]) -> list[Restart]:
     """The walk without earlier losses of members that it restarts later."""
     visits = Counter(r.by for r in group)
     for place, restart in enumerate(group):
@@ -392,7 +394,7 @@ def _all_at_once(group: list[Restart]) -> bool:
 
 
 _RANDOM = re.compile(r"(?=.*\d)[0-9a-f]{7,}")
-_BETWEEN = re.compile(r"[-._]")
+_SEPARATOR = re.compile(r"[-._]")
 _DEPLOYMENT = re.compile(r"[^\W\d_]+")
 
 
@@ -420,7 +422,7 @@ def same_process(timeline: Timeline, absence: Absence) -> bool:
     """True if the member came back from the same process."""
     # A Java consumer logs its configuration when it is created (AbstractConfig), so a log that continues without that
     # belongs to the same process.
-    return bool(absence.returned_with_its_id) or _is_made_once(timeline, absence)
+    return bool(absence.returned_with_its_id) or _log_has_one_start(timeline, absence)
 
 
 def has_left_by(timeline: Timeline, newcomer: Arrival, at: int) -> bool:
@@ -457,29 +459,29 @@ def _places_taken(timeline: Timeline) -> list[Restart]:
         return []
     crashed = [a for a in losses(timeline) if _went_down(timeline, a) and _is_back(a)]
     downs = sorted([*(a for a in closings(timeline) if not same_process(timeline, a)), *crashed], key=lambda a: a.at)
-    expired = (a for a in losses(timeline) if _is_missed(a) and not process_survived(timeline, a))
+    expired = (a for a in losses(timeline) if _is_evicted_for_good(a) and not process_survived(timeline, a))
     initial, unreturned = initial_arrivals(timeline), _unreturned(timeline)
     newcomers = [a for a in timeline.arrivals if a.first and a.id not in initial]
     # The log of a returned member would show its earlier membership.
     nameless = (a for a in newcomers if not a.participant.has_log or a.participant.has_one_process)
     found = [*_own_restarts(timeline, downs)]
-    unnamed = _free(found, [*downs, *expired])
-    found += _nearest(timeline, unnamed, _unnamed_choice(_free(found, nameless)), _may_follow, "unnamed")
+    unnamed = _unmatched(found, [*downs, *expired])
+    found += _nearest(timeline, unnamed, _unnamed_choice(_unmatched(found, nameless)), _may_follow, "unnamed")
     lost = (a for a in losses(timeline) if a.back_at is None)
     found += _nearest(timeline, lost, _same_task(timeline.arrivals), _may_follow, "task")
-    deployed = _same_deployment(_free(found, newcomers))
-    found += _nearest(timeline, _free(found, unreturned), deployed, _may_succeed, "deployed")
-    found += _alternating(timeline, _free(found, [*unreturned, *newcomers]))
+    deployed = _same_deployment(_unmatched(found, newcomers))
+    found += _nearest(timeline, _unmatched(found, unreturned), deployed, _may_succeed, "deployed")
+    found += _alternating(timeline, _unmatched(found, [*unreturned, *newcomers]))
     return sorted(found, key=lambda r: r.absence.at)
 
 
-def _free(found: Iterable[Restart], moves: Iterable[T]) -> list[T]:
+def _unmatched(found: Iterable[Restart], moves: Iterable[T]) -> list[T]:
     """The absences and new members that are not part of these restarts."""
     known = {id(move) for restart in found for move in (restart.absence, *restart.arrivals)}
     return [move for move in moves if id(move) not in known]
 
 
-def _is_missed(absence: Absence) -> bool:
+def _is_evicted_for_good(absence: Absence) -> bool:
     """True if the coordinator evicted a member that has no log and did not come back."""
     return absence.fell_silent and not absence.participant.has_log and absence.back_at is None
 
@@ -513,7 +515,7 @@ def _may_follow(timeline: Timeline, absence: Absence, newcomer: Arrival) -> bool
     """True if the new member's process may have started to replace the absent member."""
     # A running process needs no replacement, and an evicted one may have been dead for one session at most.
     dead_for = session_timeout_ms(timeline) + windows.NEXT_HEARTBEAT_MS
-    if _is_missed(absence) and newcomer.at < absence.at - dead_for:
+    if _is_evicted_for_good(absence) and newcomer.at < absence.at - dead_for:
         return False
     return not has_left_by(timeline, newcomer, absence.at)
 
@@ -522,7 +524,7 @@ def _own_restarts(timeline: Timeline, downs: Iterable[Absence]) -> Iterator[Rest
     for absence in downs:
         if absence.arrivals:
             yield Restart(absence, absence.arrivals[0].at, tuple(absence.arrivals))
-        elif absence.start is not None and (timeline.coverage.is_excerpt or _ends_as_it_starts(timeline, absence)):
+        elif absence.start is not None and (timeline.coverage.is_excerpt or _log_ends_at_start(timeline, absence)):
             # The excerpt leaves out its return, or its log was collected before it joined.
             yield Restart(absence, absence.start.at, ())
 
@@ -541,7 +543,7 @@ def _nearest(
             yield Restart(absence, newcomer.at, (newcomer,), how)
 
 
-def _is_made_once(timeline: Timeline, absence: Absence) -> bool:
+def _log_has_one_start(timeline: Timeline, absence: Absence) -> bool:
     """True if its log shows its start and reaches its return without a second start."""
     who = absence.participant
     if (
@@ -556,7 +558,7 @@ def _is_made_once(timeline: Timeline, absence: Absence) -> bool:
     return shown and bool(covering(timeline.coverage.of(who), absence.at, absence.back_at))
 
 
-def _ends_as_it_starts(timeline: Timeline, absence: Absence) -> bool:
+def _log_ends_at_start(timeline: Timeline, absence: Absence) -> bool:
     end, start = timeline.coverage.ends(absence.participant), absence.start
     if end is None or start is None or end > start.at + windows.ROUND_TRIP_MS:
         return False
@@ -622,6 +624,6 @@ def _in_one_deployment(absence: Absence, newcomer: Arrival) -> bool:
 def _deployment_of(name: str) -> str | None:
     """The leading word that all names of a deployment share, in lower case; None for generated ids."""
     word = _DEPLOYMENT.match(name)
-    if word is None or is_bare_member_id(name) or _RANDOM.fullmatch(_BETWEEN.split(name, 1)[0]):
+    if word is None or is_bare_member_id(name) or _RANDOM.fullmatch(_SEPARATOR.split(name, 1)[0]):
         return None
     return word[0].lower()

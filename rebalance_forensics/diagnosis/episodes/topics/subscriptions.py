@@ -57,7 +57,7 @@ def new_partitions(timeline: Timeline) -> Iterator[NewPartitions]:
     # Before 2.7, no client logs why it rejoins; before 2.6, no coordinator logs that the leader did.
     first: dict[str, Event] = {}
     for event in timeline.of(*GIVING):
-        for _, partitions in _given(timeline, event):
+        for _, partitions in _partitions_by_member(timeline, event):
             first |= {partition: event for partition in partitions if partition not in first}
     if not first:
         return
@@ -127,7 +127,7 @@ def _complete(timeline: Timeline, before: Rebalance, begin: int) -> bool | None:
 def _without_gaps(timeline: Timeline, until: int) -> bool:
     # Gaps in the partition numbers belong to members without a log.
     lines = timeline.of(ev.AssignmentNotified, ev.PartitionsAssigned, ev.AssignmentUpdated).between(0, until - 1)
-    partitions = (p for e in lines for _, given in _given(timeline, e) for p in given)
+    partitions = (p for e in lines for _, given in _partitions_by_member(timeline, e) for p in given)
     numbers = sets_by_key((topic_of(p), _number(p)) for p in partitions)
     return all(set(range(max(found) + 1)) == found for found in numbers.values())
 
@@ -251,7 +251,11 @@ def rejoins_without_reason(timeline: Timeline) -> list[Request]:
     """Known members that made the coordinator rebalance without a logged reason."""
     # A leader rejoins for changed topics or a changed subscription, any other member only for the latter.
     found = [r for r in timeline.requests if _lacks_reason(r)]
-    return [r for r in found if not _hands_over(timeline, r) and not _follows_up(timeline, r)]
+    return [
+        r
+        for r in found
+        if not _completes_cooperative_rebalance(timeline, r) and not _is_requested_followup(timeline, r)
+    ]
 
 
 def _lacks_reason(request: Request) -> bool:
@@ -262,13 +266,13 @@ def _lacks_reason(request: Request) -> bool:
     return request.why == "leader-rejoined" or (request.why == "member-rejoined" and updated)
 
 
-def _hands_over(timeline: Timeline, request: Request) -> bool:
+def _completes_cooperative_rebalance(timeline: Timeline, request: Request) -> bool:
     # Right after another rebalance, it is the second half of a cooperative rebalance.
     before = timeline.rebalances.last(request.at - TICK_MS - 1)
     return before is not None and timeline.mode != "eager" and request.at - before.ended_at() < HEARTBEAT_MS
 
 
-def _follows_up(timeline: Timeline, request: Request) -> bool:
+def _is_requested_followup(timeline: Timeline, request: Request) -> bool:
     # A follow-up rebalance that an earlier rebalance requested needs no other reason.
     rebalance = timeline.rebalances.first(request.at - ROUND_TRIP_MS)
     return (
@@ -324,7 +328,12 @@ class AssignedTopics(Struct, frozen=True):
 @answered_once
 def assigned_topics(timeline: Timeline) -> AssignedTopics:
     """Assigned topics, from every assignment that a member or the leader logged."""
-    shares = [(who, given, e) for e in timeline.of(*_ASSIGNING) for who, given in _given(timeline, e) if who and given]
+    shares = [
+        (who, given, e)
+        for e in timeline.of(*_ASSIGNING)
+        for who, given in _partitions_by_member(timeline, e)
+        if who and given
+    ]
     topics = sets_by_key((who, topic_of(partition)) for who, given, _ in shares for partition in given)
     return AssignedTopics(
         topics={who: frozenset(read) for who, read in topics.items()},
@@ -333,7 +342,7 @@ def assigned_topics(timeline: Timeline) -> AssignedTopics:
     )
 
 
-def _given(timeline: Timeline, event: Event) -> list[tuple[Participant | None, tuple[str, ...]]]:
+def _partitions_by_member(timeline: Timeline, event: Event) -> list[tuple[Participant | None, tuple[str, ...]]]:
     match event:
         case (
             ev.PartitionsAssigned(partitions=p) | ev.AssignmentNotified(partitions=p) | ev.AssignmentUpdated(assigned=p)
