@@ -1,4 +1,4 @@
-"""Attribution of events that name no group: by file, host and Streams client; brokers' lines concern all groups."""
+"""Attribution of events that name no group, by file, host and Streams client; broker lines concern all groups."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _OF_A_PROCESS = frozenset({
 
 
 def is_of_a_process(event: Event) -> bool:
-    """True for a line of Kafka's own client that shows its process and no member: a connection, a version."""
-    # A stream thread's client names its instance, and other libraries' lines may be a member's by their handle.
+    """True for a line of Kafka's Java client about its process and not a member: a connection, a version."""
+    # A stream thread's client names its instance, and lines of other libraries may be a member's by their handle.
     speaker = event.speaker
     return (
         type(event) in _OF_A_PROCESS
@@ -72,24 +72,24 @@ def concerning(
 
 
 def places_and_clients(own: Sequence[Event]) -> tuple[set[str], set[str]]:
-    """Where the clients of a group ran by its own lines, and the Streams clients that these name."""
+    """The places of a group's clients by its own lines, and the Streams clients in these lines."""
     by_clients = (e for e in own if e.speaker.role != "broker")
     places = {name for e in by_clients for name in (place_name(e), e.speaker.host or "")}
     return places, {c for e in own for name in names_in(e) if (c := streams_client(name))}
 
 
 def without_other_clients(own: Sequence[Event], lines: Sequence[Event]) -> list[Event]:
-    """The lines without those of other programs' clients, which have another library or got other answers."""
-    # Beside a member another program may run, whose client is refused something, too (an exporter), or the application
-    # may print what it was told of another client.
+    """The lines without those of other programs' clients, which use another library or got other responses."""
+    # Another program next to a member may have a client that gets errors (an exporter), or the application may log the
+    # errors of another client.
     spoken = sets_by_key((place_name(e), words) for e in own if (words := words_of(e)) is not None)
     alike = [e for e in lines if (known := spoken.get(place_name(e))) is None or words_of(e) in (None, *known)]
     return without_answers_to_others(own, alike)
 
 
 def _is_banner(event: Event, group: str) -> bool:
-    # True for the start of a client's process of this or of an unknown group, and for starts and stops of workers.
-    # Compose and the like put the containers of one deployment into one stream, each line with its container's name.
+    # True for the start of a client's process of this or an unknown group, and for starts and stops of workers. Compose
+    # and similar tools combine the containers of a deployment into one stream with the container's name in each line.
     if event.speaker.role == "broker":
         return False
     if isinstance(event, ev.SettingsReported):
@@ -98,15 +98,15 @@ def _is_banner(event: Event, group: str) -> bool:
 
 
 def _of_other_groups(group: str, own: Sequence[Event], shared: Sequence[Event]) -> set[str]:
-    """The files of processes that are configured for other groups only and have no line of this group."""
+    """The files of processes that are configured only for other groups and have no lines of this group."""
     configured = (event for event in shared if isinstance(event, ev.SettingsReported))
     groups = sets_by_key((event.speaker.file, named) for event in configured if (named := group_in(event)))
     return {file for file, named in groups.items() if group not in named} - {e.speaker.file for e in own}
 
 
 def adopted(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
-    """The shared events; a client's lines about its membership get the group that its other lines name."""
-    # librdkafka prints the group with its requests, and only the client with the answers.
+    """The shared events; lines of a client about its membership get the group that its other lines name."""
+    # librdkafka logs the group with its requests, but only the client with the responses.
     of_others = [e for e in own if e.speaker.client_id and e.speaker.role == "other"]
     if not of_others:
         return list(shared)
@@ -120,9 +120,9 @@ def adopted(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[E
 
 
 def without_answers_to_namesakes(own: Sequence[Event], lines: Iterable[Event]) -> Iterator[Event]:
-    """The lines without what KafkaJS's connections were answered, unless a member of the group says so or rejoins.
+    """The lines without error responses of KafkaJS, unless a member of the group logs the error too, or rejoins.
 
-    Consumers of several groups may have one client id; each logs with its group that it rejoins (runner.js).
+    Consumers of several groups may have the same client id; each logs its rejoin with its group (runner.js).
     """
     acts = (e for e in own if isinstance(e, ev.HeartbeatFailed | ev.JoinReported) and words_of(e) == "node")
     acted = {
@@ -140,20 +140,20 @@ _ACTED_UPON_BY_KAFKAJS = ("REBALANCE_IN_PROGRESS", "NOT_COORDINATOR", "ILLEGAL_G
 
 
 def _is_of_a_sibling(handles: set[str | None], event: Event) -> bool:
-    # True for a line of another consumer in the same process, whatever its client id: its librdkafka handle is none of
-    # those that the group's lines at this place have.
+    # True for a line of another consumer in the same process, independent of its client id: its librdkafka handle does
+    # not occur in the group's lines in this place.
     thread = event.speaker.thread
     return bool(handles) and librdkafka_handle(thread) is not None and handles.isdisjoint((thread, None))
 
 
 def names_in(event: Event) -> list[str]:
-    """The ids in a line that may name a Streams client: the speaker's client id and member ids."""
+    """The ids in a line that may contain a Streams client: the speaker's client id and the member ids."""
     client = event.speaker.client_id
     return member_ids_in(event) if client is None else [client, *member_ids_in(event)]
 
 
 def streams_client_of(event: Event) -> str | None:
-    """The Streams client that writes a line, by its thread, its consumer's client id, or its name in the text."""
+    """The Streams client of a line, by its thread, its consumer's client id, or its name in the text; or None."""
     speaker = event.speaker
     thread = speaker.thread or (event.thread if isinstance(event, ev.ThreadFailed) else None)
     if (known := streams_client(thread or "") or streams_client(speaker.client_id or "")) is not None:
@@ -162,7 +162,7 @@ def streams_client_of(event: Event) -> str | None:
 
 
 def streams_client_in(text: str) -> str | None:
-    """The Streams client that a text names."""
+    """The Streams client that a text names, or None."""
     found = _STREAM_CLIENT.search(text) if _CLIENT_MARK in text else None
     return found[1] if found else None
 
@@ -179,5 +179,5 @@ def _concerns(event: Event, group: str, places: set[str], clients: set[str]) -> 
 
 
 def group_in(event: ev.SettingsReported) -> str | None:
-    """The group that a process's configuration names."""
+    """The group in the configuration of a process, or None."""
     return ev.configured_group(dict(event.settings))

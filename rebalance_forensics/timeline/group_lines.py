@@ -1,7 +1,7 @@
-"""The lines of a group before they are timed: those that name it, and those that may concern it.
+"""The lines of a group before their times are aligned: lines that name it, and lines that may concern it.
 
-`gathered` collects them and corrects what single lines misreport; `identified` finds the process and the client that
-wrote each; `attributed` picks, once the speakers are identified, the lines without a group that belong to this one.
+`gathered` collects them and corrects misleading lines; `identified` finds the process and the client that wrote each
+line; `attributed` then selects the lines without a group that belong to this one.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from rebalance_forensics.timeline.process_logs import ProcessLog
 from rebalance_forensics.timeline.time_index import grouped, lists_by_key, sets_by_key
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_MS, TICK_MS
 
-# Answers that only the group's own coordinator gives to a member.
+# Errors that only the coordinator of the group returns to a member.
 _TO_A_MEMBER = ("REBALANCE_IN_PROGRESS", "ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID", "FENCED_INSTANCE_ID")
-# Kafka's Generation.NO_GENERATION: the generation id of a client that is no member.
+# Kafka's Generation.NO_GENERATION: the generation id of a client that is not a member.
 _NO_GENERATION = -1
 
 _RESET_WHILE_JOINING = "the generation was reset before the join was complete"
@@ -38,10 +38,9 @@ _RESET_WHILE_JOINING = "the generation was reset before the join was complete"
 
 
 class GroupLines(Struct, frozen=True):
-    """`own` name the group; `nearby` name none, but a member of it or were written where its members run.
+    """`own` lines name the group; `nearby` lines name no group, but a member of it, or are from places of its members.
 
-    `logs` are what processes log of themselves at those places. Where the order of all lines matters they are among
-    `nearby` instead.
+    `logs` are the process logs of these places. If the order of all lines matters, they are in `nearby` instead.
     """
 
     group: str
@@ -51,9 +50,9 @@ class GroupLines(Struct, frozen=True):
 
 
 def gathered(group: str, own: Iterable[Event], ungrouped: UngroupedEvents) -> GroupLines:
-    """The lines of a group, each once and with the role that its log shows: broker, client, worker."""
+    """The lines of a group without duplicates, each with the role that its log shows: broker, client, worker."""
     known = distinct(own)
-    # A line that does no more than name the group counts where there are no others.
+    # A line that only names the group is used if there are no other lines.
     lines = list(map(_as_meant, [event for event in known if type(event) is not ev.GroupMentioned] or known))
     tied = without_other_clients(lines, ungrouped.of_ungrouped_clients(group, lines))
     lines = distinct([*lines, *tied]) if tied else lines
@@ -61,7 +60,7 @@ def gathered(group: str, own: Iterable[Event], ungrouped: UngroupedEvents) -> Gr
     own_lines = with_roles(lines, ungrouped.in_logs_of(unknown))
     taken = {event.origin for event in tied}
     near, logs = ungrouped.near(group, lines)
-    # A line without a time takes that of the line before it, and of what is this group's nothing may stay behind.
+    # A line without a time gets that of the previous line, so no line of this group may be left out.
     if logs and (any(e.at is None for e in chain(lines, near)) or any(taken & log.origins for log in logs)):
         near, logs = [*near, *_all(logs)], ()
     near = [event for event in near if event.origin not in taken]
@@ -80,7 +79,7 @@ def _all(logs: Iterable[ProcessLog]) -> Iterator[Event]:
 
 
 def attributed(lines: GroupLines) -> tuple[tuple[Event, ...], tuple[ProcessLog, ...]]:
-    """The group's own lines and the nearby ones that belong to it, and its processes' logs; speakers are identified."""
+    """The group's own lines with the nearby lines that belong to it, and its process logs, by identified `lines`."""
     concern, logs = concerning(lines.group, lines.own, lines.nearby, lines.logs)
     return (*lines.own, *adopted(lines.group, lines.own, distinct(concern))), logs
 
@@ -89,8 +88,8 @@ _MEANT_OTHERWISE = frozenset({ev.JoinSucceeded, ev.SyncSucceeded, ev.Coordinator
 
 
 def _as_meant(event: Event) -> Event:
-    """A join of generation -1 as the reset that it is; a coordinator lost for its own answer as that answer."""
-    # Asked of every line: to say no, `isinstance` takes 0.3 us for each of msgspec's classes, and this 0.03.
+    """The event that a line means: a join with generation -1 is a reset, a lost coordinator may be an error."""
+    # Called for each line: a negative `isinstance` takes 0.3 us for each msgspec class, this lookup 0.03 us.
     if type(event) not in _MEANT_OTHERWISE:
         return event
     if isinstance(event, ev.JoinSucceeded | ev.SyncSucceeded) and event.generation <= _NO_GENERATION:
@@ -100,8 +99,8 @@ def _as_meant(event: Event) -> Event:
     return event
 
 
-# A client id comes from the process's configuration, from member ids in the same log, or from a member id that the
-# coordinator issued when only this client had asked to join.
+# The client id comes from the configuration of the process, from member ids in the same log, or from a member id that
+# the coordinator issued when only this client was joining.
 def identified(lines: GroupLines, ungrouped: UngroupedEvents) -> GroupLines:
     """The lines, each with the process and the client that wrote it."""
     lines = _with_lines_of_copies(lines, ungrouped)
@@ -109,8 +108,8 @@ def identified(lines: GroupLines, ungrouped: UngroupedEvents) -> GroupLines:
     own_lines, nearby, logs = with_process_places(known, near, lines.logs)
     own, other = _with_names_from_member_ids(_with_configured_names(lines.group, own_lines, nearby), nearby)
     if any(_lacks_client_id(event) for event in own):
-        # When an id was given and when a client asked for it stand in different logs. This is a first look at the
-        # clocks: whose the other lines are, and with them the clocks of their logs, is known only with these names.
+        # The join of a client and the issued id are in different logs, so this needs an estimate of the clocks. The
+        # final clocks depend on the owners of the other lines, which are known only with these names.
         own, other = _with_introduced_names(
             own, other, read_clocks([*own, *ungrouped.witnesses], ungrouped.broker_skews)
         )
@@ -118,7 +117,7 @@ def identified(lines: GroupLines, ungrouped: UngroupedEvents) -> GroupLines:
 
 
 def _with_lines_of_copies(lines: GroupLines, ungrouped: UngroupedEvents) -> GroupLines:
-    """The lines; where two logs may be copies, with those of the process logs: all of them count in that."""
+    """The lines, with those of the process logs if two logs may be copies, since all lines count for that."""
     if len(lines.logs) < 2:
         return lines
     common = Counter(ungrouped.process_logs.in_common(lines.logs))
@@ -135,7 +134,7 @@ def _with_lines_of_copies(lines: GroupLines, ungrouped: UngroupedEvents) -> Grou
 
 
 def _with_configured_names(group: str, own: Sequence[Event], shared: Sequence[Event]) -> Sequence[Event]:
-    """The group's own lines, those without a client id with the only one that their process configured."""
+    """The group's own lines; lines without a client id get the only one in the configuration of their process."""
     named = {place_name(e) for e in own if e.speaker.role != "broker" and e.speaker.client_id is not None}
     nameless = {place_name(e) for e in own if _is_java_line(e)} - named
     if not nameless or not (names := _configured(group, nameless, shared)):
@@ -144,7 +143,7 @@ def _with_configured_names(group: str, own: Sequence[Event], shared: Sequence[Ev
 
 
 def _configured(group: str, places: set[str], shared: Iterable[Event]) -> dict[str, str]:
-    """Place -> client id, where all consumers configured there have the same one and are of this group."""
+    """Place -> client id, if all consumers that are configured there have the same client id and this group."""
     dumps = (e for e in shared if type(e) is ev.SettingsReported and e.kind == "ConsumerConfig")
     configured = ((place_name(e), dict(e.settings).get("client.id") if group_in(e) == group else None) for e in dumps)
     names_by_place = sets_by_key((place, name) for place, name in configured if place in places)
@@ -162,7 +161,7 @@ def _with_client_id(event: Event, name: str | None) -> Event:
 def _with_names_from_member_ids(
     events: Sequence[Event], shared: Sequence[Event]
 ) -> tuple[Sequence[Event], Sequence[Event]]:
-    # Both lists, lines of clients that print no client id (Python's) with the one that their member ids begin with.
+    # Both lists; lines of clients that log no client id (in Python) get the one at the start of their member ids.
     by_file: dict[Place | str, set[str]] = defaultdict(set)
     by_place: dict[Place | str, set[str]] = defaultdict(set)
     writers: dict[Place | str, set[str | None]] = defaultdict(set)
@@ -174,9 +173,9 @@ def _with_names_from_member_ids(
             writers[place_of(event)].add(event.speaker.place)
     if not by_place:
         return events, shared
-    # A line without a member id, in the log of several members, may be of any of them.
+    # A line without a member id in a log of several members may be from any of them.
     by_file = {file: found for file, found in by_file.items() if len(writers[file]) == 1}
-    # In a rolled log a member id may stand in only one of the files.
+    # In a rolled log, a member id may appear in only one of the files.
     names = {place: name for place, (name, *others) in (by_place | by_file).items() if name and not others}
     return _with_names(events, names), _with_names(shared, names)
 
@@ -184,7 +183,7 @@ def _with_names_from_member_ids(
 def _with_introduced_names(
     events: Sequence[Event], shared: Sequence[Event], clocks: Mapping[Place, FileClock]
 ) -> tuple[Sequence[Event], Sequence[Event]]:
-    """Both lists, the lines of such clients with the client id in a member id that only they can have been issued."""
+    """Both lists; lines of such clients get the client id in a member id that only they can have been issued."""
     asked = _first_joins([e for e in events if _lacks_client_id(e) and e.at is not None], clocks)
     if not asked:
         return events, shared
@@ -201,7 +200,7 @@ def _with_introduced_names(
 
 
 def _ids_given(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> list[tuple[int, str]]:
-    """The times at which ids were issued to members without a known log, with the client ids in them."""
+    """The times when ids were issued to members without a known log, with the client ids in them."""
     known = {event.speaker.client_id for event in events if event.speaker.role != "broker"}
     given = on_one_clock(
         (e for e in events if isinstance(e, ev.MemberIdIssued | ev.MemberJoined) and e.at is not None), dict(clocks)
@@ -211,7 +210,7 @@ def _ids_given(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> li
 
 
 def _first_joins(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> dict[str, list[int]]:
-    """Place -> the times at which its client asked to join while it had no member id."""
+    """Place -> the times when its client sent JoinGroup without a member id."""
     asked: dict[str, list[int]] = defaultdict(list)
     joined: set[str] = set()
     for event in sorted(on_one_clock(events, dict(clocks)), key=lambda e: (e.at or 0, e.origin.byte_offset)):
@@ -226,12 +225,12 @@ def _first_joins(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> 
 
 
 def _lacks_client_id(event: Event) -> bool:
-    """True for a line of a client other than Java's that prints no client id."""
+    """True for a line of a client other than Java that logs no client id."""
     return event.speaker.role == "other" and event.speaker.client_id is None
 
 
 def _with_names(events: Sequence[Event], names: Mapping[Place | str, str]) -> Sequence[Event]:
-    """The lines, those that print no client id with that of their own member id, else of their file or place."""
+    """The lines; those without a client id get that of their own member id, otherwise of their file or place."""
 
     def name_of(event: Event) -> str | None:
         own = name_in_member_id(own_member_id(event) or "")
@@ -243,18 +242,18 @@ def _with_names(events: Sequence[Event], names: Mapping[Place | str, str]) -> Se
 _SESSION_EVENTS = (ev.CoordinatorFound, ev.CoordinatorLost, ev.PartitionsRevoked, ev.ClientStarted, ev.ConsumerClosed)
 _CLOSES = "sarama/client-closed"
 _FROM_START, _FROM_END = 2, 1
-"""The number of lookups until the member has joined: a client that starts has to find its coordinator first."""
+"""Number of coordinator lookups until the member has joined: a starting client has to find its coordinator first."""
 
 
-# Sarama logs neither joins nor leaves, only ended sessions, and no group. A session is what a member does within one
-# generation: the line of its end has the member and the generation, and a client that is closed ends its session first.
-# Once a member has joined, Sarama looks up the coordinator to fetch the offsets of its partitions, and that line has
-# the group.
+# Sarama logs neither joins nor leaves, only the end of sessions, without the group. A session covers one generation of
+# a member: the line about its end has the member id and the generation, and a client that closes ends its session
+# first. After a join, Sarama looks up the coordinator to fetch the offsets of its partitions, and that line names the
+# group.
 class _Session(Struct, frozen=True):
-    """The lines of one session in one log.
+    """The lines of a session in a log.
 
-    `asks` is where the member asked to join, `joined` its lookup after the join. Both are None if the log begins in the
-    middle of the session: the purpose of its lookups is unknown then. `end` is None while the session lasts.
+    `asks` is the line of the member's JoinGroup, `joined` its lookup after the join. Both are None if the log begins
+    during the session, since the purpose of its lookups is unknown then. `end` is None while the session lasts.
     """
 
     member: str | None
@@ -268,7 +267,7 @@ class _Session(Struct, frozen=True):
 
 
 def _with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> list[Event]:
-    """The sessions of Sarama's members as events of the group; they replace those of `near` with the same origin."""
+    """The sessions of Sarama members as events of the group; they replace events of `near` with the same origin."""
     lookups = (e for e in own if isinstance(e, ev.CoordinatorFound | ev.CoordinatorLost))
     logs: dict[Place, list[Event]] = lists_by_key((place_of(e), e) for e in lookups if e.speaker.role == "other")
     if not logs:
@@ -283,7 +282,7 @@ def _with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> l
         sorted(logs[place], key=lambda e: (e.at or 0, e.origin)) for place in sorted(places_with_sessions, key=str)
     ]
     sessions = [session for log in lines for session in _sessions(log)]
-    # A close that follows the end of a session is of that client, not of another one in the process.
+    # A close that follows the end of a session belongs to that client, not to another one in the process.
     closes = (
         replace(event, group=group)
         for log in lines
@@ -294,7 +293,7 @@ def _with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> l
 
 
 def _is_of_any_client(event: Event) -> bool:
-    # True for the close of a Sarama client that may be a producer's: the line does not show its purpose.
+    # True for the close of a Sarama client that may be a producer: the line does not show its purpose.
     return type(event) is ev.ConsumerClosed and event.pattern == _CLOSES and event.group is None
 
 
@@ -318,7 +317,7 @@ def _of_sessions(group: str, sessions: Sequence[_Session]) -> Iterator[Event]:
 
 
 def _generation_of_others(reached: Mapping[int, set[int]], joined: Event) -> int | None:
-    # The generation that others joined at the same time; for a member whose log ends before its session.
+    # The generation that other members joined at the same time, for a member whose log ends before its session.
     at = joined.at
     if at is None:
         return None
@@ -341,7 +340,7 @@ def _sessions(log: Sequence[Event]) -> Iterator[_Session]:
         end = event if type(event) is ev.PartitionsRevoked and _ends_a_session(event) else None
         member, asks, joined = next((e.member for e in (end, before) if e is not None), None), None, None
         if wanted is not None and lookups:
-            # Of two lookups within one second only one is left; a member that ends a session has joined.
+            # Only one of two lookups within a second is kept; a member that ends a session has joined.
             joined = lookups[min(wanted, len(lookups)) - 1] if len(lookups) >= wanted or end is not None else None
             asks = before or lookups[0]
         if end is not None or not lost:

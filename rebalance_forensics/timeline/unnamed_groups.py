@@ -1,8 +1,7 @@
-"""Clients whose lines name no group: whose member each was, or a group of its own until a line shows the name.
+"""Clients whose lines name no group: finds the group of each, or creates an unnamed group for it.
 
 librdkafka, Sarama, franz-go, KafkaJS, Spring and the first Java clients log a poll timeout or a lost session without
-the group. It still happened to a member of one. Where a coordinator's log is at hand, its member ids begin with the
-client id.
+the group. If a coordinator's log is available, the member ids in it start with the client id.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS, TICK_MS
 
 SpeakerKey = tuple[str | None, str, str | None]
-"""Host, log without the numbers of its rotation, client id: lines with the same three belong together."""
+"""Host, log without rotation numbers, client id: lines with the same key belong together."""
 
 # Lines that only a member of a group writes.
 _BY_MEMBERS = (
@@ -50,18 +49,19 @@ _BY_STREAMS = (
     ev.ShutdownRequested, ev.StreamsStateChanged, ev.StreamThreadStateChanged, ev.ThreadAdded, ev.ThreadFailed,
     ev.ThreadFenced,
 )  # fmt: skip
-# Lines that librdkafka and its like write for consumers; Java's clients write them for those without a group too.
+# Lines that librdkafka and similar clients log only for group members; Java logs them for consumers without a group
+# too.
 _BY_OTHER_CLIENTS = (ev.ConsumerClosed, ev.NodeDisconnected, ev.TopicChanged)
-# GroupAuthorizationException.forGroupId, the one exception that names the group.
+# GroupAuthorizationException.forGroupId, the only exception that names the group.
 _NOT_NAMED = "group not named, "
 _NO_CLIENT = ""
 
 
 class UnnamedGroup(Struct, frozen=True):
-    """A group that its member's lines do not name, and those lines with the name that it gets here.
+    """A group that the lines of its member do not name, and these lines with a generated name as their group.
 
-    That is its real name where the process's configuration has it, or the client id of Streams, which begins with the
-    application id; else a name made from its member's.
+    The name is the real one if the configuration of the process or the client id of Streams shows it, which starts with
+    the application id; otherwise it is derived from the member.
     """
 
     name: str
@@ -69,29 +69,29 @@ class UnnamedGroup(Struct, frozen=True):
 
 
 def is_named(group: str) -> bool:
-    """True for a group's real name, False for one made from its member's."""
+    """True for the real name of a group, False for a name derived from its member."""
     return not group.startswith(_NOT_NAMED)
 
 
 def in_words(group: str) -> str:
-    """A group within a sentence: `group payments`, `the group of client rdkafka#consumer-1`."""
+    """A group as part of a sentence: `group payments`, `the group of client rdkafka#consumer-1`."""
     return f"group {group}" if is_named(group) else f"the group of {its_member(group)}"
 
 
 def its_member(group: str) -> str:
-    """The member after which a group without a name is called: `client rdkafka#consumer-1`, `the client in app.log`."""
+    """The member from which the name of an unnamed group is derived: `client rdkafka#consumer-1`."""
     member = group.removeprefix(_NOT_NAMED)
     return f"the {member}" if member.startswith(("client in ", "client on ")) else member
 
 
 def speaker_key(event: Event) -> SpeakerKey:
-    """The speaker of a line, as far as the line and its log show it."""
+    """The writer of a line, by the line and its log."""
     speaker = event.speaker
     return speaker.host, log_stem(speaker.file), speaker.client_id
 
 
 def unnamed_groups(shared: Iterable[Event]) -> list[UnnamedGroup]:
-    """The groups of clients that write lines of members without a group's name; sorted by name."""
+    """The groups of clients that log lines of members without a group, sorted by name."""
     by_client: dict[_Client, list[Event]] = defaultdict(list)
     configured: dict[tuple[str | None, str], set[str]] = defaultdict(set)
     for event in shared:
@@ -115,12 +115,12 @@ def _denied_groups(events: Iterable[Event]) -> set[str]:
 
 
 def keeps_all_groups_out(event: Event) -> bool:
-    """True for a broker that cannot create the offsets topic: no group finds a coordinator, so that none is named."""
+    """True for a broker that cannot create the offsets topic: no group finds a coordinator, so no line names one."""
     return isinstance(event, ev.ReplicasInsufficient) and event.partition == "__consumer_offsets"
 
 
 def _only_of_a_java_member(event: Event) -> bool:
-    """True for what only a consumer with a coordinator logs, and for the end of a worker, which is a member."""
+    """True for lines that only a consumer with a coordinator logs, and for the end of a worker, which is a member."""
     ended = isinstance(event, ev.ExceptionLogged) and event.speaker.role == "connect" and event.speaker.task is None
     return ended or isinstance(event, ev.PollTimeoutExpired | ev.LeaveSent)
 
@@ -130,13 +130,14 @@ def _was_thrown_at_a_member(event: Event) -> bool:
         return event.resource == "group"
     if not isinstance(event, ev.ExceptionLogged):
         return False
-    # KafkaJS logs the crash of a consumer so; what a producer or an admin client throws its program gets.
+    # KafkaJS logs the crash of a consumer like this; exceptions of producers and admin clients are thrown in the
+    # program.
     by_kafkajs = (event.exception or "").startswith("KafkaJS")
     return by_kafkajs or error_of(event) is not None or failed_request(event) is not None
 
 
 class _Client(Struct, frozen=True, order=True):
-    """A client whose lines belong together; `application` is the application.id in a Streams client's name."""
+    """A client whose lines belong together; `application` is the application.id in the name of a Streams client."""
 
     host: str
     log: str
@@ -149,13 +150,13 @@ _ANY_CLIENT = _Client("", "", "", "", "any client")
 
 
 def _client_of(event: Event) -> _Client | None:
-    """The client that wrote a line without a group, if only a member writes such a line."""
+    """The client that wrote a line without a group, if only members log such lines; else None."""
     speaker = event.speaker
     host, log, client_id = speaker_key(event)
     if keeps_all_groups_out(event):
         return _ANY_CLIENT
     if event.group is not None or speaker.role == "broker":
-        # The classic coordinator prints the member that it fences, and no group (GroupMetadata, ClassicGroup).
+        # The classic coordinator logs the member that it fences without the group (GroupMetadata, ClassicGroup).
         fenced = event.instance_id if isinstance(event, ev.StaticMemberFenced) and event.group is None else None
         return _Client(host or "", log, fenced, "", "instance") if fenced else None
     if (streams := streams_client_of(event)) is not None:
@@ -164,7 +165,8 @@ def _client_of(event: Event) -> _Client | None:
     handle = librdkafka_handle(speaker.thread)
     if handle is not None and handle["kind"] == "producer":
         return None
-    # Consumers without a group have a prefix with a client id, too; people cut the group off that of a member.
+    # Consumers without a group also have a prefix with a client id, and people cut the group off the prefix of a
+    # member.
     java_without_a_group = client_id is not None and speaker.role != "other" and not _only_of_a_java_member(event)
     kinds = (*_BY_MEMBERS, *_BY_OTHER_CLIENTS) if handle is not None else _BY_MEMBERS
     if java_without_a_group or is_an_administrators(event):
@@ -175,10 +177,10 @@ def _client_of(event: Event) -> _Client | None:
 
 
 def _nameless_lines_joined(by_client: Mapping[_Client, list[Event]]) -> dict[_Client, list[Event]]:
-    """The lines by client; those without a client id go to the one in the same log that can have written them.
+    """The lines by client; lines without a client id go to the client in the same log that may have written them.
 
-    That is the only one that writes to it, or the only one that logs the same at that moment, as a program does that
-    prints what its client returned.
+    That is the only client in the log, or the only one with the same message at that time, since a program may log the
+    error that its client returned.
     """
     by_log = grouped((client for client in by_client if client.name), lambda client: (client.host, client.log))
     found: dict[_Client, list[Event]] = defaultdict(list)
@@ -198,7 +200,7 @@ def _logs_it_too(event: Event, others: Iterable[Event]) -> bool:
 
 
 def _labels(clients: Iterable[_Client]) -> dict[_Client, str]:
-    """The names of the groups: from the client id and, where that is not unique, the host or the log."""
+    """The names of the groups, from the client id and, if that is not unique, the host or the log."""
     by_name = grouped(sorted(clients), attrgetter("name"))
     return {client: _label(client, same) for same in by_name.values() for client in same}
 
@@ -216,13 +218,13 @@ def _label(client: _Client, same: Sequence[_Client]) -> str:
 
 _MEMBER_EVENTS = (*OF_A_MEMBER, ev.CoordinatorLost, ev.NodeDisconnected)
 Lost = tuple[int, str]
-"""The time at which the coordinator removed a member, and its id."""
+"""The time when the coordinator removed a member, and its member id."""
 Losses = dict[str, TimeIndex[Lost]]
-"""By client id."""
+"""Client id -> removed members."""
 
 
 class UnnamedClients:
-    """Lines of clients in one cluster about their membership that name no group."""
+    """The lines of clients in a cluster about their membership that name no group."""
 
     def __init__(self) -> None:
         self._events: dict[str, dict[str, list[Event]]] = defaultdict(lambda: defaultdict(list))
@@ -237,7 +239,7 @@ class UnnamedClients:
             self._events[client][place_name(event)].append(event)
 
     def of_group(self, group: str, own: Sequence[Event]) -> Iterator[Event]:
-        """The lines of those clients that this group's coordinator knows as its members."""
+        """The lines of clients that are members of this group by the coordinator's lines."""
         if not self._events:
             return
         by_broker = [event for event in own if event.speaker.role == "broker"]
@@ -259,14 +261,14 @@ class UnnamedClients:
                 for event, member in zip(events, lost, strict=True):
                     if not isinstance(event, ev.PollTimeoutExpired):
                         yield replace(event, group=group)
-                    # A poll timeout within the coordinator's log that it does not show is that of another group.
+                    # A poll timeout that the coordinator's log covers but does not show belongs to another group.
                     elif member is not None or not (heard and event.at and heard[0] <= event.at <= heard[1]):
                         yield replace(event, group=group, member=member)
 
     def _members_without_a_client(self, left: TimeIndex[Lost]) -> dict[tuple[str | None, EpochMs | None], str]:
-        """By client id and time, the member that left as that client's poll timeout ran out, and nobody else's.
+        """Client id and time -> the member that left when only that client's poll timeout expired.
 
-        The ids of KIP-848 are drawn by lot, and the coordinator prints no client id beside them.
+        The member ids of KIP-848 are random, and the coordinator logs no client id with them.
         """
         found: dict[tuple[str | None, EpochMs | None], str] = {}
         timeouts = [e for logs in self._events.values() for events in logs.values() for e in events if _timed_out(e)]
@@ -297,7 +299,7 @@ def _losses(events: Iterable[Event]) -> Losses:
 
 
 def _member_lost_then(event: Event, losses: TimeIndex[Lost] | None) -> str | None:
-    """The member that the coordinator removed when the client logs that it lost its membership."""
+    """The member that the coordinator removed when the client logged that it lost its membership, or None."""
     lost = isinstance(event, ev.PollTimeoutExpired) or (
         isinstance(event, ev.CoordinatorLost) and event.for_ms is not None
     )

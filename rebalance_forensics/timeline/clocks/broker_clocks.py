@@ -1,8 +1,8 @@
-"""The brokers' clocks against one another, by what all of them log of one record in the cluster's metadata.
+"""The differences between the clocks of brokers, from the lines that all brokers log about a cluster metadata record.
 
-Every broker applies a new partition, a new leader and a new broker within a moment. One that stood still or started
-applies what it missed later, leaders above all, so a difference counts only where several kinds of facts agree on it
-and none shows equal clocks.
+All brokers apply a new partition, leader or broker at nearly the same time. A broker that was frozen or restarted
+applies what it missed later, especially leaders, so a difference counts only if several kinds of facts agree on it and
+none shows equal clocks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _Fact(NamedTuple):
 
 
 class _Broker(NamedTuple):
-    """A broker by its number and by the directory and host of its logs."""
+    """A broker, by its id and the directory and host of its logs."""
 
     number: int | None
     directory: str
@@ -38,10 +38,10 @@ class _Broker(NamedTuple):
 
 
 def broker_skews(events: Sequence[Event]) -> Mapping[Place, int]:
-    """How far, in ms, the clocks of some brokers' logs are ahead of those of most brokers."""
+    """Broker log -> how far in ms its clock is ahead of the clocks of most brokers."""
     logs = grouped((e for e in events if e.at is not None), place_of)
     homes = {place: (place[0].rpartition("/")[0], place[1]) for place in logs}
-    # Lines of a start name no broker, and a rolled file may have no others.
+    # Lines about a start name no broker, and a rolled file may have no other lines.
     numbers = {
         place: [e.speaker.broker for e in in_log if e.speaker.broker is not None] for place, in_log in logs.items()
     }
@@ -66,9 +66,9 @@ def _agrees_with_most(broker: _Broker, facts: Mapping[_Broker, Mapping[_Fact, in
 
 
 def _chained(facts: Mapping[_Broker, Mapping[_Fact, int]]) -> dict[_Broker, int | None]:
-    """The clocks against that of the broker with which most can be compared; empty where these are not all brokers.
+    """The clocks relative to the broker with which most others can be compared; empty unless it covers all brokers.
 
-    Half of the clocks set by a broker whose own is off would be worse than none.
+    It would be worse to correct half of the clocks by a broker whose own clock is wrong.
     """
     known = {
         broker: {b: ms for b in facts if b != broker and (ms := _difference(facts[b], facts[broker])) is not None}
@@ -99,7 +99,7 @@ def _facts_of(logs: Mapping[Place, Sequence[Event]]) -> dict[_Fact, int]:
 
 
 def _facts_in(events: Iterable[Event]) -> Iterator[_Fact | None]:
-    """For each line of a broker's log the fact in it."""
+    """The fact in each line of a broker's log, or None."""
     incarnations: dict[int | None, str] = {}
     for event in events:
         match event:
@@ -122,12 +122,12 @@ def _started(event: ev.BrokerStarted) -> int | None:
 
 
 def _difference(own: Mapping[_Fact, int], other: Mapping[_Fact, int]) -> int | None:
-    """The clock of a broker minus that of another; 0 for equal clocks, None where the facts do not show it."""
+    """The clock of a broker minus that of another; 0 for equal clocks, None if the facts do not show it."""
     shared = own.keys() & other.keys()
     if any(abs(own[fact] - other[fact]) <= ROUND_TRIP_MS for fact in shared):
         return 0
     differences = sorted((own[fact] - other[fact], fact.kind) for fact in shared)
-    # Those within a round trip of each difference, in one pass: a cluster has many thousands of partitions.
+    # Counts the differences within a round trip of each other in one pass: a cluster may have thousands of partitions.
     kinds: Counter[str] = Counter()
     end = 0
     for begin, (least, kind) in enumerate(differences):

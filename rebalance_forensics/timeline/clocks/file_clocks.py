@@ -1,8 +1,8 @@
-"""The clock of each file against the group's clock: zones and skews, by facts that two logs share.
+"""The clock of each file relative to the group's clock: time zones and skews, from facts that two logs have in common.
 
-The brokers' clock is the reference: that of most of them (`broker_clocks.py`). A client learns of a generation right
-after the coordinator created it, so the smallest delay between the two lines is the difference of their clocks.
-`Kafka startTimeMs` prints the time of its own line as epoch ms, which gives the zone of a file whose layout has none.
+The reference is the clock of most brokers (`broker_clocks.py`). A client learns of a generation directly after the
+coordinator created it, so the smallest delay between the two lines is the difference of their clocks.
+`Kafka startTimeMs` has the time of its line as epoch ms, which shows the zone of a file whose layout has none.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ E = TypeVar("E", bound=Event)
 
 
 _AS_IT_STARTS = (ev.SettingsReported, ev.VersionReported, ev.ClientStarted, ev.Subscribed)
-# So many different times are not all whole seconds, or whole minutes, by chance.
+# This many different times are not all whole seconds, or whole minutes, by chance.
 _LEAST_TIMES = 4
 
 
@@ -39,7 +39,7 @@ Doubt = Literal["start-times", "facts"]
 
 
 class Season(NamedTuple):
-    """From the local time `begin` on, the file's zone is `east_ms` further east than its `shift_ms` says."""
+    """Since the local time `begin`, the zone of the file is `east_ms` further east than in its `shift_ms`."""
 
     begin: int
     east_ms: int
@@ -48,55 +48,55 @@ class Season(NamedTuple):
 class FileClock(Struct, frozen=True, kw_only=True, gc=False):
     """The clock of one file: `shift_ms` is subtracted from its local times to get UTC on the group's clock.
 
-    Of that, `zone_ms` is its zone, which does not apply to lines that print an offset of their own. `seasons` are the
-    changes of that zone, as start lines show them: summer time begins or ends.
+    `zone_ms` is the part of it for the time zone, which does not apply to lines with a UTC offset. `seasons` are the
+    changes of the zone that start lines show when daylight saving time begins or ends.
     """
 
     path: str
     host: str | None
     zone: str | None = None
-    """None where no line shows it."""
+    """None if no line shows it."""
     skew_ms: int | None = None
     shift_ms: int = 0
     zone_ms: int = 0
     seasons: tuple[Season, ...] = ()
     step_ms: int = 1
-    """The resolution of its times in ms: 1000 where its layout prints whole seconds."""
+    """The resolution of its times in ms: 1000 if its layout prints whole seconds."""
     doubt: Doubt | None = None
-    """The reason why it could not be put on the group's clock."""
+    """The reason why it could not be aligned with the group's clock."""
 
     def on_group_clock(self, at: EpochMs, *, zoned: bool = False) -> EpochMs:
         """A time of this file on the group's clock."""
-        # Most files have no seasons, and this is asked of every line.
+        # Most files have no seasons, and this is called for each line.
         east = next((s.east_ms for s in reversed(self.seasons) if s.begin <= at), 0) if self.seasons else 0
         return EpochMs(at - self.shift_ms - east + (self.zone_ms if zoned else 0))
 
 
 Place = tuple[str, str | None]
-"""A file and, in a stream of several hosts, the host."""
+"""A file and, for a stream of several hosts, the host."""
 
 
 def place_of(event: Event) -> Place:
-    """The clock an event was stamped by."""
+    """The file, or file and host, with the clock of an event."""
     return event.speaker.file, event.speaker.host
 
 
 @dataclass(slots=True)
 class _Files:
-    """The events of each file, and its clock by what it shows itself: its zone and the resolution of its times."""
+    """The events of each file, and its clock by its own lines: its time zone and resolution."""
 
     events: Mapping[Place, Sequence[Event]]
     clocks: dict[Place, FileClock]
 
     def stamped(self, places: Iterable[Place]) -> Iterator[tuple[Event, int]]:
-        """The events of some files, each with its time in UTC as far as the zone is known."""
+        """The events of some files, each with its time in UTC if the zone is known."""
         for place in places:
             at_utc = self.clocks[place].on_group_clock
             timed = ((event, event.at) for event in self.events[place] if event.at is not None)
             yield from ((event, at_utc(at, zoned=event.zoned)) for event, at in timed)
 
     def difference(self, reference: shared_facts.SharedFacts, places: Sequence[Place]) -> int | None:
-        """The clock of a log minus the reference, to the network's delay; None without a shared fact."""
+        """The clock of a log minus the reference, up to the network delay; None without a shared fact."""
         stamped = sorted(self.stamped(places), key=lambda pair: pair[1])
         differences = shared_facts.Differences(reference)
         began: int | None = None
@@ -153,7 +153,7 @@ def read_clocks(
 
 
 def _coordinator_reference(files: _Files, brokers: Sequence[Place], logs: Sequence[_Log]) -> shared_facts.SharedFacts:
-    """The facts in brokers' logs; where those print no zone, clients with a known zone and the same facts show it."""
+    """The facts in broker logs; if these print no zone, clients with a known zone and the same facts show it."""
     facts = shared_facts.facts_of(files.stamped(brokers))
     unknown = [place for place in brokers if files.clocks[place].zone is None and not files.clocks[place].doubt]
     if not unknown or facts.is_empty:
@@ -185,7 +185,7 @@ def _best_reference(files: _Files, logs: Sequence[_Log]) -> _Log:
 
 
 def step_of(times: Iterable[int | None]) -> int:
-    """The resolution of a log's times in ms: layouts without fractions are common, and some print whole minutes."""
+    """The resolution of a log's times in ms: many layouts print whole seconds, and some whole minutes."""
     different: set[int] = set()
     for at in times:
         if at is not None and at % SECOND_MS:
@@ -199,20 +199,20 @@ def step_of(times: Iterable[int | None]) -> int:
 
 @dataclass(slots=True)
 class _Log:
-    """The files that one process wrote by one clock, in the order of their times."""
+    """The files that a process wrote with one clock, in the order of their times."""
 
     places: list[Place]
     until: int
     clients: set[str]
 
     def goes_on(self, begin: int, clients: set[str]) -> bool:
-        """True for a file that may be the next of this log: later than all of it, and of no other clients."""
+        """True for a file that may be the next one of this log: later than all its files, from no other clients."""
         return self.until <= begin and not (self.clients and clients and self.clients.isdisjoint(clients))
 
 
 def _logs(places: Sequence[Place], files: _Files, others: Mapping[Place, frozenset[str]]) -> list[_Log]:
-    """The files grouped into rolled logs, which have one clock."""
-    # Files that were written at the same time are of different processes, though they may lie in one directory.
+    """The files grouped into rolled logs, each with one clock."""
+    # Files that were written at the same time are from different processes, even in the same directory.
     homes: dict[tuple[object, ...], list[_Log]] = defaultdict(list)
     spans = {place: _span(files.events[place]) for place in places}
     for place in sorted(places, key=lambda p: (spans[p], p[0])):
@@ -236,7 +236,7 @@ def _span(events: Sequence[Event]) -> tuple[int, int]:
 
 
 def _agreed(own: int | None, shared: int | None) -> int | None:
-    """The difference that all files of a log show together, unless this one is plainly in another zone."""
+    """The difference that all files of a log show together, unless this file is clearly in another zone."""
     if own is None or shared is None:
         return shared
     return shared if abs(own - shared) <= LARGEST_SKEW_MS else own
@@ -255,7 +255,7 @@ def _moved(event: E, clock: FileClock | None) -> E:
 
 
 def _in_zone(clock: FileClock, minutes: int, changes: Sequence[tuple[int, int]] = ()) -> FileClock:
-    """The clock in a zone so many minutes east of UTC; `changes` are later zones, each with its local begin."""
+    """The clock in a zone `minutes` east of UTC; `changes` are later zones, each with its local start time."""
     zone_ms = minutes * MINUTE_MS
     seasons = tuple(Season(at, east * MINUTE_MS - zone_ms) for at, east in changes)
     names = ", then ".join(map(name_of_offset, (minutes, *(east for _, east in changes))))
@@ -263,7 +263,7 @@ def _in_zone(clock: FileClock, minutes: int, changes: Sequence[tuple[int, int]] 
 
 
 def own_clock(place: Place, events: Sequence[Event]) -> FileClock:
-    """The clock of a file in its own zone: printed in every line, or shown by the two times of its start lines."""
+    """The clock of a file in its own zone, which is in every line or shown by the two times of its start lines."""
     # A start line whose two times differ by no zone was written late. Where two start lines show zones an hour apart,
     # summer time began or ended in between: each stretch has the zone of its own start line.
     starts = [e for e in events if type(e) is ev.StartTimeReported and e.at is not None]
@@ -282,7 +282,7 @@ def own_clock(place: Place, events: Sequence[Event]) -> FileClock:
 
 def _set_by(known: FileClock, difference: int, step: int) -> FileClock:
     """The clock of a file whose time minus the reference clock is `difference`, both with a resolution of `step` ms."""
-    # A time that lost its fraction lags by up to a step: that is no skew.
+    # A truncated time lags by up to one step: that is not a skew.
     if abs(difference) > EASTERNMOST * MINUTE_MS:  # no zone is further from UTC
         return replace(known, doubt="facts")
     clock, skew = known, difference
@@ -299,7 +299,7 @@ def _set_by(known: FileClock, difference: int, step: int) -> FileClock:
 
 
 def as_written(events: Iterable[Event]) -> Iterator[Event]:
-    """The events file by file, each file from its oldest line on."""
+    """The events by file, the oldest line of each file first."""
     in_files = sorted(events, key=lambda e: (e.origin.path, e.origin.byte_offset))
     for _, in_file in groupby(in_files, key=attrgetter("origin.path")):
         of_file = list(in_file)
@@ -307,7 +307,7 @@ def as_written(events: Iterable[Event]) -> Iterator[Event]:
 
 
 def is_newest_first(events: Sequence[Event]) -> bool:
-    """True where the times of a file's lines decrease."""
+    """True if the times of a file's lines decrease."""
     times = [event.at for event in events if event.at is not None]
     if times == sorted(times):
         return False
@@ -353,5 +353,5 @@ def _firsts_about_the_same_members(written: Sequence[Event]) -> dict[Place, Epoc
 
 
 def in_order(events: Sequence[Event]) -> list[Event]:
-    """Lines of which none has a time, with times that show their order and no duration."""
+    """Lines without any times, with artificial times that show only their order."""
     return [replace(event, at=EpochMs(ORDER_EPOCH + at * SECOND_MS)) for at, event in enumerate(as_written(events), 1)]

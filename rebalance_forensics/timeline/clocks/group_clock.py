@@ -1,4 +1,4 @@
-"""The lines of a group on one clock: each gets a time, and those of one whole second a likely order within it."""
+"""The lines of a group on one clock: each line gets a time, and lines of the same whole second a likely order."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ Times = dict[int, int]
 
 
 class TimedLines(Struct, frozen=True):
-    """`own` names the group or was written where its members run; `ungrouped` is what brokers log of no group.
+    """`own` lines name the group or are its members'; `ungrouped` are broker lines that name no group.
 
-    `nearby` is what the processes log of themselves in which its members run.
+    `nearby` are the process logs of its members.
     """
 
     own: EventIndex
@@ -49,7 +49,7 @@ class TimedLines(Struct, frozen=True):
 
 
 def timed(lines: Sequence[Event], logs: Sequence[ProcessLog], ungrouped: UngroupedEvents) -> TimedLines:
-    """The lines by time; one that has none takes that of the line before it in its log, or only its place among all."""
+    """The lines by time; a line without a time gets that of the previous line in its log, or only a position."""
     outlines = [event for log in logs for event in (*log.outline, *_versions_before(lines, log))]
     clients = {log.place: log.clients for log in logs}
     clocks = read_clocks([*lines, *outlines, *ungrouped.witnesses], ungrouped.broker_skews, clients)
@@ -64,7 +64,7 @@ def timed(lines: Sequence[Event], logs: Sequence[ProcessLog], ungrouped: Ungroup
 
 
 def _versions_before(lines: Sequence[Event], log: ProcessLog) -> list[Event]:
-    # The last version in a log before each line of a static member: it shows whether the member restarted.
+    # The last version in a log before each line of a static member, which shows whether the member restarted.
     static = (e for e in lines if e.speaker.instance_id is not None and e.at is not None and place_of(e) == log.place)
     found = (log.versions.last(e.at) for e in static if e.at is not None)
     return list({id(e): e for e in found if e is not None}.values())
@@ -76,7 +76,7 @@ def _has_whole_seconds(events: Sequence[Event], clocks: Mapping[Place, FileClock
 
 
 def _by_order(lines: Sequence[Event], ungrouped: UngroupedEvents, clocks: dict[Place, FileClock]) -> TimedLines:
-    """Lines of which none has a time, in the order of their files, with the broker lines that stand among them."""
+    """Lines without any times, in the order of their files, with the broker lines between them."""
     own = {event.origin for event in lines}
     by_brokers = (e for e in ungrouped.by_brokers_in_logs_of(lines) if e.at is None and e.origin not in own)
     ordered = on_one_clock(in_order([*lines, *by_brokers]), clocks)
@@ -91,7 +91,7 @@ def _within_their_seconds(events: Sequence[E], clocks: Mapping[Place, FileClock]
     found: Times = {}
     for numbers, second in coarse:
         if events[numbers[0]].speaker.role == "broker":
-            # A millisecond between two lines of a coordinator is room for what a client logs in between.
+            # A millisecond between two lines of a coordinator leaves room for client lines in between.
             found |= {number: second[min(2 * place, len(second) - 1)] for place, number in enumerate(numbers)}
     facts = facts_of((e, found.get(n, e.at or 0)) for n, e in enumerate(events) if e.at and e.speaker.role == "broker")
     for numbers, second in coarse:
@@ -102,7 +102,7 @@ def _within_their_seconds(events: Sequence[E], clocks: Mapping[Place, FileClock]
 
 
 def _by_second(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> list[tuple[list[int], range]]:
-    """For each log and second the indices of its lines, in writing order, and the milliseconds of that second."""
+    """For each log and second, the indices of its lines in the order written, and the milliseconds of that second."""
     dated = ((number, place_of(event), event.at) for number, event in enumerate(events) if event.at is not None)
     coarse = lists_by_key(((place, at), number) for number, place, at in dated if clocks[place].step_ms > 1)
     for numbers in coarse.values():
@@ -111,7 +111,7 @@ def _by_second(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> li
 
 
 def _spread(events: Sequence[Event], numbers: Sequence[int], second: range, facts: SharedFacts) -> Times:
-    """Times for the lines of one log within one second: increasing, and after what the coordinator answered."""
+    """Times for the lines of a log within one second: increasing, and after the coordinator's responses."""
     known = [_known(events[number], second, facts) for number in numbers]
     # For each line the last known time before it, and the next behind it.
     earliest = accumulate((None, *known), _latter)

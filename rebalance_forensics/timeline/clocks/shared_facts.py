@@ -1,7 +1,7 @@
-"""Facts that a coordinator and a client both log: they show the difference of the two clocks.
+"""Facts that both a coordinator and a client log, which show the difference between their clocks.
 
-A generation number alone does not match two lines: a group that was created anew counts from 1 again, and every group
-reaches generation 5. A member id is of one process in one group (`{client.id}-{uuid}`, or a uuid).
+A generation number alone does not match two lines: a recreated group starts from 1 again, and every group reaches
+generation 5. A member id belongs to one process in one group (`{client.id}-{uuid}`, or a uuid).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from rebalance_forensics.utc_offsets import nearest_offset
 
 
 class Fact(NamedTuple):
-    """A member id that was given out (`number` 0), or a generation or epoch that began."""
+    """An issued member id (`number` 0), or the start of a generation or epoch."""
 
     kind: Literal["joined", "synced", "epoch", "issued"]
     number: int
@@ -37,7 +37,7 @@ class Fact(NamedTuple):
 
 
 class GroupLife:
-    """The facts of a group by the reference clock until it was created anew; the first time of each fact counts."""
+    """The facts of a group on the reference clock until it was recreated; the first time of each fact counts."""
 
     def __init__(self) -> None:
         self.seen: dict[Fact, int] = {}
@@ -52,18 +52,18 @@ class GroupLife:
         self.seen[fact] = min(at, self.seen.get(fact, at))
 
     def name(self, members: Iterable[str], at: int) -> None:
-        """Keep the first time at which each member is named."""
+        """Keep the first time when each member is named."""
         for member in members:
             self.members.setdefault(member, at)
 
     def began_with(self, fact: Fact) -> bool:
-        """True if the member was named before the generation began that it was given: not a restarted static one."""
+        """True if the member was named before its generation began, unlike a restarted static member."""
         named = self.members.get(fact.member or "")
         return named is not None and named <= self.seen[fact.shared]
 
 
 class SharedFacts:
-    """The facts by the reference clock, one life of the group after another."""
+    """The facts on the reference clock, for each life of the group."""
 
     def __init__(self) -> None:
         self.lives = [GroupLife()]
@@ -72,7 +72,7 @@ class SharedFacts:
 
     @property
     def is_empty(self) -> bool:
-        """True where the reference log has no fact that clients report as well."""
+        """True if the reference log has no fact that clients log, too."""
         return not any(life.seen for life in self.lives)
 
     def times_of(self, fact: Fact) -> Iterator[int]:
@@ -80,7 +80,7 @@ class SharedFacts:
         yield from (life.seen[fact] for life in self.lives if fact in life.seen)
 
     def life_at(self, number: int | None, at: int, *, begins: bool) -> GroupLife:
-        """The life of the group that has this generation; a number that comes again much later begins a new one."""
+        """The life of the group with this generation; a number that recurs much later begins a new life."""
         life = self.lives[-1]
         if number is None:
             return life
@@ -115,7 +115,7 @@ def facts_of(stamped: Iterable[tuple[Event, int]]) -> SharedFacts:
 
 
 def facts_of_a_member(stamped: Iterable[tuple[Event, int]]) -> SharedFacts:
-    """The facts in one client's log, as the reference for the others; a leader's log names all members."""
+    """The facts in a client's log, as the reference for other logs; a leader's log names all members."""
     facts = SharedFacts()
     for event, at in sorted(stamped, key=lambda pair: pair[1]):
         fact = fact_in(event)
@@ -133,7 +133,7 @@ def _members_in(event: Event) -> Iterator[str]:
 
 
 def fact_in(event: Event) -> Fact | None:
-    """The shared fact that a client reports, right after the coordinator logged it."""
+    """The shared fact in a client's line, which directly follows the coordinator's line; or None."""
     match event:
         case ev.JoinSucceeded(generation=n, after_sync=False, member=m):
             return Fact("joined", n, m)
@@ -164,7 +164,7 @@ class Differences:
         self._of_strangers = False
 
     def add(self, fact: Fact, at: int, *, returned: bool) -> None:
-        """Compare one line of the log, by its time in UTC where its zone is known."""
+        """Compare a line of the log, by its time in UTC if its zone is known."""
         lives = [life for life in self._reference.lives if fact.shared in life.seen]
         named = [life for life in lives if fact.kind == "issued" or fact.member in life.members]
         if named:
@@ -178,7 +178,7 @@ class Differences:
             numbers[fact.number] = min(difference, numbers.get(fact.number, difference))
 
     def least(self, step: int, *, zone_known: bool) -> int | None:
-        """The difference of the clocks, to the network's delay; None where no facts agree on one."""
+        """The difference between the clocks, up to the network delay; None if the facts do not agree."""
         if self._of_members:
             return min([*self._of_members, *self._of_returned])
         if self._of_returned:
@@ -191,7 +191,7 @@ class Differences:
         return self._of_one_moment(spread, zone_known=zone_known)
 
     def _of_one_moment(self, spread: int, *, zone_known: bool) -> int | None:
-        """The difference by bare numbers that agree, for clocks that are nearly equal but for a zone."""
+        """The difference by generation numbers that agree, for clocks that are nearly equal except for the zone."""
         if self._of_strangers or not self._by_number:
             return None
         nearest = min(
@@ -209,7 +209,7 @@ def _off_zone(difference: int, *, zone_known: bool) -> int:
 
 def _agreed(life: GroupLife, numbers: Mapping[int, int], spread: int) -> tuple[int, int] | None:
     """The largest count of numbers in a life that agree, and their least difference."""
-    # Numbers of one start stand too close together to be evidence.
+    # The generations of one start are too close together to be evidence.
     found: list[tuple[int, int]] = []
     for least in numbers.values():
         agreeing = [number for number, difference in numbers.items() if least <= difference <= least + spread]
