@@ -1,1 +1,1 @@
-"""What only shows when the groups of a cluster are seen together."""
+"""Findings that only a comparison of the groups of a cluster shows."""

@@ -1,4 +1,4 @@
-"""Where the members of a cluster's groups run."""
+"""An index of the hosts on which members run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rebalance_forensics.timeline.model import GroupOutline
 
 
 class HostIndex(Struct, frozen=True):
-    """Hosts of members; a host that every member of a cluster runs on shows nothing."""
+    """Hosts of members, without a host on which all members of a cluster run, since it distinguishes none."""
 
     hosts: dict[tuple[str, str], dict[str, str]]
     """(cluster, group) -> name -> host."""
@@ -21,7 +21,7 @@ class HostIndex(Struct, frozen=True):
     """(cluster, host) -> the groups that have a member there."""
 
     def hosts_of(self, cluster: str, group: str, names: Iterable[str]) -> list[str]:
-        """The hosts of a group's members with these names, each once."""
+        """Return the distinct hosts of a group's members with these names."""
         of_group = self.hosts.get((cluster, group), {})
         return list(dict.fromkeys(of_group[name] for name in names if name in of_group))
 

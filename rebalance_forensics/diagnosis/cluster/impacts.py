@@ -1,4 +1,4 @@
-"""What several incidents cost together: of one group, or of several groups at once."""
+"""The total cost of several incidents, of one group or of several groups."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from rebalance_forensics.diagnosis.model import Impact, MemberImpact
 
 
 def summed(impacts: Sequence[Impact], *, of_groups: bool = False) -> Impact:
-    """What several incidents cost together: of one group, or one of each of several groups.
+    """Return the total cost of several incidents of one group, or of one incident each of several groups.
 
-    Nothing is known of the whole where nothing is known of any; where something is unknown of one, it is at least that.
+    A total is None if no incident has the figure, and a lower bound if some incidents lack it.
     """
     if len(impacts) == 1 and not of_groups:
         return impacts[0]
@@ -20,7 +20,7 @@ def summed(impacts: Sequence[Impact], *, of_groups: bool = False) -> Impact:
         return sum(known) if known else None
 
     def concerned(values: Iterable[int | None]) -> int | None:
-        # The members that a group loses again and again are the same; those of several groups are others.
+        # A group loses the same members repeatedly, but members of different groups are different.
         known = [value for value in values if value is not None]
         return None if not known else sum(known) if of_groups else max(known)
 
@@ -39,7 +39,7 @@ def summed(impacts: Sequence[Impact], *, of_groups: bool = False) -> Impact:
         unread_at_least=None if cost is None else unknown or any(i.unread_at_least for i in impacts),
         longest_unread_ms=longest,
         longest_unread_partition=partition,
-        # Of one group the stops follow each other; several groups stop at the same time.
+        # The stops of one group follow each other; those of several groups are simultaneous.
         stopped_ms=(max(stops) if of_groups else sum(stops)) if stops else None,
         pause_ms=total(i.pause_ms for i in impacts),
         members=concerned(i.members for i in impacts),
@@ -51,7 +51,7 @@ def summed(impacts: Sequence[Impact], *, of_groups: bool = False) -> Impact:
 
 
 def _summed_by_member(impacts: Iterable[Impact], of_groups: bool) -> MemberImpact | None:  # noqa: FBT001 - as summed
-    """What the impacts cost in time of members: all that a coordinator's log shows of it."""
+    """Return the total cost in member time, which is all that a coordinator's log shows."""
     known = [impact.by_member for impact in impacts if impact.by_member is not None]
     if not known:
         return None

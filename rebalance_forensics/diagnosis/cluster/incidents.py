@@ -1,4 +1,4 @@
-"""The incidents of a cluster: one for what several groups suffered from together, made of theirs."""
+"""The incidents of a cluster: each fault that disturbed several groups becomes one incident, made from theirs."""
 
 from __future__ import annotations
 
@@ -52,36 +52,36 @@ MOST_LINES = 20
 LINES_OF_A_GROUP = 3
 LONGEST_CHAIN = 40
 FIRST_LINKS = 3
-"""Of each group's chain."""
+"""At most this many links of each group's chain are shown."""
 MOST_ASKED = 3
-"""Incidents of groups whose open questions are asked."""
+"""At most this many groups' incidents contribute missing logs."""
 
 Whole = Callable[[int, int], Incident]
-"""The whole incident of a case by its number."""
+"""Loads an incident, by the number of its case and its number there."""
 
 
 class ClusterIncidents(Struct, frozen=True):
-    """The incidents of clusters, and which of them each group's own incident became a part of."""
+    """The incidents of clusters, and the groups' own incidents that became a part of them."""
 
     incidents: tuple[Incident, ...] = ()
     cluster_incident_of: Mapping[str, str] = {}
-    """The id of a group's incident -> that of the cluster's."""
+    """Id of a group's incident -> id of the cluster's incident."""
     triggers: Mapping[tuple[str, str, int], str] = {}
-    """(cluster, group, generation) -> the cause of the cluster's incident that began it."""
+    """(cluster, group, generation) -> the cause of the cluster's incident that triggered it."""
     running: frozenset[str] = frozenset()
-    """The incidents of groups whose members ran while a broker did not answer them."""
+    """Incidents of groups whose members were running while a broker did not respond to them."""
     relations: Relations = {}
 
     def own(self, incidents: Iterable[Incident]) -> tuple[Incident, ...]:
-        """A case's incidents without those that became a part of a cluster's, with what relates them to others."""
+        """Return a group's incidents that did not become a part of a cluster's, with their relations."""
         return tuple(self.related(incident) for incident in incidents if incident.id not in self.cluster_incident_of)
 
     def related(self, incident: Incident) -> Incident:
-        """An incident with its relations, if it has any."""
+        """Return an incident with its relations, if it has any."""
         return replace(incident, related=self.relations[incident.id]) if incident.id in self.relations else incident
 
     def in_history(self, history: GroupHistory) -> GroupHistory:
-        """A history whose unread spans and generations point to the cluster's incident."""
+        """Return a history whose unread spans and generations refer to the cluster's incidents."""
         if not self.cluster_incident_of:
             return history
         place = (history.cluster, history.group)
@@ -109,11 +109,11 @@ class ClusterIncidents(Struct, frozen=True):
 
 
 def cluster_incidents(cases: Sequence[CaseOutline], whole: Whole) -> ClusterIncidents:
-    """One incident for each thing that disturbed several groups; `whole` fetches the incidents that become a part."""
+    """Return one incident for each fault that disturbed several groups; `whole` loads the groups' incidents."""
     histories = [case.history for case in cases]
     if len({(history.cluster, history.group) for history in histories}) < 2:
         return ClusterIncidents()
-    # Lines without times of two groups have no order among each other: nothing shows that they fell together.
+    # Without times, nothing shows that lines of two groups were logged at the same time.
     parts = [
         Part(headline, case, number)
         for case, outline in enumerate(cases)
@@ -148,14 +148,14 @@ def cluster_incidents(cases: Sequence[CaseOutline], whole: Whole) -> ClusterInci
 
 
 class Disturbance(Part, frozen=True, kw_only=True):
-    """A group's own incident with what that of the cluster is made of."""
+    """A group's own incident, reduced to what the cluster's incident is made from."""
 
     impact: Impact
-    """What it cost; of a broker's outage, what it cost with the members running that it takes for paused."""
+    """Its cost; in a broker outage, the cost if the members that it assumes were paused were running."""
     evidence: tuple[Evidence, ...]
-    """The lines that prove its own verdict."""
+    """The lines that support its own verdict."""
     shared: tuple[RootCause, ...]
-    """Those of its root causes that are the cluster's, each with the first links of its chain."""
+    """Its root causes that are also the cluster's, each with the first links of its chain."""
     ruled_out: frozenset[str]
     followups: tuple[str, ...]
     generations: tuple[int, ...]
@@ -163,13 +163,13 @@ class Disturbance(Part, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """The id that its own lines alone would have been reported under."""
+        """The id of the incident that its own lines alone would have led to."""
         return self.headline.id
 
 
 def _disturbances(fault: SharedFault, whole: Whole) -> list[Disturbance]:
-    """What becomes one incident."""
-    # A night of 20,000 groups has 170,000 of them in memory at once, so lines and advice that many have are held once.
+    """Return the groups' incidents that become one."""
+    # A night of 20,000 groups has 170,000 of these in memory at once, so equal lines and advice are shared.
     kept: dict[Any, Any] = {}
 
     def held_once(part: T) -> T:
@@ -186,7 +186,7 @@ def _disturbances(fault: SharedFault, whole: Whole) -> list[Disturbance]:
         )
 
     found: dict[int, Disturbance] = {}
-    # Those of one case one after another, as they lie in its file.
+    # Load the incidents of one case in the order of its file.
     for place, part in sorted(enumerate(fault.parts), key=lambda pair: (pair[1].case, pair[1].number)):
         incident, headline = whole(part.case, part.number), part.headline
         if_running = incident.impact_if_running if fault.kind == "broker" else None
@@ -251,9 +251,9 @@ def _incident(
 
 
 def _would_decide(fault: SharedFault, asked: Sequence[Incident], *, sure: bool) -> tuple[WouldDecide, ...]:
-    """The logs that would settle it, without those that decide between causes which the groups together rule out.
+    """Return the logs that would settle it, except between causes that the groups together rule out.
 
-    Where the lines of some group are `sure`, they are those that would show what is behind it.
+    If the verdict of a group is `sure`, return those that would show the cause behind it.
     """
     logs = (log for each in asked for log in each.would_decide)
     wanted = (log for log in logs if log.between == (fault.cause,) or (fault.cause in log.between and not sure))
@@ -272,7 +272,7 @@ def _would_decide(fault: SharedFault, asked: Sequence[Incident], *, sure: bool) 
 
 
 def _disturbed(fault: SharedFault, own: Sequence[Disturbance]) -> tuple[DisturbedGroup, ...]:
-    """The groups, the worst first; a group that was disturbed again and again once."""
+    """Return the disturbed groups, worst first; each group once, even if it was disturbed repeatedly."""
     rows = [
         DisturbedGroup(
             group=group,
@@ -290,7 +290,7 @@ def _disturbed(fault: SharedFault, own: Sequence[Disturbance]) -> tuple[Disturbe
 
 
 def _severity_of_part(fault: SharedFault, part: Disturbance) -> Severity:
-    """That of a group's own incident; what it took for critical and is another fault is so by its cost alone."""
+    """Return the severity of a group's own incident; if its own cause was wrong, only its cost makes it critical."""
     severity, costly = part.headline.severity, part.impact.unread_partition_ms or part.impact.stopped_ms
     is_critical = part.cause == fault.cause or part.headline.ongoing or costly
     return severity if severity != "critical" or is_critical else "warning"
@@ -302,7 +302,7 @@ def _worst_first(row: DisturbedGroup) -> tuple[object, ...]:
 
 
 def _severity(fault: SharedFault, groups: Sequence[DisturbedGroup]) -> Severity:
-    """The worst of its groups; brokers that were restarted in turn and cost no group any work were planned."""
+    """Return the worst severity of its groups; brokers restarted in turn at no cost were a planned change."""
     in_turn = restarted_in_turn(fault)
     unharmed = all(not group.impact.unread_partition_ms and not group.impact.rebalances for group in groups)
     if fault.kind == "broker" and in_turn and unharmed:
@@ -334,7 +334,7 @@ def _root_cause(
 
 
 def _first_seen_together(fault: SharedFault, own: Sequence[Disturbance]) -> RootCause:
-    """A cause that no group's own lines suggest."""
+    """Return a root cause that no group's own lines suggest."""
     evidence = _lines_of(fault.outages) or _interleaved([each.evidence for each in own])
     return RootCause(
         cause=fault.cause,
@@ -348,18 +348,18 @@ def _first_seen_together(fault: SharedFault, own: Sequence[Disturbance]) -> Root
 
 
 def _confidence(fault: SharedFault, causes: Sequence[RootCause]) -> float:
-    """That of the surest group, or less where no line shows which of the coordinators it was, or what members share."""
+    """Return the highest confidence of a group, or less if no line shows which coordinator or host was at fault."""
     surest = max(cause.confidence for cause in causes)
     if fault.kind == "credential" and len({part.group for part in fault.parts}) > 2:
-        # A broker names no client that it refuses: chance explains the moment in one group, not in three.
+        # A broker does not log the client that it rejects: one group may match by chance, but not three.
         return max(surest, LIKELY if surest >= PROBABLE else PROBABLE)
-    # Members that no line places on one host may have lost anything else that they share.
+    # Members that no line places on the same host may have something else in common.
     unplaced = fault.kind == "host" and surest < LIKELY and any(c.kind != "host" for c in fault.culprits)
     return min(surest, UNSURE) if fault.is_shared or unplaced else surest
 
 
 def _occurrences(own: Sequence[Disturbance]) -> int:
-    """How often the group with the most incidents was disturbed."""
+    """Return the number of incidents of the group that has the most."""
     by_group = grouped(own, attrgetter("group")).values()
     often = max(sum(each.occurrences for each in of_group) for of_group in by_group)
     return often if len(own) > len(by_group) else 1
@@ -374,14 +374,14 @@ def _interleaved(proofs: Sequence[Sequence[Evidence]]) -> tuple[Evidence, ...]:
 
 
 def _advice(fault: SharedFault, causes: Sequence[RootCause], own: Sequence[Disturbance]) -> tuple[Advice, ...]:
-    """That of the surest: every group has the same from one broker. A broker that stood still was not restarted.
+    """Return the advice of the surest groups, without advice on restarts for a broker that only stalled.
 
-    A reason that is another one in other groups, by its figures for instance, is given as the one of its group.
+    A reason that differs between groups, in its figures for example, is attributed to its group.
     """
     shown = [cause for cause in causes if cause.behind]
     if not shown and fault.outages and all(outage.how == "froze" for outage in fault.outages):
         return about((STOOD_STILL_ADVICE,), fault.culprits)
-    # Settings have other names in groups of another protocol: what most groups need comes first.
+    # Settings have different names in groups of other protocols: what most groups need comes first.
     alike = Counter(_actions(cause) for cause in causes)
     surest = max(shown or causes, key=lambda cause: (cause.confidence, alike[_actions(cause)], len(cause.advice)))
     group = next((each.group for each in own if any(cause is surest for cause in each.shared)), "")
@@ -410,7 +410,7 @@ def _chain(fault: SharedFault, causes: Sequence[RootCause]) -> tuple[ChainLink, 
 
 
 def _ruled_out(fault: SharedFault, own: Sequence[Disturbance], of_first: Sequence[RuledOut]) -> tuple[RuledOut, ...]:
-    """What its groups' lines contradict throughout, and what the lines of one suggest and those of others rule out."""
+    """Return causes that the lines of all groups contradict, or that some groups suggest and others rule out."""
     suggested = {each.cause: each.group for each in reversed(own)}
     agreeing = [each.evidence for each in own if each.cause == fault.cause]
     found = [
@@ -432,7 +432,7 @@ def _ruled_out(fault: SharedFault, own: Sequence[Disturbance], of_first: Sequenc
 
 
 def _several_groups(fault: SharedFault, own: Sequence[Disturbance]) -> SignRow:
-    """What only the groups together show, beside the signs of the group whose lines show it best."""
+    """Return the sign that only the groups together show, in addition to those of the surest group."""
     return SignRow(
         sign="several-groups-at-once",
         says=f"{len({each.group for each in own})} groups were disturbed at that time",

@@ -1,4 +1,4 @@
-"""Incidents of several groups that have a host in common, though each group keeps its own."""
+"""Relations between incidents of several groups with a common host that remain separate incidents."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from rebalance_forensics.timeline.time_index import lists_by_key
 from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS
 
 MOST_IDS = 20
-"""An incident names at most so many others; the sentence counts them all."""
+"""At most this many related incidents are listed; the sentence counts all of them."""
 HOSTS_FAULT = frozenset({
     *("process-pause", "process-crash", "network-partition", "slow-processing", "rebalance-straggler"),
     *("static-member-expired", "member-left", "thread-replacement"),
 })  # fmt: skip
 
 Relations = Mapping[str, tuple[Relation, ...]]
-"""By the id of an incident."""
+"""Incident id -> its relations."""
 
 
 def relations_among(parts: Iterable[Part], host_index: HostIndex) -> Relations:
-    """How the incidents that each group keeps for itself are related to those of others."""
+    """Return the relations of the incidents that did not become part of a cluster's incident."""
     faults = (part for part in parts if part.headline.severity != "info")
     of_hosts = (part for part in faults if any(c.cause in HOSTS_FAULT for c in part.headline.root_causes))
     by_host = lists_by_key(

@@ -1,4 +1,4 @@
-"""Sentences about an incident of a cluster: what happened, to how many groups, and what that cost."""
+"""Sentences about an incident of a cluster: what happened, to how many groups, and at what cost."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ Place = tuple[str, str]
 
 
 class Homes(Struct, frozen=True):
-    """The partition each group lives in, the groups of each partition, and the terms of each coordinator."""
+    """The `__consumer_offsets` partition of each group, and the terms of each coordinator."""
 
     partitions: dict[Place, tuple[int, bool]]
-    """(cluster, group) -> partition, and whether a line shows it; else it is the hash over the default number.
+    """(cluster, group) -> partition, and whether a line shows it; otherwise it is computed for 50 partitions.
 
-    Without groups whose partition no line shows, where those of others show that the number is not the default.
+    Groups without such a line are omitted if other groups show that the topic does not have 50 partitions.
     """
     tenants: dict[tuple[str, int], list[str]]
     terms: dict[Place, list[tuple[str, CoordinatorTerm]]]
-    """(cluster, broker) -> the groups it coordinated, and when."""
+    """(cluster, broker) -> the groups that it coordinated, and when."""
 
     def of_these(self, cluster: str, groups: Sequence[str]) -> str:
-        """Where these groups live, in words; empty where that is not known of all."""
+        """Return the partitions of these groups in words; empty unless all are known."""
         homes = [home for group in groups if (home := self.partitions.get((cluster, group))) is not None]
         if not homes or len(homes) < len(groups):
             return ""
@@ -44,7 +44,7 @@ class Homes(Struct, frozen=True):
         return f"{'partition' if len(numbers) == 1 else 'partitions'} {shown} of __consumer_offsets{by_name}"
 
     def coordinated_by(self, cluster: str, broker: str, at: int) -> list[str]:
-        """The groups that a broker coordinated then, or that live in the same partition as one of them."""
+        """Return the groups that a broker coordinated at that time, or that share a partition with one of them."""
         terms = self.terms.get((cluster, broker), ())
         coordinated = [group for group, term in terms if term.overlaps(at - REQUEST_TIMEOUT_MS, at)]
         known_homes = (self.partitions.get((cluster, group)) for group in coordinated)
@@ -81,17 +81,17 @@ WHAT_BROKERS_DID = {
 
 
 def summary_of(fault: SharedFault, groups: Sequence[DisturbedGroup]) -> str:
-    """What happened and what it did, in two sentences."""
+    """Return what happened and its effect, in two sentences."""
     return f"{_happened(fault, groups)}. {_cost(groups)}"
 
 
 def group_sentence(summaries: Sequence[str]) -> str:
-    """What one group's own lines show, by the summaries of its incidents."""
+    """Return what one group's own lines show, from the summaries of its incidents."""
     return summaries[0] if len(summaries) == 1 else f"{summaries[0]} ({len(summaries)} times)"
 
 
 def overruled_because(fault: SharedFault) -> str:
-    """Why what one group's lines suggest is not what happened."""
+    """Return why the cause that one group's lines suggest is wrong."""
     together = f"{counted(len({part.group for part in fault.parts}), 'group')} were disturbed at the same time"
     return f"{_what(fault)}; {together}"
 
@@ -122,7 +122,7 @@ def _hosts(names: Sequence[str], fault: SharedFault) -> str:
         return f"{some(names, NAMES_SHOWN)} fell silent at the same moment, {shared}"
     hosts = f"{'host' if len(names) == 1 else 'hosts'} {some(names, NAMES_SHOWN)}"
     if fault.cause == "process-crash":
-        # One process may have been all of them: a worker is a member of its Connect cluster and of its sinks' groups.
+        # They may be one process: a worker is a member of its Connect cluster and of its sink connectors' groups.
         return f"The members on {hosts} died together"
     cut_off = "was cut off" if len(names) == 1 else "were cut off"
     verb = cut_off if fault.cause == "network-partition" else "stood still"
@@ -161,9 +161,9 @@ def _clock(at: int) -> str:
 def _cost(groups: Sequence[DisturbedGroup]) -> str:
     rebalanced = sum(group.impact.rebalances > 0 for group in groups)
     unread = [group.impact.longest_unread_ms or 0 for group in groups if group.impact.unread_partition_ms]
-    # Every eager rebalance stops its group for a moment: worth a word is what a consumer's lag would show.
+    # Every eager rebalance stops its group briefly: only a stop that shows in the consumer lag is mentioned.
     stops = [ms for group in groups if (ms := group.impact.stopped_ms or 0) >= ROUND_TRIP_MS]
-    # Groups of which only lost sessions are logged may well have rebalanced.
+    # Groups whose logs show only expired sessions may have rebalanced nevertheless.
     none = "none rebalanced" if unread or stops else "no rebalance was logged"
     costs = [f"{_share(rebalanced, groups)} rebalanced" if rebalanced else none]
     if unread:
@@ -183,7 +183,7 @@ def _share(number: int, groups: Sequence[DisturbedGroup]) -> str:
 
 
 def narrative_of(fault: SharedFault, groups: Sequence[DisturbedGroup], histories: Sequence[GroupOutline]) -> str:
-    """What the groups show together and none of them alone; the summary where that is nothing."""
+    """Return what only the groups together show; the summary if there is nothing."""
     if fault.kind != "broker" or not fault.culprits:
         return summary_of(fault, groups)
     cluster = fault.parts[0].headline.cluster
@@ -210,7 +210,7 @@ def narrative_of(fault: SharedFault, groups: Sequence[DisturbedGroup], histories
             also = ", which shows no other disturbance" if spared else ""
         else:
             also = f" ({spared} of them {'show' if spared > 1 else 'shows'} no other disturbance)" if spared else ""
-        # A consumer is given no record above the high watermark, which waits for every replica in sync (KIP-497).
+        # A fetch returns no records above the high watermark, which waits for all in-sync replicas (KIP-497).
         sentences.append(
             f"It led {some(led)}, read by {counted(len(readers), 'group')}{also}: nobody could fetch "
             f"{'them' if led[1:] else 'it'} until it was back or the controller had elected another leader. Members "

@@ -1,4 +1,4 @@
-"""What one broker, host, deployment, topic or credential did to several groups at once."""
+"""Faults of one broker, host, deployment, topic or credential that disturbed several groups at once."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ FOLLOWS_A_BROKER = frozenset({
     *("enforced-rebalance", "scale-out", "startup", "member-removed", "static-member-expired"),
     "authorization-failure",
 })  # fmt: skip
-"""What a group's own lines make of a coordinator that does not answer, where they do not show the broker."""
+"""Causes that a group's own lines suggest if its coordinator does not respond and no line shows the broker."""
 FALLEN_SILENT = frozenset({"process-pause", "process-crash", "network-partition", "static-member-expired"})
 RESTARTED = frozenset({"rolling-restart", "static-member-restart"})
 LEAVES_AND_JOINS = frozenset({"member-left", "scale-in", "scale-out"})
 
 
 class Part(Struct, frozen=True):
-    """An incident of one group: which case it is of, and its number there; its likeliest cause and its start."""
+    """An incident of one group: its case and its number there, its likeliest cause and its start."""
 
     headline: Headline
     case: int
@@ -58,13 +58,13 @@ class Part(Struct, frozen=True):
     begin: int = 0
 
     def __post_init__(self) -> None:
-        """Take from the headline what is asked of each incident a dozen times."""
+        """Cache what is needed of each incident many times."""
         force_setattr(self, "cause", self.headline.root_causes[0].cause)
         force_setattr(self, "begin", self.headline.started_at)
 
     @property
     def end(self) -> int:
-        """When it ended; when it started, if it is still going on."""
+        """The time at which it ended, or started if it is ongoing."""
         return self.headline.started_at if self.headline.ended_at is None else self.headline.ended_at
 
     @property
@@ -73,22 +73,22 @@ class Part(Struct, frozen=True):
         return self.headline.group or ""
 
     def culprits(self, *kinds: str) -> list[str]:
-        """The names of those it blames, of these kinds."""
+        """Return the names of its culprits of these kinds."""
         return [c.name for c in self.headline.root_causes[0].culprits if c.kind in kinds]
 
 
 class SharedFault(Struct, frozen=True, kw_only=True):
-    """One thing that several groups suffered from."""
+    """A fault that disturbed several groups."""
 
     kind: FaultKind
     cause: str
     culprits: tuple[Culprit, ...]
     parts: tuple[Part, ...]
-    """By time, then group."""
+    """Its incidents, by time and group."""
     outages: tuple[BrokerOutage, ...] = ()
     is_shared: bool = False
-    """No line shows that it was the brokers that it blames: several stopped answering at one moment, or one of them is
-    all that the groups have in common."""
+    """True if no line shows that the blamed brokers were at fault: several stopped responding at one moment, or the
+    broker is only what the groups have in common."""
 
 
 Moments = Callable[[Part], Iterable[int]]
@@ -98,9 +98,9 @@ Find = Callable[[Sequence[GroupOutline], Sequence[Part]], list[SharedFault]]
 def shared_faults(
     histories: Sequence[GroupOutline], parts: Sequence[Part], host_index: HostIndex, moments_of: Moments
 ) -> Iterator[SharedFault]:
-    """What several groups share, the broadest kind first; each incident belongs to one fault at most.
+    """Return the faults that several groups share, broadest kind first; an incident belongs to at most one fault.
 
-    `moments_of` gives the times of the lines that prove an incident.
+    `moments_of` returns the times of the lines that support an incident.
     """
     left = list(parts)
     finders: tuple[Find, ...] = (
@@ -109,7 +109,7 @@ def shared_faults(
         partial(_of_hosts, host_index=host_index),
         _of_deployments,
         _of_topics,
-        _of_the_unexplained,
+        _shared_unexplained,
     )
     for cluster in sorted({history.cluster for history in histories}):
         of_cluster = [history for history in histories if history.cluster == cluster]
@@ -144,8 +144,8 @@ def _of_brokers(
     taken: set[int] = set()
     for run in runs(faults, lambda part: part.begin, QUIET_MS, until=lambda part: part.end):
         for brokers, of_brokers, is_shared in _by_brokers(run, outages, stalls_of, terms, doubtful):
-            known = tuple([o for b in brokers for o in outages.get(b, ()) if _touches(o, of_brokers)])
-            follow = _that_follow(doubtful, known, terms, reaching, taken)
+            known = tuple([o for b in brokers for o in outages.get(b, ()) if _is_near(o, of_brokers)])
+            follow = _explained_by_outages(doubtful, known, terms, reaching, taken)
             affected = {id(part): part for part in (*of_brokers, *follow) if id(part) not in taken}
             moments = {at for part in affected.values() for at in moments_of(part)} if doubtful else set()
             at_once = _at_the_same_moment(doubtful, moments, brokers, terms)
@@ -167,7 +167,7 @@ def _of_brokers(
 
 
 def _out_of_reach(histories: Iterable[GroupOutline]) -> Iterator[BrokerOutage]:
-    """Brokers that members of several groups failed to connect to at the same time, while they reached the others."""
+    """Yield brokers to which members of several groups failed to connect at once while they reached other brokers."""
     pairs = ((missed, history.group) for history in histories for missed in history.unreached)
     for broker, missing in sorted(grouped(pairs, lambda pair: pair[0].broker).items()):
         for run in runs(missing, lambda m: m[0].started_at, ROUND_TRIP_MS, until=lambda m: m[0].ended_at):
@@ -182,28 +182,28 @@ def _out_of_reach(histories: Iterable[GroupOutline]) -> Iterator[BrokerOutage]:
 
 
 StallsOf = Mapping[str, Sequence[Stall]]
-"""Group -> the stalls that cost it members, in their order."""
+"""Group -> the stalls in which it lost members, oldest first."""
 
 
 def _stalled(part: Part, stalls: StallsOf) -> str | None:
-    """The broker whose standing still this group's own lines took for its members'."""
+    """Return the broker whose stall this group's own lines show as a pause of its members, if any."""
     verdict = part.headline.root_causes[0]
-    # A group that lost all of its members looks shut down; one whose members the logs do not mention again, dead.
+    # A group that lost all its members looks shut down; members that the logs do not mention again look crashed.
     looks_so = part.cause == "shutdown" or (part.cause == "process-crash" and verdict.confidence < PROBABLE)
-    # What its own lines suggest at 0.9 is that each of its members stood still or was cut off, all at one moment.
+    # Even at 0.9 its own lines only suggest that all members paused or were cut off at the same moment.
     looks_likely = part.cause in ("process-pause", "network-partition") and verdict.confidence <= LIKELY
     if (verdict.confidence >= LIKELY and not looks_likely) or not (
         looks_so or (part.cause in FOLLOWS_A_BROKER and not _is_planned(part))
     ):
         return None
-    # A session ends at most a session timeout after the last heartbeat, with which the incident begins.
+    # A session expires at most a session timeout after the last heartbeat, at which the incident starts.
     begin, end = part.begin - ROUND_TRIP_MS, max(part.end, part.begin + SESSION_MS) + TICK_MS
     near = (stall for stall in stalls.get(part.group, ()) if begin <= stall.until and stall.at <= end)
     return next((stall.outage.broker for stall in near), None)
 
 
 def _lost_with_their_hosts(stall: Stall, silent: TimeIndex[Part], terms: Terms, host_index: HostIndex) -> bool:
-    """True where groups of other coordinators lost members as well, all on these hosts: the hosts were cut off."""
+    """True if groups of other coordinators also lost members, all on these hosts: then the hosts were cut off."""
     near = silent.between(stall.at - SESSION_MS, stall.at + SESSION_MS)
     if not near:
         return False
@@ -211,7 +211,7 @@ def _lost_with_their_hosts(stall: Stall, silent: TimeIndex[Part], terms: Terms, 
     hosts = {places[group].get(member) for group, member in stall.lost}
     if None in hosts or hosts.issuperset(host for of_group in places.values() for host in of_group.values()):
         return False
-    # A group whose coordinator no line names may be of this one.
+    # A group without a known coordinator may belong to this one.
     coordinators = ((part, _brokers_in(terms, part.group)) for part in near)
     elsewhere = [part for part, brokers in coordinators if brokers and stall.outage.broker not in brokers]
     hosts_of_parts = [hosts_of_part(host_index, part) for part in elsewhere]
@@ -224,13 +224,13 @@ def _is_planned(part: Part) -> bool:
 
 
 def _may_follow_a_broker(part: Part) -> bool:
-    # A refusal that lines show is the answer of a broker that is up; a restart changes neither passwords nor ACLs.
+    # A logged rejection is the response of a running broker, and a restart changes neither passwords nor ACLs.
     answered = part.cause == "authorization-failure" and part.headline.root_causes[0].confidence >= PROBABLE
     return part.cause in FOLLOWS_A_BROKER and not _is_planned(part) and not answered
 
 
 def _outages(logged: Iterable[BrokerOutage]) -> dict[str, list[BrokerOutage]]:
-    """Every broker's outages, those that several groups saw once: from the first sign of it to the last."""
+    """Return the outages of each broker; reports of several groups become one, from the first sign to the last."""
     return {
         broker: [
             _merged(run)
@@ -263,9 +263,9 @@ def _merged(run: Sequence[BrokerOutage]) -> BrokerOutage:
     )
 
 
-def _touches(outage: BrokerOutage, parts: Sequence[Part]) -> bool:
-    """True if the broker went down, or came back, about when these began or lasted."""
-    # What moves, moves then: a broker that has been down for an hour is out of the ISR and coordinates nothing.
+def _is_near(outage: BrokerOutage, parts: Sequence[Part]) -> bool:
+    """True if the broker failed or came back about when these incidents started or lasted."""
+    # Only these times matter: a broker that has been down for an hour is out of the ISR and coordinates no group.
     begin, end = min(part.begin for part in parts), max(part.end for part in parts) + REQUEST_TIMEOUT_MS
     back_at = outage.ended_at if outage.ended_at is not None else outage.started_at
     return begin - ONE_REBALANCE_MS <= outage.started_at <= end or begin - REQUEST_TIMEOUT_MS <= back_at <= end
@@ -278,24 +278,24 @@ def _by_brokers(
     terms: Terms,
     doubtful: TimeIndex[Part],
 ) -> list[tuple[list[str], list[Part], bool]]:
-    """Incidents of one stretch of time by the brokers behind them: one that ran on is not behind any.
+    """Yield the incidents of one time span by the brokers that caused them; a broker that kept running caused none.
 
-    The last of each is True where brokers have only the moment in common.
+    The last value is True if the brokers have only the time in common.
     """
     blamed = {id(part): _brokers_of(part, stalls) for part in run}
-    out = {name for name, known in outages.items() if any(_touches(outage, run) for outage in known)}
+    out = {name for name, known in outages.items() if any(_is_near(outage, run) for outage in known)}
     down = {name for names in blamed.values() for name in names} & out or out
-    in_turn = {name for name in down if all(o.how == "shut-down" for o in outages[name] if _touches(o, run))}
+    in_turn = {name for name in down if all(o.how == "shut-down" for o in outages[name] if _is_near(o, run))}
     components: list[tuple[set[str], list[Part], bool]] = []
     for part in run:
         names = set(blamed[id(part)])
         if down:
-            # A broker without an outage served on, and could not while another was down.
+            # A broker without an outage kept running, but could not respond while another one was down.
             names = names & down or {_nearest(part, down, outages)}
         if names & in_turn and len(in_turn) > 1:
             names |= in_turn
         joined = [component for component in components if component[0] & names or not names]
-        # Coordinators that all fall silent at one moment have something in common: none of them is known to be out.
+        # Coordinators that all stop responding at one moment have a common reason: no outage of any is known.
         near = part.begin - AT_ONCE_MS, part.begin + AT_ONCE_MS
         apart = [component for component in components if component not in joined and not down]
         at_once = [c for c in apart if any(other.begin <= near[1] and other.end >= near[0] for other in c[1])]
@@ -320,18 +320,18 @@ def _brokers_of(part: Part, stalls: StallsOf) -> list[str]:
 def _narrowed(
     names: Collection[str], parts: list[Part], terms: Terms, doubtful: TimeIndex[Part]
 ) -> tuple[list[str], list[Part], bool]:
-    """Of brokers that fell silent at one moment the one whose groups alone moved on; else the one that lost members.
+    """Return the only broker whose groups moved or rebalanced, if any, else all; and whether that leaves several.
 
-    That may be a broker beside those that fell silent: while a replica stands still, the other coordinators cannot
-    answer commits, and the heartbeats behind these on the same connection wait (a broker handles one request of a
-    connection at a time); but they go on hearing from their members, keep their groups, and let no session expire.
+    That may be none of those that stopped responding: while a replica stalls, other coordinators cannot answer commits,
+    and heartbeats behind these on the same connection wait (a broker handles one request per connection at a time).
+    But those coordinators still receive heartbeats, keep their groups, and expire no sessions.
     """
     affected = {part.group for part in parts}
     begin, end = min(part.begin for part in parts), max(part.end for part in parts) + ONE_REBALANCE_MS
-    # The brokers from which another one took a group over in this span.
+    # Brokers from which another one took over a group in this time.
     moves = chain.from_iterable(_moves(terms.get(group, ())) for group in affected)
     left = {before.broker for before, at in moves if begin <= at <= end}.intersection(names)
-    # A group may blame its own members for what its coordinator did to them.
+    # A group may blame its own members for a fault of its coordinator.
     meanwhile = doubtful.between(begin - SESSION_MS, end)
     harmed = {part.group for part in (*parts, *meanwhile) if part.headline.impact.rebalances}
     behind = set[str]().union(*(_brokers_in(terms, group) for group in harmed))
@@ -343,10 +343,10 @@ def _narrowed(
 
 
 def _moves(terms: Sequence[CoordinatorTerm]) -> Iterator[tuple[CoordinatorTerm, int]]:
-    """The terms of a group's coordinators that ended as a new one took the group over, and when that was.
+    """Yield the coordinators' terms that ended because a new coordinator took the group over, and when.
 
-    A group that goes back to a former coordinator shows that this one is up again (auto.leader.rebalance.enable), not
-    that the other went down.
+    A group that returns to a former coordinator shows that this one is back (auto.leader.rebalance.enable), not that
+    the other one failed.
     """
     former = set[str]()
     for before, after in pairwise(terms):
@@ -364,7 +364,7 @@ def _nearest(part: Part, down: Iterable[str], outages: Mapping[str, Sequence[Bro
 
 
 def led_by(fault: SharedFault, history: GroupOutline) -> tuple[str, ...]:
-    """The partitions of a group that a broker led as it went out; a clean shutdown hands them over first."""
+    """Return the group's partitions that a broker led when it failed; a clean shutdown moves leadership first."""
     first = {o.broker: o for o in reversed(fault.outages) if o.how != "shut-down"}
     found = set[str]()
     for name, outage in first.items():
@@ -374,7 +374,7 @@ def led_by(fault: SharedFault, history: GroupOutline) -> tuple[str, ...]:
 
 
 def restarted_in_turn(fault: SharedFault) -> bool:
-    """True for brokers that went one after another, each once: a rolling restart, as far as lines show."""
+    """True if each broker was down once, one after another, as in a rolling restart."""
     brokers = [outage.broker for outage in fault.outages]
     if len(set(brokers)) < 2 or {culprit.name for culprit in fault.culprits} != set(brokers):
         return False
@@ -384,23 +384,23 @@ def restarted_in_turn(fault: SharedFault) -> bool:
     return len(brokers) == len(set(brokers)) > 2 and apart
 
 
-def _that_follow(
+def _explained_by_outages(
     doubtful: TimeIndex[Part],
     outages: Sequence[BrokerOutage],
     terms: Terms,
     reaching: Collection[tuple[str, str, str]],
     taken: Collection[int],
 ) -> Iterator[Part]:
-    """Other groups' incidents that one of these outages explains better than what their own lines suggest.
+    """Yield incidents of other groups that one of these outages explains better than their own lines do.
 
-    `reaching`: (broker, group, member) for members that failed to connect to that broker and no other.
+    `reaching`: (broker, group, member) for members that failed to connect only to that broker.
     """
     for outage in outages:
         end = outage.ended_at if outage.ended_at is not None else outage.started_at + ONE_REBALANCE_MS
         near = doubtful.between(outage.started_at - REQUEST_TIMEOUT_MS, end + REQUEST_TIMEOUT_MS)
         meanwhile = [part for part in near if id(part) not in taken]
         unsure = [part for part in meanwhile if part.headline.root_causes[0].confidence < PROBABLE]
-        # What is unsure in each group and comes to several while a broker is out comes from there.
+        # If several groups have uncertain incidents during an outage of a broker, that is the reason.
         together = unsure if len({part.group for part in unsure}) > 1 else []
         alone = (
             part
@@ -420,7 +420,7 @@ def _explains(outage: BrokerOutage, part: Part, coordinators: Collection[str]) -
 
 
 def _reached_others(outage: BrokerOutage, part: Part, reaching: Collection[tuple[str, str, str]]) -> bool:
-    """True where all members in doubt, and all that are taken for cut off, failed to connect to this broker alone."""
+    """True if all members in doubt or considered cut off failed to connect only to this broker."""
     names = part.culprits("client", "instance", "worker", "thread")
     in_doubt = part.cause == "network-partition" or part.headline.root_causes[0].confidence < PROBABLE
     return in_doubt and bool(names) and all((outage.broker, part.group, name) in reaching for name in names)
@@ -429,9 +429,9 @@ def _reached_others(outage: BrokerOutage, part: Part, reaching: Collection[tuple
 def _at_the_same_moment(
     doubtful: TimeIndex[Part], moments: Iterable[int], brokers: Collection[str], terms: Terms
 ) -> Iterator[Part]:
-    """What other groups' lines leave open, at the moments at which the same brokers failed.
+    """Yield other groups' undecided incidents at the times at which the same brokers failed.
 
-    What nothing explains comes from there, and so does what the members of a group that they coordinate are blamed for.
+    These include unexplained incidents, and incidents blamed on members of groups that these brokers coordinate.
     """
     for at in moments:
         for part in doubtful.between(at - HEARTBEAT_MS, at + HEARTBEAT_MS):
@@ -441,9 +441,9 @@ def _at_the_same_moment(
 
 
 def _brokers_cause(parts: Sequence[Part], outages: Iterable[BrokerOutage]) -> str:
-    """The cause by which a broker's outage is reported: that of the offsets topic where most groups had that.
+    """Return the cause to report for a broker outage; offsets-topic-unavailable if most groups have that.
 
-    While a replica stands still, no other coordinator can write to the offsets topic: that follows from the standstill.
+    While a replica stalls, no other coordinator can write to the offsets topic: that is a consequence of the stall.
     """
     causes = Counter(part.cause for part in parts)
     offsets, stood_still = "offsets-topic-unavailable", any(outage.how == "froze" for outage in outages)
@@ -469,10 +469,10 @@ def _of_hosts(_: Sequence[GroupOutline], parts: Sequence[Part], *, host_index: H
 
 
 def _at_once(silent: Sequence[Part]) -> Iterator[list[Part]]:
-    """Members of at least three groups that fell silent within a heartbeat of each other: a host, a rack, a switch.
+    """Yield incidents of at least three groups with members that went silent together: a host, rack or switch failed.
 
-    Sessions of one fault end a heartbeat apart, since each runs from its member's last one. Two groups prove nothing
-    where no line shows that their members share a host.
+    Each session runs from the member's last heartbeat, so that sessions lost to one fault expire up to an interval
+    apart. Two groups prove nothing if no line shows that their members share a host.
     """
     for run in runs(silent, lambda part: part.begin, HEARTBEAT_MS):
         if len({part.group for part in run}) > 2 and run[-1].begin - run[0].begin <= NEXT_HEARTBEAT_MS:
@@ -480,7 +480,7 @@ def _at_once(silent: Sequence[Part]) -> Iterator[list[Part]]:
 
 
 def _again(host_index: HostIndex, run: Sequence[Part], silent: TimeIndex[tuple[int, Part]]) -> Iterator[Part]:
-    """Later incidents of members on the same hosts before all are back: they are refused, or fall silent once more."""
+    """Return later incidents of members on the same hosts before all are back: rejected, or silent once more."""
     end, known = max(part.end for part in run) + HEARTBEAT_MS, {id(part) for part in run}
     hosts = {host for part in run for host in hosts_of_part(host_index, part)}
     for _, part in sorted(silent.between(run[0].begin, end)) if hosts else ():
@@ -517,13 +517,13 @@ def _names_on(host_index: HostIndex, blamed: Iterable[tuple[Part, Culprit]], hos
 
 
 def hosts_of_part(host_index: HostIndex, part: Part) -> list[str]:
-    """The hosts of the members that an incident blames."""
+    """Return the hosts of the members that an incident blames."""
     names = part.culprits("client", "instance", "worker", "thread", "host")
     return host_index.hosts_of(part.headline.cluster, part.group, names)
 
 
 def _likeliest(parts: Iterable[Part]) -> str:
-    """The cause that fits all these incidents best, by how sure each is of it."""
+    """Return the cause with the highest total confidence over all these incidents."""
     sure: dict[str, float] = defaultdict(float)
     for part in parts:
         for blame in part.headline.root_causes:
@@ -537,7 +537,7 @@ def _likeliest(parts: Iterable[Part]) -> str:
 def _of_deployments(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[SharedFault]:
     found = []
     restarted = [part for part in parts if part.cause in RESTARTED]
-    # Whatever is left open of a group's leaves and joins meanwhile is the same deployment's.
+    # Undecided leaves and joins of a group during that time belong to the same deployment.
     others = [p for p in parts if p.cause in LEAVES_AND_JOINS and p.headline.severity == "info"]
     for run in runs_of_several_groups([*restarted, *_closed_and_started(histories, parts)], ONE_REBALANCE_MS):
         begin, end = min(part.begin for part in run), max(part.end for part in run)
@@ -557,9 +557,9 @@ def _of_deployments(histories: Sequence[GroupOutline], parts: Sequence[Part]) ->
 
 
 def _closed_and_started(histories: Iterable[GroupOutline], parts: Iterable[Part]) -> Iterator[Part]:
-    """Shutdowns and start-ups of groups whose members all closed and came back.
+    """Yield shutdowns and start-ups of groups whose members all closed and came back.
 
-    So a restart of a group's only member looks, or of the only host with members of it.
+    This is how a restart looks if a group has only one member, or only one host.
     """
     lost = {history.group: TimeIndex((loss.at for loss in history.losses), int) for history in histories}
     by_group = grouped(sorted(parts, key=lambda part: part.begin), attrgetter("group"))
@@ -597,7 +597,7 @@ def _of_topics(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[SharedF
 
 
 def _of_credentials(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[SharedFault]:
-    # A rival in each of three groups at the same time is the likeliest cause of all of them.
+    # A rival shared by three groups at the same time is the likeliest cause of all of their incidents.
     cause = "authorization-failure"
     denied = [part for part in parts if cause in {blame.cause for blame in part.headline.root_causes}]
     found = []
@@ -610,15 +610,15 @@ def _of_credentials(_: Sequence[GroupOutline], parts: Sequence[Part]) -> list[Sh
     return found
 
 
-def _of_the_unexplained(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[SharedFault]:
-    """Unexplained incidents of three or more groups that began at the same time: they have one cause, known or not.
+def _shared_unexplained(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[SharedFault]:
+    """Return unexplained incidents of at least three groups that started together: they share a cause, known or not.
 
-    It is their coordinator if they share it and groups of other coordinators went on.
+    It is their coordinator if they share one and groups of other coordinators were not affected.
     """
     terms = {history.group: history.coordinators for history in histories}
     left_open = [part for part in parts if part.cause == "unexplained" and part.headline.severity != "info"]
     found = []
-    # By start alone: one long incident would join others that have nothing in common.
+    # Compare only the start: a long incident would connect others that have nothing in common.
     for run in runs(left_open, attrgetter("begin"), NEXT_HEARTBEAT_MS):
         affected = {part.group for part in run}
         if len(affected) < 3:
@@ -640,7 +640,7 @@ def _of_the_unexplained(histories: Sequence[GroupOutline], parts: Sequence[Part]
 
 
 def runs_of_several_groups(parts: Iterable[Part], gap_ms: int) -> Iterator[list[Part]]:
-    """Incidents close together in time, where they are of more than one group."""
+    """Yield runs of incidents close together in time that belong to more than one group."""
     for run in runs(parts, lambda part: part.begin, gap_ms, until=lambda part: part.end):
         if len({part.group for part in run}) > 1:
             yield run

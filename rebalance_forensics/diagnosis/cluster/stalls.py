@@ -1,4 +1,4 @@
-"""Coordinators that stood still, by the sessions of several groups that their timers end at one moment."""
+"""Stalled coordinators, recognized by sessions of several groups that their timers expire at one moment."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from rebalance_forensics.timeline.windows import (
 )
 
 Terms = Mapping[str, Sequence[CoordinatorTerm]]
-"""Group -> the brokers that coordinated it, and when."""
+"""Group -> its coordinators, and when."""
 
 Places = Mapping[str, Mapping[str, str]]
-"""Group -> member -> where it runs."""
+"""Group -> member -> its host."""
 
-# So many lines show an outage; the others say the same.
+# At most this many lines are kept as evidence of a stall; the others would repeat them.
 MOST_LINES = 4
-# What happens less often by chance did not happen by chance.
+# A less probable coincidence is not considered one.
 CHANCE = 0.05
 
 
 class Stall(Struct, frozen=True):
-    """Sessions of several groups that expired at one moment, from `at` to `until`, and the outage behind them."""
+    """Sessions of several groups that expired together, from `at` to `until`, and the outage that caused it."""
 
     at: int
     until: int
     outage: BrokerOutage
     lost: tuple[tuple[str, str], ...]
-    """Group and member."""
+    """Lost members, as (group, member)."""
 
     @property
     def groups(self) -> frozenset[str]:
@@ -54,17 +54,17 @@ class Stall(Struct, frozen=True):
 def coordinator_stalls(
     histories: Sequence[GroupOutline], logged: Iterable[BrokerOutage], terms: Terms, host_index: HostIndex
 ) -> list[Stall]:
-    """The stalls of a cluster's coordinators, each with the outage behind it, of `logged` where one explains it."""
+    """Return the stalls of a cluster's coordinators, each with its outage, from `logged` if one explains it."""
     explained = (_explained(stall, logged, terms) for stall in _stalls(histories, host_index))
     return [stall for stall in explained if stall is not None]
 
 
 def _stalls(histories: Sequence[GroupOutline], host_index: HostIndex) -> list[Stall]:
-    """Sessions of several groups that one broker let expire within a tick of its timers.
+    """Return the times at which one broker expired sessions of several groups within a tick of its timers.
 
-    Members heartbeat each in its own rhythm, so their sessions end spread over a heartbeat interval even where one
-    fault took them all. Only a coordinator whose timers all fire at once ends them together: it stood still, and its
-    clock ran on. It loses members of every process then; a burst of members of one alone points to that process.
+    Members send heartbeats at different times, so that even sessions lost to one fault expire spread over a heartbeat
+    interval. They expire together only if all timers of the coordinator are overdue: it stalled while its clock kept
+    running. It then loses members of every process; a burst of members of one process points to that process.
     """
     pairs = [(loss, history.group) for history in histories for loss in history.losses]
     outlines = {history.group: history for history in histories}
@@ -75,8 +75,8 @@ def _stalls(histories: Sequence[GroupOutline], host_index: HostIndex) -> list[St
         several = (burst for burst in together if len(burst) > 1 and not _of_one_process(burst))
         bursts = [burst for burst in several if not _on_few_hosts(outlines, host_index, burst)]
         sure = [burst for burst in bursts if len(burst) > 2 and _ended_by_one_timer(burst, elsewhere)]
-        # Where a broker is known to have stood still, the members that one group loses at once were lost like that, and
-        # about that time also two members of two groups.
+        # If a broker is known to have stalled, members that one group loses at once were lost to the stall, too, and so
+        # were, about that time, two members of two groups.
         stalls = [_stall_of(broker, burst) for burst in sure]
         of_several = TimeIndex((stall.at for stall in stalls if len(stall.groups) > 1), int)
         if of_several:
@@ -94,14 +94,14 @@ def _stalls(histories: Sequence[GroupOutline], host_index: HostIndex) -> list[St
 
 
 def _ended_by_one_timer(burst: Sequence[tuple[Loss, str]], elsewhere: TimeIndex[int]) -> bool:
-    """True for sessions of several members of a group, or of several groups, that ended together.
+    """True if sessions of several members of a group, or of several groups, expired together.
 
-    A host that holds one member of each of many groups takes that one from each, a heartbeat interval apart. Hosts that
-    are cut off lose members at every coordinator: `elsewhere` is when other brokers lost some.
+    A host with one member of each of many groups loses them spread over a heartbeat interval. Hosts that are cut off
+    lose members at every coordinator: `elsewhere` has the times at which other brokers lost some.
     """
     begin, end = burst[0][0].at, burst[-1][0].at
-    # A stall costs other brokers a few members of KIP-848 groups, whose heartbeats wait for its replica; hosts that are
-    # cut off cost them as many.
+    # In a stall, other brokers lose only a few members of KIP-848 groups, whose heartbeats wait for its replica. If
+    # hosts are cut off, they lose as many members.
     lost_elsewhere = len(elsewhere.between(begin - HEARTBEAT_MS, end + HEARTBEAT_MS))
     if lost_elsewhere >= len(burst):
         return False
@@ -109,7 +109,7 @@ def _ended_by_one_timer(burst: Sequence[tuple[Loss, str]], elsewhere: TimeIndex[
         return True
     by_group = lists_by_key((group, loss.at) for loss, group in burst)
     spans = [times[-1] - times[0] for times in by_group.values() if len(times) > 1]
-    # A broker with hundreds of groups expires them for seconds, but each group within one of its timer's steps.
+    # A broker with hundreds of groups takes seconds to expire them, but expires each group within one timer tick.
     group_by_group = sum(span <= REQUEST_MS for span in spans)
     if group_by_group > 1 and 2 * group_by_group > len(spans):
         return True
@@ -117,16 +117,16 @@ def _ended_by_one_timer(burst: Sequence[tuple[Loss, str]], elsewhere: TimeIndex[
 
 
 def _of_one_process(burst: Iterable[tuple[Loss, str]]) -> bool:
-    """True if the client ids are those that one JVM counts through all of its consumers, whatever their groups."""
+    """True if the client ids are numbered by one JVM, which counts all of its consumers whatever their groups."""
     numbers = [number_in_jvm(loss.member) for loss, _ in burst]
     return None not in numbers and len(set(numbers)) == len(numbers)
 
 
 def _on_few_hosts(outlines: Mapping[str, GroupOutline], hosts: HostIndex, burst: Sequence[tuple[Loss, str]]) -> bool:
-    """True if every group lost the same few of its members: their hosts were cut off, or stood still.
+    """True if every group lost the same few members: their hosts were cut off, or paused.
 
-    A coordinator loses members wherever they run. How likely a group is to lose just the members that others lost, by
-    chance, follows from the number of ways to choose so many of all of its members.
+    A stalled coordinator loses members on any host. The probability that a group loses just the members that others
+    lost by chance follows from the number of ways to choose that many of its members.
     """
     groups = {group for _, group in burst}
     places_of_all = (_hosts_of(outlines, hosts, groups), _numbers_of(outlines, groups))
@@ -150,7 +150,7 @@ def _hosts_of(outlines: Mapping[str, GroupOutline], hosts: HostIndex, groups: It
 
 
 def _numbers_of(outlines: Mapping[str, GroupOutline], groups: Iterable[str]) -> Places:
-    """The number at the end of each member's name: in many fleets the members on one host have the same."""
+    """Return the number at the end of each member's name: in many deployments it identifies the host."""
     return {
         group: {
             each.name: number
@@ -173,16 +173,16 @@ def _stall_of(broker: str, burst: Sequence[tuple[Loss, str]]) -> Stall:
 
 
 def _explained(stall: Stall, logged: Iterable[BrokerOutage], terms: Terms) -> Stall | None:
-    """With the outage of another broker behind it, if there was one: this one then ran, and could not answer.
+    """Attribute the stall to the outage of another broker, if there was one: this one ran but could not respond.
 
-    A KIP-848 coordinator answers no heartbeat before its write is committed (acks=all), which waits for the replica
-    that is down; its members' sessions expire together although it runs. None where only the groups that this broker
-    takes over then show that another one is down.
+    A KIP-848 coordinator answers a heartbeat only when its write is committed (acks=all), which waits for the failed
+    replica; sessions expire together although it is running. None if only groups that this broker takes over then show
+    that another one failed.
     """
     name = stall.outage.broker
     for outage in logged:
         end = outage.started_at + AT_ONCE_MS if outage.ended_at is None else outage.ended_at
-        # One that has been out for long is out of the ISR, and no write waits for it.
+        # A broker that has been down for long is out of the ISR, and no write waits for it.
         is_new = stall.at - ONE_REBALANCE_MS <= outage.started_at <= stall.at + unseen_ms(outage.how)
         if outage.broker != name and is_new and stall.at <= end + TICK_MS:
             return replace(stall, outage=outage)

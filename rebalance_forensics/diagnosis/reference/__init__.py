@@ -1,1 +1,1 @@
-"""What is known of Kafka itself: settings, defaults, KIPs, releases, bugs, causes that look alike."""
+"""Reference data on Kafka: settings, defaults, KIPs, releases, bugs, similar causes."""

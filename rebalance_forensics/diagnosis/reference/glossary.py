@@ -1,4 +1,4 @@
-"""What explanations look up: causes and what is behind them, follow-ups, lookalikes, settings, KIPs."""
+"""The glossary for explanations: causes, causes behind them, follow-ups, lookalikes, settings, KIPs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Usual = Literal["fault", "planned", "benign", "unknown"]
 
 
 class Topic(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What `explain` prints of a root cause, of what lies behind one, or of a follow-up rebalance.
+    """What `explain` prints for a root cause, for a cause behind one, or for a follow-up rebalance.
 
-    `shows` is how logs show it; `settings` and `kips` are those that matter to it.
+    `shows` is how it appears in logs; `settings` and `kips` are the relevant ones.
     """
 
     summary: str
@@ -30,7 +30,7 @@ class Topic(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class Lookalikes(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Two causes, and in a sentence what tells them apart."""
+    """Two similar causes, and a sentence that distinguishes them."""
 
     causes: tuple[str, str]
     apart: str
@@ -47,7 +47,7 @@ class Glossary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     links: dict[str, Topic]
 
     def neighbours_of(self, cause: str) -> Iterator[tuple[str, str]]:
-        """Yield each cause that looks like this one, and how to tell them apart."""
+        """Yield each cause that looks like this one, and how to distinguish them."""
         for pair in self.lookalikes:
             if cause in pair.causes:
                 yield pair.causes[cause == pair.causes[0]], pair.apart
@@ -55,6 +55,6 @@ class Glossary(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @cache
 def glossary() -> Glossary:
-    """The glossary; most reports need none of it."""
+    """Return the glossary, loaded on first use because most reports do not need it."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return convert(yaml.load(Path(__file__).with_suffix(".yaml").read_bytes(), Loader=loader), Glossary)  # noqa: S506 - it is safe

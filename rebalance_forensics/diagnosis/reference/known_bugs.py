@@ -1,7 +1,7 @@
-"""Kafka's own bugs: named when the release is affected and the logs show the signature, never by version alone.
+"""Known bugs of Kafka: reported if the release is affected and the logs show the signature, never by version alone.
 
-A signature is a sequence of lines, declared in known_bugs.yaml. Each step asks the logs one question: which events, by
-whom, when. That a line never came is an answer only where `seen` finds a log that would show it.
+A signature is a sequence of lines, declared in known_bugs.yaml. Each step specifies events, who logged them, and when.
+The absence of a line counts only if `seen` finds a log that would show it.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from rebalance_forensics.timeline.windows import ONE_REBALANCE_MS, ONE_SCALING_M
 
 Value = str | int | bool | None
 Conditions = Mapping[str, Value | tuple[Value, ...]]
-"""Field or setting -> the value that it must have, or several of which it must have one."""
-# A signature is looked for within bounds: a log full of half matches must not hold the report up.
+"""Field or setting -> the required value, or a tuple of permitted values."""
+# The search for a signature is bounded: a log full of partial matches must not delay the report.
 MOST_TRIES = 20_000
 
 
 class Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One event of a signature, after the step before it by `after_ms` (least, most).
+    """One event of a signature, `after_ms` (minimum, maximum) after the previous step.
 
-    `who` compares its party with that of the step before, or of the first one. `same` and `differs` compare fields.
-    `count` asks for so many of them within `count_ms`, with so many `distinct` values. `without` are events that must
-    not lie in between; with `never` the step is the absence of such events until `after_ms` is over, while the log
-    continues.
+    `who` compares its participant with that of the previous or the first step. `same` and `differs` compare fields.
+    `count` is the required number of such events within `count_ms`, with `distinct` different values. `without` are
+    events that must not occur in between. With `never`, the step is the absence of such events until `after_ms` is
+    over, while the log continues.
     """
 
     events: tuple[str, ...]
@@ -58,11 +58,11 @@ class Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     distinct: str | None = None
     without: tuple[str, ...] = ()
     quiet: tuple[str, ...] = ()
-    """None of these in the minute before."""
+    """Events that must not occur in the minute before."""
 
 
 class Signature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The steps, how often they must be seen, and what the group (`kind`, `mode`, `protocol`) and its settings are."""
+    """The steps, how often they must occur, and the required `kind`, `mode`, `protocol` and settings of the group."""
 
     steps: tuple[Step, ...]
     times: int = 1
@@ -70,7 +70,7 @@ class Signature(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     settings: Conditions = field(default_factory=dict)
 
     def fits(self, timeline: Timeline) -> bool:
-        """True if the group and its settings are such, and there is an event for every step."""
+        """True if the group and its settings match, and there is an event for every step."""
         return (
             all(_is_any(getattr(timeline, name), _listed(wanted)) for name, wanted in self.group.items())
             and all(_is_any(timeline.settings.get(name), _listed(wanted)) for name, wanted in self.settings.items())
@@ -83,11 +83,11 @@ def _types(names: Iterable[str]) -> tuple[type[Event], ...]:
 
 
 class SignatureSearch:
-    """The search for signatures in one timeline; what is asked of a line again and again is answered once."""
+    """The search for signatures in one timeline, with a cache of what is needed of a line repeatedly."""
 
     def __init__(self, timeline: Timeline) -> None:
-        # The timeline keeps this search among its answers: a strong reference back would leave every timeline to the
-        # garbage collector, which took a tenth of the time of 200 groups.
+        # The timeline caches this search: with a strong reference, only the garbage collector could free a timeline,
+        # which took a tenth of the time of 200 groups.
         self.timeline: Timeline = weakref.proxy(timeline)
         self._possible: dict[tuple[int, int], bool] = {}
         self._with_fields: dict[tuple[int, int], bool] = {}
@@ -95,7 +95,7 @@ class SignatureSearch:
         self._tries = 0
 
     def find(self, signature: Signature, near: tuple[int, int]) -> tuple[Event, ...]:
-        """The events of the signature whose last one lies near the finding; empty when it is not there."""
+        """Return the events of a signature that ends near the finding; empty if there is no match."""
         found: list[Event] = []
         occurrences, self._tries = 0, MOST_TRIES
         steps, spans = signature.steps, _spans(signature.steps, near)
@@ -114,7 +114,7 @@ class SignatureSearch:
     def _continued(
         self, steps: Sequence[Step], spans: Sequence[tuple[int, int]], matched: list[Event]
     ) -> list[Event] | None:
-        """The match, led on step by step; every candidate of a step is tried that the last may come near behind."""
+        """Extend a partial match step by step, trying all candidates from which the last step can still be reached."""
         if not steps:
             return matched
         step, before = steps[0], time_of(matched[-1])
@@ -132,7 +132,7 @@ class SignatureSearch:
         return None
 
     def _places(self, step: Step, matched: Sequence[Event], until: int) -> Iterator[Place]:
-        """Where a line of this step would stand: in the coordinator's log, or in that of the client concerned."""
+        """Yield where a line of this step would appear: in the coordinator's log, or in the client's."""
         before = matched[0] if step.who == "first" else matched[-1]
         participant = self.timeline.participants.of_speaker(before)
         if step.who is None or before.speaker.role == "broker":
@@ -146,13 +146,13 @@ class SignatureSearch:
                 yield event
 
     def _between(self, names: Iterable[str], begin: int, end: int) -> Iterator[Event]:
-        """The events of these types in [begin, end], type by type in time order."""
+        """Yield the events of these types in [begin, end], type by type in time order."""
         for kind in _types(names):
             yield from takewhile(lambda event: time_of(event) <= end, self.timeline.of(kind).onwards(max(begin, 1)))
 
     def _may_be(self, step: Step, event: Event) -> bool:
-        """True for an event that may be this step, whatever came before."""
-        # In a loop of rebalances every occurrence of one step meets every occurrence of the next.
+        """True if the event can be this step, regardless of the previous steps."""
+        # In a loop of rebalances, every occurrence of one step is combined with every occurrence of the next.
         known = self._possible.get((id(step), id(event)))
         if known is None:
             known = self._possible[id(step), id(event)] = (
@@ -176,7 +176,7 @@ class SignatureSearch:
 
     def _is_often_enough(self, step: Step, event: Event) -> bool:
         at, who = time_of(event), self._parties_of(event)
-        # In a storm tens of thousands of lines lie within the span: it stops at the first that are enough.
+        # In a storm, tens of thousands of lines are within the span: stop as soon as there are enough.
         values: set[object] = set()
         for e in self._between(step.events, at, at + step.count_ms):
             if self._has_fields(step, e) and (step.distinct is not None or self._parties_of(e) == who):
@@ -201,7 +201,7 @@ class SignatureSearch:
         return bool(own and theirs and not own & theirs) if step.who == "other" else bool(own & theirs)
 
     def _interrupted(self, step: Step, event: Event, before: Event) -> bool:
-        """True if one of the same parties (any, where none is known) did what must not lie in between."""
+        """True if an excluded event of the same participants (or of any, if unknown) occurred in between."""
         whose = self._parties_of(before) if step.without else frozenset()
         return any(
             e is not event and e is not before and (not whose or bool(self._parties_of(e) & whose))
@@ -209,7 +209,7 @@ class SignatureSearch:
         )
 
     def _parties_of(self, event: Event) -> frozenset[int]:
-        """The participants an event is about: its speaker, or the members a coordinator names."""
+        """Return the participants of an event: its speaker, or the members that a coordinator names."""
         known = self._parties.get(id(event))
         if known is None:
             participants = self.timeline.participants
@@ -220,7 +220,7 @@ class SignatureSearch:
 
 
 def _spans(steps: Sequence[Step], near: tuple[int, int]) -> list[tuple[int, int]]:
-    """From when to when each step may be, for the last one to lie near the finding."""
+    """Return the time span in which each step must be for the last one to be near the finding."""
     begin, end = near
     spans = [near]
     for step in reversed(steps[1:]):
@@ -252,7 +252,7 @@ _SEVERAL: Mapping[str, Callable[[Event], Iterable[object]]] = {
     "client": _clients,
     "partitions": _partitions,
 }
-"""Fields of which lines show several values: they are alike where they have one in common."""
+"""Fields with several values per line, which match if they have one in common."""
 
 
 def _field(event: Event, name: str) -> object:
@@ -287,7 +287,7 @@ def _is_any(value: object, wanted: Iterable[Value]) -> bool:
 
 
 def _is(value: object, wanted: Value) -> bool:
-    """Equal; `~x`: contains x; `>=n`: at least n, or so many; `empty` and `some` as they say."""
+    """True if equal; `~x`: contains x; `>=n`: at least n, or n elements; `empty`, `some`: has no or some elements."""
     if not isinstance(wanted, str):
         return value == wanted
     if wanted == "$empty":
@@ -307,9 +307,9 @@ FILE = Path(__file__).with_suffix(".yaml")
 
 
 class Bug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One bug as data. `signature` is None where no log can prove it; `not_matched` then says why.
+    """A bug. `signature` is None if no log can prove it; `not_matched` then explains why.
 
-    `dated_by_words`: only affected releases write the lines of its signature, so no version need be logged.
+    `dated_by_words`: only affected releases log the lines of its signature, so that no version has to be logged.
     """
 
     jira: str
@@ -325,7 +325,7 @@ class Bug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def side(self) -> Side:
-        """Whose release counts."""
+        """The side whose release is affected: brokers or clients."""
         return "broker" if self.component == "broker" else "client"
 
     @property
@@ -335,7 +335,7 @@ class Bug(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> tuple[KnownBug, ...]:
-    """The bugs that this finding shows, in the order of their numbers."""
+    """Return the bugs that this finding shows, ordered by number."""
     suspects = [b for b in _suspects(timeline) if not b.causes or cause in b.causes]
     times = [e.at for e in because if e.at is not None] if suspects else []
     if not times:
@@ -358,27 +358,27 @@ def _signatures(timeline: Timeline) -> SignatureSearch:
 
 @answered_once
 def _suspects(timeline: Timeline) -> list[Bug]:
-    """The bugs of releases that run here and that the group's lines may show."""
+    """Return the bugs of releases in use that the group's lines can show."""
     running = releases_of(timeline).known
     return [b for b in _bugs_in(timeline.kind, running) if b.signature is not None and b.signature.fits(timeline)]
 
 
 @lru_cache(maxsize=256)
 def _bugs_in(kind: str, running: frozenset[tuple[Side, Release, Release]]) -> list[Bug]:
-    """The bugs of releases that run here and that logs can prove."""
+    """Return the bugs of releases in use that logs can prove."""
     of_kind = [b for b in all_bugs() if b.component not in ("streams", "connect") or b.component == kind]
     possible = (b for b in of_kind if _dates_itself(b, running) or any_in(running, b.side, b.ranges))
     return [b for b in possible if b.signature is not None]
 
 
 def _dates_itself(bug: Bug, running: frozenset[tuple[Side, Release, Release]]) -> bool:
-    """True if its words alone prove an affected release, since no line of that side shows the release."""
+    """True if its lines alone prove an affected release and no line of that side shows the release."""
     return bug.dated_by_words and all(side != bug.side for side, _, _ in running)
 
 
 @cache
 def all_bugs() -> tuple[Bug, ...]:
-    """Every bug there is, by number."""
+    """Return all bugs, ordered by number."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     bugs = convert(yaml.load(FILE.read_bytes(), Loader=loader), list[Bug])  # noqa: S506 - it is safe
     return tuple(sorted(bugs, key=lambda b: int(b.jira.removeprefix("KAFKA-"))))
@@ -386,7 +386,7 @@ def all_bugs() -> tuple[Bug, ...]:
 
 @cache
 def _range(text: str) -> Affected:
-    """`<2.0.1`, `2.4.0-<2.8.2` or `2.3.0-`."""
+    """Parse a range of releases: `<2.0.1`, `2.4.0-<2.8.2` or `2.3.0-`."""
     first, _, below = text.partition("<")
     lowest = first.rstrip("-")
     return Affected(parse_release(lowest) if lowest else (0,), parse_release(below) if below else None)

@@ -1,1 +1,1 @@
-"""What if: an incident's faults under another group protocol, replayed step by step through a model of it."""
+"""What if: the faults of an incident, simulated under another group protocol or other timeouts."""

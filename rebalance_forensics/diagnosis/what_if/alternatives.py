@@ -1,4 +1,4 @@
-"""What if: an incident's faults under the protocols that the group could run and with shorter timeouts."""
+"""The alternatives for an incident: protocols that the group could run, and shorter timeouts."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.profile import assignors_in
 from rebalance_forensics.timeline.releases import Release, Side, releases_of
 
-# Members whose batches take longer than a third of max.poll.interval.ms would soon exceed it in good health.
+# Batches that take more than a third of max.poll.interval.ms would soon exceed it even in normal operation.
 BATCHES_A_POLL_INTERVAL = 3
-# Half of what it is now, or less: the next usual value below is too close to matter.
+# At most half of the current value: the next usual value below it may be too close to matter.
 SHORTER = 2
-# Fewer waits say nothing about a batch.
+# Minimum number of waits from which to estimate the length of a batch.
 FEWEST = 3
-# Four in five medians of n waits lie within this, divided by the root of n, of the true one (uniform waits).
+# Four in five medians of n uniform waits are within this, divided by the square root of n, of the true median.
 UNEVEN = 0.9
 
 
 class KnownTimeouts(Struct, frozen=True, kw_only=True):
-    """What the logs show of timeouts; `least_session` is the broker's bound, by default where they do not show it."""
+    """Timeouts from the logs; `least_session` is group.min.session.timeout.ms, or its default if not logged."""
 
     least_session: int
     heartbeat: bool
@@ -48,7 +48,7 @@ class KnownTimeouts(Struct, frozen=True, kw_only=True):
 
 
 class OtherTimeout(Struct, frozen=True, kw_only=True):
-    """One timeout set otherwise, and what that costs besides."""
+    """A different value of one timeout, and its trade-off."""
 
     name: str
     pace: Pace
@@ -57,8 +57,8 @@ class OtherTimeout(Struct, frozen=True, kw_only=True):
 
 
 def other_timeouts(sequence: FaultSequence, pace: Pace, gap: PollGap, known: KnownTimeouts) -> Iterator[OtherTimeout]:
-    """The timeouts that these faults waited for, at half their value or the usual one below that."""
-    # A dead member's session had to expire first; a shorter one would have evicted members that stood still sooner.
+    """Yield shorter values of the timeouts for which the group waited: half, or the usual value below that."""
+    # A crashed member is evicted when its session expires; a shorter session evicts paused members sooner as well.
     died = any(isinstance(fault, ProcessEnded) and fault.how == "died" for fault in sequence.faults)
     still = [fault for fault in sequence.faults if isinstance(fault, ProcessStalled)]
     if died and all(_delayed_rebalance(fault, pace) for fault in still):
@@ -83,7 +83,7 @@ def other_timeouts(sequence: FaultSequence, pace: Pace, gap: PollGap, known: Kno
 
 
 def _delayed_rebalance(fault: ProcessStalled, pace: Pace) -> bool:
-    """True if a rebalance waited for the stuck member, for less than max.poll.interval.ms."""
+    """True if a rebalance waited for the stuck member, but for less than max.poll.interval.ms."""
     return fault.how == "stuck" and fault.end - fault.begin < pace.poll_interval
 
 
@@ -95,7 +95,7 @@ COOPERATIVE = "cooperative rebalancing"
 STATIC = "static membership (group.instance.id)"
 KIP_848 = "the KIP-848 protocol (group.protocol=consumer)"
 BUILT_IN = "org.apache.kafka.clients.consumer."
-# KIP-429; KIP-345; KIP-848, of which 3.7 to 3.9 only have a preview.
+# KIP-429; KIP-345; KIP-848, which is only early access or a preview in 3.7 to 3.9.
 NEEDS: dict[str, dict[Side, Release]] = {
     COOPERATIVE: {"client": (2, 4)},
     STATIC: {"broker": (2, 3), "client": (2, 3)},
@@ -104,7 +104,7 @@ NEEDS: dict[str, dict[Side, Release]] = {
 
 
 class Alternative(Struct, frozen=True, kw_only=True):
-    """A protocol that the group could run. `condition` is what the logs leave open: `if the brokers run 4.0 …`."""
+    """A protocol that the group could run; `condition` is what the logs do not show, as `if the brokers run 4.0 …`."""
 
     name: str
     protocol: Protocol
@@ -112,7 +112,7 @@ class Alternative(Struct, frozen=True, kw_only=True):
 
 
 def protocol_of(timeline: Timeline) -> Protocol | None:
-    """What a plain consumer group of Java clients runs; None for all others, which the simulation does not know."""
+    """Return the protocol of a consumer group of Java clients; None for other groups, which cannot be simulated."""
     if timeline.kind != "consumer" or timeline.protocol != "classic" or timeline.mode not in ("eager", "cooperative"):
         return None
     members = timeline.membership.members
@@ -127,7 +127,7 @@ def protocol_of(timeline: Timeline) -> Protocol | None:
 
 
 def alternatives_to(timeline: Timeline, protocol: Protocol) -> Iterator[Alternative]:
-    """Protocols that the logged releases and assignors allow."""
+    """Yield the protocols that the logged releases and assignors allow."""
     built_in = _assignors_are_built_in(timeline)
     offers: list[tuple[str, Protocol, bool]] = [
         (COOPERATIVE, "cooperative", protocol == "eager" and built_in),
@@ -145,7 +145,7 @@ def alternatives_to(timeline: Timeline, protocol: Protocol) -> Iterator[Alternat
 
 
 def _missing(timeline: Timeline, needs: dict[Side, Release]) -> str | None:
-    """What the logs leave open, empty for nothing; None where a release is too old."""
+    """Return the condition that the logs do not show, empty if none; None if a release is too old."""
     runs = releases_of(timeline).reported
     unknown = []
     for side, least in needs.items():
@@ -158,22 +158,22 @@ def _missing(timeline: Timeline, needs: dict[Side, Release]) -> str | None:
 
 
 def _assignors_are_built_in(timeline: Timeline) -> bool:
-    # A custom assignor assigns for a reason of its own; no other protocol would keep it.
+    # A custom assignor has a purpose that another protocol would not keep.
     return all(name.startswith(BUILT_IN) or "." not in name for name in assignors_in(timeline.settings))
 
 
-# Nor is a gain under a tenth of what there was.
+# A saving of less than a tenth of the cost does not matter either.
 LEAST_PART = 0.1
-# A simulation of what did happen comes this close to all of it, or so close partition by partition.
+# Maximum deviation of a simulation of the actual incident, in total and by partition.
 OFF_PART = 0.25
-# From here on a member that has to commit before it joins returns from poll() meanwhile (KAFKA-13310).
+# Since this release a member that has to commit before it joins returns from poll() meanwhile (KAFKA-13310).
 COMMITS_ASYNC = (3, 2)
 
 
 def alternatives(
     timeline: Timeline, started: int, ended: int, impact: Impact, rebalances: Sequence[Rebalance]
 ) -> tuple[WhatIf, ...]:
-    """The protocols and timeouts that would have cost less; none where the simulation proves nothing."""
+    """Return the protocols and timeouts that would have cost less; none if the simulation does not match the logs."""
     own = protocol_of(timeline)
     if own is None or impact.unread_partition_ms is None or impact.unread_partition_ms < windows.ROUND_TRIP_MS:
         return ()
@@ -209,7 +209,7 @@ def alternatives(
 
 
 class _Case(Struct, frozen=True):
-    """The observed incident and what it is compared by."""
+    """The observed incident and the parameters of its simulations."""
 
     sequence: FaultSequence
     epochs: Pace
@@ -221,7 +221,7 @@ class _Case(Struct, frozen=True):
     known: KnownTimeouts
 
     def under(self, protocol: Protocol) -> Simulated:
-        """The incident's faults under another protocol."""
+        """Simulate the incident's faults under another protocol."""
         return simulate(self.sequence, self.epochs if protocol == "KIP-848" else self.classic, protocol)
 
 
@@ -231,7 +231,7 @@ def _commits_before_it_returns(timeline: Timeline) -> bool:
 
 
 def _is_like(present: Simulated, impact: Impact) -> bool:
-    """True if the simulation of the group's own protocol agrees with what the logs show."""
+    """True if the simulation of the group's own protocol matches the logs."""
     unread, stopped = impact.unread_partition_ms or 0, impact.stopped_ms
     off = max(OFF_PART * unread, windows.HEARTBEAT_MS * (impact.unread_partitions or 1))
     near = present.partition_ms.low - off <= unread <= present.partition_ms.high + off
@@ -251,7 +251,7 @@ def _better_alternatives(case: _Case, offers: Sequence[Alternative]) -> Iterator
 
 
 def _if_better(case: _Case, name: str, other: Simulated, explanation: str, condition: str | None) -> Iterator[WhatIf]:
-    """What it would have saved, unless that is nothing to speak of."""
+    """Return the alternative with its savings, unless these are too small to matter."""
     present = case.present
     pairs = list(zip(present.runs, other.runs, strict=True))
     unread = _saving([a.partition_ms - b.partition_ms for a, b in pairs], case.impact.unread_partition_ms)
@@ -262,7 +262,7 @@ def _if_better(case: _Case, name: str, other: Simulated, explanation: str, condi
 
 
 def _saving(differences: list[float], cost: int | None) -> Saving:
-    """What the simulations saved, and never more than there was to save: they only come close to what happened."""
+    """Return the saving over the simulations, capped at the actual cost because simulations are approximate."""
     spread = spread_of(differences)
     low, likely, high = (
         round(value) if cost is None else min(round(value), cost) for value in (spread.low, spread.middle, spread.high)
@@ -318,7 +318,7 @@ def _unknown(offers: Sequence[Alternative]) -> WhatIf:
 
 
 class PollGap(Struct, frozen=True, kw_only=True):
-    """Time between two polls of a busy member, and the range in which it lies, by how many waits tell it. ms."""
+    """Time in ms between two polls of a busy member, its range, and the number of waits that it is estimated from."""
 
     low: float
     likely: float
@@ -327,15 +327,15 @@ class PollGap(Struct, frozen=True, kw_only=True):
 
 
 def poll_gap(timeline: Timeline, until: int, *, commits_first: bool) -> PollGap | None:
-    """The gap by the rebalances up to a time; None if too few members log both the notice and the rejoin."""
-    # The heartbeat thread logs that the group rebalances; the member rejoins at its next poll. The notice comes at any
-    # time of a batch, so half of the members wait for less than half of one: a batch takes about twice the median wait.
+    """Estimate the gap from rebalances up to a time; None if too few members log both the notice and the rejoin."""
+    # The heartbeat thread logs that the group is rebalancing, and the member rejoins at its next poll. The notice comes
+    # at a random time within a batch, so that a batch takes about twice the median wait.
     waits = [wait for at, wait in _waits(timeline) if at <= until]
     busy = [wait for wait in waits if wait > windows.REQUEST_MS]
     known = busy if len(busy) >= FEWEST else waits
     if len(known) < FEWEST:
         return None
-    # A cooperative member that commits before it joins waits for the poll after that as well.
+    # A cooperative member that commits before it joins also waits for the poll after that.
     polls = 1.5 if timeline.mode == "cooperative" and commits_first and known is busy else 0.5
     likely = max(windows.REQUEST_MS, median(known) / polls)
     apart = min(0.6, UNEVEN / sqrt(len(known))) * (0.5 / polls)
@@ -344,7 +344,7 @@ def poll_gap(timeline: Timeline, until: int, *, commits_first: bool) -> PollGap 
 
 @answered_once
 def _waits(timeline: Timeline) -> list[tuple[int, int]]:
-    """(when it rejoined, after how long) of every member that logs both."""
+    """Return (time of the rejoin, wait in ms) for every member that logs both the notice and the rejoin."""
     notices = (n for participant in timeline.participants.everybody for n in rebalance_notices(timeline, participant))
     known = ((n.began_at, n.polled_after_ms) for n in notices)
     return sorted((began + waited, waited) for began, waited in known if waited is not None)

@@ -1,4 +1,4 @@
-"""What happened to the members' processes, whatever protocol their group speaks: the input of a simulation.
+"""Faults of the members' processes, independent of the group protocol: the input of a simulation.
 
 Times are epoch ms on the group's clock.
 """
@@ -22,82 +22,82 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS
 
 
 class ProcessStarted(Struct, frozen=True, kw_only=True):
-    """A process started: at this time its consumer asks to join."""
+    """A process started; `at` is when its consumer asks to join."""
 
     member: str
     at: int
 
 
 class ProcessEnded(Struct, frozen=True, kw_only=True):
-    """A process ended: it closed its consumer, or died without leaving."""
+    """A process ended: it closed its consumer, or died without LeaveGroup."""
 
     member: str
     at: int
     how: Literal["closed", "died"]
-    heard: float | None = None
-    """Time of its last heartbeat, if its eviction shows it."""
+    last_heartbeat: float | None = None
+    """Time of its last heartbeat, if its eviction shows that."""
 
 
 class ProcessStalled(Struct, frozen=True, kw_only=True):
-    """A process lived and did not work: all of it was frozen, or its polling thread was stuck in a batch."""
+    """A running process made no progress: it was frozen, or its polling thread was stuck in a batch."""
 
     member: str
     begin: int
     end: int
     how: Literal["frozen", "stuck"]
-    heard: float | None = None
-    """When the group last heard from it, where its eviction shows it."""
+    last_heartbeat: float | None = None
+    """Time of its last heartbeat, if its eviction shows that."""
 
 
 Fault = ProcessStarted | ProcessEnded | ProcessStalled
 
 
 def began(fault: Fault) -> int:
-    """When a fault began."""
+    """Return when a fault started."""
     return fault.begin if isinstance(fault, ProcessStalled) else fault.at
 
 
 class FaultSequence(Struct, frozen=True, kw_only=True):
-    """The faults of an incident, in a group that was steady at `begin`; the simulation ends at `until`."""
+    """The faults of an incident in a group that was stable at `begin`; the simulation ends at `until`."""
 
     members: tuple[str, ...]
-    """Members that share the partitions at the begin."""
+    """Members at `begin`."""
     partitions: tuple[str, ...]
     faults: tuple[Fault, ...]
     begin: int
     until: int
     steady_for: int
-    """How long before `begin` the last rebalance was over. Milliseconds."""
+    """Time in ms between the end of the previous rebalance and `begin`."""
 
     @property
     def work(self) -> int:
-        """How much a simulation of it takes: each fault moves every member and every partition."""
+        """The effort of a simulation: each fault may move every member and every partition."""
         return (len(self.members) + len(self.partitions)) * len(self.faults)
 
 
 class Pace(Struct, frozen=True, kw_only=True):
-    """How fast members notice and act. Milliseconds."""
+    """The timing of members, in ms."""
 
     between_polls: tuple[float, float]
-    """What a member takes for a batch, on average: the range in which that lies."""
+    """Range of the average time that a member takes for a batch."""
     heartbeat: int
     session: int
     poll_interval: int
     commits_first: bool = True
-    """enable.auto.commit: before a cooperative member joins it commits, which takes it one more poll (KAFKA-13310)."""
+    """With enable.auto.commit, a cooperative member commits before it joins: one more poll (KAFKA-13310)."""
 
 
-# A process that is cut off, or whose coordinator refuses it, reads as little as one that stands still.
+# A process that is cut off, or that its coordinator rejects, reads no more than a frozen one.
 _RUNNING = frozenset({"frozen", "cut-off", "fenced", "stuck"})
 _CLOSED = frozenset({"closed", "left", "unsubscribed", "removed-by-admin"})
-# Beyond this a simulation takes longer than anybody waits for an answer to `what if`.
+# Maximum effort: a larger simulation would take too long.
 MOST_WORK = 12_000
 
 
 def fault_sequence(
     timeline: Timeline, started: int, ended: int, rebalances: Sequence[Rebalance]
 ) -> FaultSequence | None:
-    """The faults between two times; None where the logs do not show how a member left, or who was in before."""
+    """Return the faults between two times; None if the logs do not show how a member left, or the initial members."""
     window = (started - HEARTBEAT_MS, ended + ROUND_TRIP_MS)
     departures = timeline.departures.between(*window)
     faults: list[Fault] = []
@@ -131,12 +131,12 @@ def _departure(timeline: Timeline, departure: Departure, ended: int) -> list[Fau
     if departure.why != "session-expired" or session is None:
         return None
     if back is not None and back.start is None and loss.why in _RUNNING:
-        return [ProcessStalled(member=name, begin=loss.at, end=back.at, how="frozen", heard=at - session)]
-    return [ProcessEnded(member=name, at=loss.at, how="died", heard=at - session)]
+        return [ProcessStalled(member=name, begin=loss.at, end=back.at, how="frozen", last_heartbeat=at - session)]
+    return [ProcessEnded(member=name, at=loss.at, how="died", last_heartbeat=at - session)]
 
 
 def _stragglers(timeline: Timeline, rebalances: Sequence[Rebalance], known: set[str]) -> Iterator[ProcessStalled]:
-    """Members that joined long after a rebalance began were stuck in a batch."""
+    """Yield a stall for each member that joined long after a rebalance started: it was stuck in a batch."""
     for rebalance in rebalances if timeline.mode == "eager" else ():
         late = late_join(timeline, rebalance)
         if late is not None and late.participant.name not in known:
@@ -174,7 +174,7 @@ def _sequence(timeline: Timeline, faults: list[Fault], ended: int) -> FaultSeque
 
 
 def _any_member_left(members: Sequence[str], faults: Sequence[Fault]) -> bool:
-    """Where everybody shut down or died no protocol saves anything."""
+    """True if a member survives: if all shut down or died, no protocol saves anything."""
     alive = {*members}
     for fault in faults:
         if isinstance(fault, ProcessEnded):

@@ -1,4 +1,4 @@
-"""Monte-Carlo replays of an incident under one protocol; the phase of each poll loop is random."""
+"""Monte Carlo simulations of an incident under one protocol; the phase of each poll loop is random."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import DEFAULTS, INITIAL_DELAY
 from rebalance_forensics.timeline.windows import REQUEST_MS
 
-# Batches differ in length by this part of their average, up or down.
+# The length of a batch varies by this share of the average, up or down.
 UNEVEN = 0.25
 
 
 class Reading(Struct, frozen=True):
-    """A member owned a partition for a while."""
+    """A time during which a member owned a partition."""
 
     partition: str
     member: str
@@ -43,49 +43,49 @@ class Reading(Struct, frozen=True):
 
 @dataclass(slots=True, eq=False)
 class Consumer:
-    """One process after the other under the same name."""
+    """A member, which may be several successive processes with the same name."""
 
     name: str
     batch: float
-    """What it takes between two polls, on average. Milliseconds."""
+    """Average time between two polls, in ms."""
     heartbeat: int
     chance: Random
     still: tuple[ProcessStalled, ...] = ()
     alive: bool = False
     life: int = 0
-    """How many processes there were; what one of them had planned its successor does not do."""
+    """Number of its processes so far; steps planned by one are dropped when the next one starts."""
     owned: dict[str, float] = field(default_factory=dict)
-    """Partition -> since when."""
+    """Partition -> the time since which it is owned."""
     readings: list[Reading] = field(default_factory=list)
     beats_from: float = 0.0
-    """Its heartbeats are sent at this time and every interval after it."""
+    """It sends heartbeats at this time and at every interval after it."""
     _next: float = 0.0
 
     def next_poll(self, now: float) -> float:
-        """When it polls next: at once while it owns nothing, for poll() then waits and answers the coordinator."""
+        """Return when it polls next: at once if it owns nothing, since poll() then waits for the coordinator."""
         if self._next < now:
-            # Where in its batch it is, is unknown.
+            # Its position within the batch is unknown.
             self._next = now + self.rest_of_batch()
         at = self._next if self.owned else now
         for standstill in self.still:
             if standstill.begin <= at < standstill.end:
-                # A frozen batch is continued, a stuck poll loop comes back with its next poll().
+                # A frozen process resumes its batch; a stuck poll loop resumes with its next poll().
                 at = standstill.end + (max(at - max(standstill.begin, now), 0) if standstill.how == "frozen" else 0)
         return at
 
     def polls(self, now: float) -> None:
-        """It polls, and works on a batch."""
+        """Poll and start a batch."""
         self._next = now + self._gap()
 
     def rest_of_batch(self) -> float:
-        """How long it takes to finish the batch that it is in the middle of, at an unknown place."""
+        """Return a random time to finish the current batch."""
         return self.chance.random() * self._gap()
 
     def _gap(self) -> float:
         return self.batch * (1 + UNEVEN * (2 * self.chance.random() - 1))
 
     def next_heartbeat(self, now: float) -> float:
-        """When its coordinator hears from it next; the heartbeat thread keeps running while the poll loop is stuck."""
+        """Return the time of its next heartbeat; the heartbeat thread keeps running while the poll loop is stuck."""
         at = now + (self.beats_from - now) % (self.heartbeat + REQUEST_MS)
         frozen = [
             standstill
@@ -95,12 +95,12 @@ class Consumer:
         return max((float(standstill.end) for standstill in frozen), default=at)
 
     def take(self, partitions: Iterable[str], at: float) -> None:
-        """It may read these from now on."""
+        """Start to own these partitions."""
         for partition in partitions:
             self.owned.setdefault(partition, at)
 
     def give_up(self, partitions: Iterable[str], at: float) -> None:
-        """It reads these no longer."""
+        """Stop owning these partitions."""
         for partition in list(partitions):
             since = self.owned.pop(partition, None)
             if since is not None:
@@ -111,7 +111,7 @@ Step = Callable[[float], None]
 
 
 class Slot:
-    """A member's slot in its group; a dynamic member gets another with each life."""
+    """A member id in the group; a dynamic member gets a new one with each process."""
 
     def __init__(self, member: Consumer) -> None:
         self.member = member
@@ -125,17 +125,17 @@ class Slot:
 
     @property
     def name(self) -> str:
-        """Sorts as member ids do: by client id first."""
+        """A name that sorts like a member id: by client id first."""
         return f"{self.member.name}/{self.life}"
 
     @property
     def lives(self) -> bool:
-        """True while the process that took it runs."""
+        """True while the process that has it is running."""
         return self.member.alive and self.member.life == self.life
 
 
 class SimulatedGroup(ABC):
-    """A group to which the faults of an incident happen."""
+    """A simulated group with the faults of an incident."""
 
     def __init__(self, sequence: FaultSequence, pace: Pace, chance: Random, *, static: bool = False) -> None:
         self.sequence = sequence
@@ -153,7 +153,7 @@ class SimulatedGroup(ABC):
         return Consumer(name, self.batch, self.pace.heartbeat, self.chance, still)
 
     def run(self) -> list[Reading]:
-        """Ownership of every partition from begin to end; a member that stood still owned without reading."""
+        """Return the ownership of every partition over the whole time; a stalled member owns without reading."""
         begin = self.sequence.begin
         first_beat = begin + self.chance.random() * self.pace.heartbeat
         for name in self.sequence.members:
@@ -173,28 +173,28 @@ class SimulatedGroup(ABC):
         return [reading for member in self.members.values() for reading in member.readings]
 
     def drift(self) -> float:
-        """How far apart the heartbeats of members are that began together, in the last rebalance."""
+        """Return how far heartbeats that started together in the last rebalance have drifted apart."""
         beats = self.sequence.steady_for / self.pace.heartbeat
         return min(self.pace.heartbeat, REQUEST_MS * math.sqrt(beats))
 
     @abstractmethod
     def settled(self) -> dict[Slot, set[str]]:
-        """What everybody has before the first fault."""
+        """Return the partitions of each member before the first fault."""
 
     @abstractmethod
     def joins(self, member: Consumer, now: float) -> None:
-        """A process asks to join for the first time, or again after it lost its slot."""
+        """Handle a join: the first of a process, or one after it lost its slot."""
 
     @abstractmethod
     def removed(self, slot: Slot, now: float) -> None:
-        """The group has lost one of its slots."""
+        """Handle the removal of a slot from the group."""
 
     def slot_of(self, member: Consumer) -> Slot | None:
-        """The slot that a member's present process has."""
+        """Return the slot of a member's current process."""
         return next((p for p in self.slots if p.member is member and p.life == member.life), None)
 
     def remove(self, slot: Slot, now: float) -> None:
-        """Take a slot away; its member stops reading."""
+        """Remove a slot; its member stops reading."""
         if slot not in self.slots:
             return
         self.slots.remove(slot)
@@ -218,7 +218,7 @@ class SimulatedGroup(ABC):
             self.joins(member, now)
 
     def _goes(self, member: Consumer, fault: ProcessEnded, now: float) -> None:
-        # A closing member leaves at once unless it is static (KIP-345); any other loss takes a session timeout.
+        # A dynamic member leaves at once when it closes; a static one (KIP-345) or a crash takes a session timeout.
         slot = self.slot_of(member)
         member.alive = False
         member.give_up([*member.owned], now)
@@ -230,15 +230,19 @@ class SimulatedGroup(ABC):
         life = slot.life
 
         def expire(at: float) -> None:
-            # A static member that came back took its slot over.
+            # A static member that came back has taken over its slot.
             if slot.life == life:
                 self.remove(slot, at)
 
         self.agenda.plan(self._heard(member, fault, now) + self.pace.session, expire)
 
     def _heard(self, member: Consumer, fault: ProcessEnded | ProcessStalled, now: float) -> float:
-        """When it sent its last heartbeat, up to an interval before."""
-        return fault.heard if fault.heard is not None else now - (now - member.beats_from) % self.pace.heartbeat
+        """Return when it sent its last heartbeat, up to an interval before."""
+        return (
+            fault.last_heartbeat
+            if fault.last_heartbeat is not None
+            else now - (now - member.beats_from) % self.pace.heartbeat
+        )
 
     def _stands_still(self, member: Consumer, fault: ProcessStalled, now: float) -> None:
         slot = self.slot_of(member)
@@ -251,17 +255,17 @@ class SimulatedGroup(ABC):
             removed_at = now + self.pace.poll_interval + (self.pace.session if self.static else 0)
         if removed_at < fault.end:
             self.agenda.plan(removed_at, lambda at: self.remove(slot, at))
-        # A frozen process finishes its batch before it polls, and learns that its partitions are lost.
+        # A frozen process finishes its batch before it polls and learns that its partitions are lost.
         back = fault.end + (member.rest_of_batch() if fault.how == "frozen" else 0)
         self.agenda.plan(back, lambda at: self._wakes(slot, at))
 
     def _wakes(self, slot: Slot, now: float) -> None:
-        """A member that lost its slot meanwhile learns it at its next heartbeat or poll, and joins again."""
+        """Resume a member; if it lost its slot meanwhile, it learns so at its next heartbeat or poll and rejoins."""
         if slot.lives and slot not in self.slots:
             self.rejoins(slot.member, now)
 
     def at_its_poll(self, slot: Slot, step: Step, now: float, *, commits: bool = True) -> None:
-        """Take a step at the member's next poll; with records to commit first, at the poll after that one."""
+        """Schedule a step for the member's next poll, or for the poll after that if it has to commit first."""
         member = slot.member
 
         def commit(at: float) -> None:
@@ -272,25 +276,25 @@ class SimulatedGroup(ABC):
         self.agenda.plan(member.next_poll(now), commit if first else step)
 
     def rejoins(self, member: Consumer, now: float) -> None:
-        """A living process without a slot asks for another."""
+        """Let a running process without a slot join again."""
         if self.slot_of(member) is None and member.alive:
             member.life += 1
             self.joins(member, now)
 
 
 class Agenda:
-    """Steps in the order of their time; steps of one instant happen in the order in which they were planned."""
+    """Steps ordered by time; steps at the same time run in the order in which they were planned."""
 
     def __init__(self) -> None:
         self._steps: list[tuple[float, int, Step]] = []
         self._places = count()
 
     def plan(self, at: float, step: Step) -> None:
-        """Schedule a step; it is called with its time."""
+        """Schedule a step, which is called with its time."""
         heapq.heappush(self._steps, (at, next(self._places), step))
 
     def run(self, until: float) -> None:
-        """Let everything happen up to a time, and what follows from it."""
+        """Run all steps up to a time, including those that they plan."""
         while self._steps and self._steps[0][0] <= until:
             at, _, step = heapq.heappop(self._steps)
             step(at)
@@ -300,12 +304,12 @@ Span = tuple[float, float]
 
 
 class Unread(Struct, frozen=True, kw_only=True):
-    """The unread time of one replay, in milliseconds."""
+    """The unread time of one simulation, in ms."""
 
     spans: Mapping[str, tuple[Span, ...]]
     """Partition -> spans without a reader."""
     stopped: tuple[Span, ...]
-    """Spans in which no partition was read."""
+    """Times in which no partition was read."""
 
     @property
     def partition_ms(self) -> float:
@@ -314,7 +318,7 @@ class Unread(Struct, frozen=True, kw_only=True):
 
     @property
     def stopped_ms(self) -> float:
-        """Time for which the whole group stopped."""
+        """Time for which the whole group was stopped."""
         return _length(self.stopped)
 
     def by_partition(self) -> dict[str, float]:
@@ -323,12 +327,12 @@ class Unread(Struct, frozen=True, kw_only=True):
 
 
 def unread_of(sequence: FaultSequence, readings: Iterable[Reading]) -> Unread:
-    """The gaps between the readings; a frozen or stuck member owns partitions without reading them."""
+    """Return the time not covered by the readings; a frozen or stuck member owns partitions without reading them."""
     read: dict[str, list[Span]] = defaultdict(list)
     still = grouped((f for f in sequence.faults if isinstance(f, ProcessStalled)), attrgetter("member"))
     for reading in readings:
         standstills = [(fault.begin, fault.end) for fault in still.get(reading.member, ())]
-        read[reading.partition] += awake((reading.begin, reading.end), standstills)
+        read[reading.partition] += outside_stalls((reading.begin, reading.end), standstills)
     begin, until = sequence.begin, sequence.until
     everything = [span for spans in read.values() for span in spans]
     return Unread(
@@ -337,8 +341,8 @@ def unread_of(sequence: FaultSequence, readings: Iterable[Reading]) -> Unread:
     )
 
 
-def awake(span: Span, still: Sequence[Span]) -> list[Span]:
-    """The parts of a span outside the standstills."""
+def outside_stalls(span: Span, still: Sequence[Span]) -> list[Span]:
+    """Return the parts of a span outside the stalls."""
     left = [span]
     for begin, end in still:
         parts = [part for a, b in left for part in ((a, min(b, begin)), (max(a, end), b))]
@@ -347,7 +351,7 @@ def awake(span: Span, still: Sequence[Span]) -> list[Span]:
 
 
 def gaps(read: Iterable[Span], begin: float, until: float) -> Iterator[Span]:
-    """The gaps between the spans, from begin to until."""
+    """Yield the gaps between the spans, from begin to until."""
     reached = begin
     for since, end in sorted(read):
         if since > reached:
@@ -362,19 +366,19 @@ def _length(spans: Iterable[Span]) -> float:
 
 
 class EpochGroup(SimulatedGroup):
-    """A KIP-848 group: epochs and reconciliation in place of generations and join barriers."""
+    """A KIP-848 group: epochs and reconciliation instead of generations and join barriers."""
 
     def __init__(self, sequence: FaultSequence, pace: Pace, chance: Random) -> None:
         super().__init__(sequence, pace, chance)
         self._target: dict[Slot, set[str]] = {}
 
     def settled(self) -> dict[Slot, set[str]]:
-        """The state in which every member has its target assignment."""
+        """Return the state in which every member has its target assignment."""
         self._target = self._targets()
         return {slot: set(given) for slot, given in self._target.items()}
 
     def joins(self, member: Consumer, now: float) -> None:
-        """Add a member: a new epoch, and what is free with the answer to its first heartbeat."""
+        """Add a member: a new epoch, and free partitions with the response to its first heartbeat."""
         slot = Slot(member)
         self.slots.append(slot)
         member.beats_from = now
@@ -382,7 +386,7 @@ class EpochGroup(SimulatedGroup):
         self._heartbeat(slot, now + REQUEST_MS)
 
     def removed(self, slot: Slot, now: float) -> None:
-        """Free the partitions of a slot and begin a new epoch."""
+        """Free the partitions of a slot and start a new epoch."""
         self._target.pop(slot, None)
         self._new_epoch(now)
 
@@ -391,7 +395,9 @@ class EpochGroup(SimulatedGroup):
         if not slots:
             return {}
         owned = {name: self._target.get(slot, ()) for name, slot in slots.items()}
-        return {slots[name]: given for name, given in sticky([*slots], self.sequence.partitions, owned).items()}
+        return {
+            slots[name]: given for name, given in sticky_assignment([*slots], self.sequence.partitions, owned).items()
+        }
 
     def _new_epoch(self, now: float) -> None:
         self._target = self._targets()
@@ -403,7 +409,7 @@ class EpochGroup(SimulatedGroup):
             self.agenda.plan(slot.member.next_heartbeat(now), lambda at: self._heartbeat(slot, at))
 
     def _heartbeat(self, slot: Slot, now: float) -> None:
-        """Learn what to give up; with nothing to give up, what is free."""
+        """Learn which partitions to revoke; without any, get the free ones."""
         if slot.busy or not slot.lives or slot not in self.slots:
             return
         target = self._target[slot]
@@ -459,12 +465,12 @@ class ClassicGroup(SimulatedGroup):
         self._leader: Slot | None = None
 
     def settled(self) -> dict[Slot, set[str]]:
-        """The state in which every member has what the assignor gives it."""
+        """Return the state in which every member has the partitions that the assignor computes."""
         self._leader = self.slots[0] if self.slots else None
         return self._targets()
 
     def joins(self, member: Consumer, now: float) -> None:
-        """A static member that comes back in time takes its slot again, and nobody else is disturbed."""
+        """Add a member; a static member that is back in time gets its slot again without a rebalance."""
         old = next((p for p in self.slots if self.static and p.member is member), None)
         if old is not None:
             old.life = member.life
@@ -482,7 +488,7 @@ class ClassicGroup(SimulatedGroup):
         self._join(slot, now)
 
     def removed(self, slot: Slot, now: float) -> None:
-        """Rebalance the partitions of a slot among the others."""
+        """Rebalance the partitions of a slot among the other members."""
         if self._leader is slot:
             self._leader = None
         if self.slots and not self._open:
@@ -490,7 +496,7 @@ class ClassicGroup(SimulatedGroup):
         self._complete(now)
 
     def _rebalance(self, now: float, by: Slot | None = None) -> None:
-        """Open the barrier; members other than `by` learn it at their next heartbeats."""
+        """Start a rebalance; members other than `by` learn of it at their next heartbeat."""
         self._open = True
         self._round += 1
         opened = self._round
@@ -534,7 +540,7 @@ class ClassicGroup(SimulatedGroup):
         self._complete(now)
 
     def _complete(self, now: float) -> None:
-        """Close the barrier once everybody is in, and let the leader assign."""
+        """Complete the join phase once all members have joined, and let the leader compute the assignment."""
         if not self._open or now < self._not_before or not self.slots or not all(p.joined for p in self.slots):
             return
         self._open = False
@@ -546,7 +552,7 @@ class ClassicGroup(SimulatedGroup):
         self.agenda.plan(answered, lambda at: self._assign(closed, polls, at))
 
     def _assign(self, closed: int, polls: dict[Slot, float], now: float) -> None:
-        """Give each member its share; a cooperative one reads the answer at its second poll after the barrier."""
+        """Send each member its assignment; a cooperative one gets it at its second poll after the join phase."""
         if self._open or self._round != closed:
             return
         targets = self._targets()
@@ -564,7 +570,7 @@ class ClassicGroup(SimulatedGroup):
                 slot.member.beats_from = now
 
     def _apply(self, slot: Slot, now: float) -> None:
-        """Give up what is to move, take what is free; the former asks for one more rebalance."""
+        """Revoke partitions that move and take free ones; a revocation requests one more rebalance."""
         if not slot.lives or slot not in self.slots:
             return
         member = slot.member
@@ -586,25 +592,25 @@ class ClassicGroup(SimulatedGroup):
         if not names:
             return {}
         if not self.cooperative:
-            return {slots[name]: given for name, given in in_ranges(names, partitions).items()}
+            return {slots[name]: given for name, given in range_assignment(names, partitions).items()}
         owned = {name: slot.member.owned for name, slot in slots.items() if slot.lives}
-        given = sticky(names, partitions, owned)
+        given = sticky_assignment(names, partitions, owned)
         owners = {p: name for name, parts in owned.items() for p in parts}
-        # What has to be given up first is nobody's until the next rebalance.
+        # A partition that has to be revoked first has no owner until the next rebalance.
         return {slots[name]: {p for p in parts if owners.get(p, name) == name} for name, parts in given.items()}
 
 
 Protocol = Literal["eager", "eager, static", "cooperative", "cooperative, static", "KIP-848"]
 RUNS = 40
 FEWEST_RUNS = 9
-# What all runs together may take, so that nobody waits for an answer to `what if`: large groups get fewer runs.
+# Maximum effort of all runs together: large groups get fewer runs, so that the result does not take too long.
 WORK = 48_000
-# The range leaves out the tenth with the lowest and the tenth with the highest figures.
+# The range excludes the lowest tenth and the highest tenth of the figures.
 LEFT_OUT = 0.1
 
 
 class Spread(Struct, frozen=True, kw_only=True):
-    """A figure with its uncertainty: the median of all replays, and where four in five of them lie."""
+    """A figure with its uncertainty: the median of all simulations, and the range of four in five of them."""
 
     low: float
     middle: float
@@ -612,7 +618,7 @@ class Spread(Struct, frozen=True, kw_only=True):
 
 
 class Simulated(Struct, frozen=True, kw_only=True):
-    """Unread and stopped time of an incident under one protocol, in milliseconds, and every replay behind them."""
+    """Unread and stopped time of an incident under one protocol, in ms, and the simulations behind them."""
 
     partition_ms: Spread
     stopped_ms: Spread
@@ -620,7 +626,7 @@ class Simulated(Struct, frozen=True, kw_only=True):
 
 
 def simulate(sequence: FaultSequence, pace: Pace, protocol: Protocol) -> Simulated:
-    """Replay an incident; the same input gives the same figures."""
+    """Simulate an incident; the same input gives the same figures."""
     runs = min(RUNS, max(FEWEST_RUNS, WORK // max(1, sequence.work)))
     found = tuple(_once(sequence, pace, protocol, seed) for seed in range(runs))
     return Simulated(
@@ -636,7 +642,7 @@ def _once(sequence: FaultSequence, pace: Pace, protocol: Protocol, seed: int) ->
 
 
 def group_of(sequence: FaultSequence, pace: Pace, protocol: Protocol, chance: Random) -> SimulatedGroup:
-    """The model of a protocol."""
+    """Return the simulated group of a protocol."""
     if protocol == "KIP-848":
         return EpochGroup(sequence, pace, chance)
     static, cooperative = protocol.endswith("static"), protocol.startswith("cooperative")
@@ -644,14 +650,14 @@ def group_of(sequence: FaultSequence, pace: Pace, protocol: Protocol, chance: Ra
 
 
 def spread_of(figures: list[float]) -> Spread:
-    """The median, and where the middle four fifths lie."""
+    """Return the median and the range of the middle four fifths."""
     known = sorted(figures)
     out = round(LEFT_OUT * (len(known) - 1))
     return Spread(low=known[out], middle=known[len(known) // 2], high=known[-1 - out])
 
 
-def in_ranges(members: Sequence[str], partitions: Sequence[str]) -> dict[str, set[str]]:
-    """RangeAssignor: of every topic each member gets a row of partitions, the first ones one more."""
+def range_assignment(members: Sequence[str], partitions: Sequence[str]) -> dict[str, set[str]]:
+    """Assign like RangeAssignor: consecutive partitions of each topic, one more for the first members."""
     given: dict[str, set[str]] = {member: set() for member in members}
     for of_topic in grouped(partitions, topic_of).values():
         each, more = divmod(len(of_topic), len(members))
@@ -663,10 +669,10 @@ def in_ranges(members: Sequence[str], partitions: Sequence[str]) -> dict[str, se
     return given
 
 
-def sticky(
+def sticky_assignment(
     members: Sequence[str], partitions: Sequence[str], owned: Mapping[str, Collection[str]]
 ) -> dict[str, set[str]]:
-    """CooperativeStickyAssignor and KIP-848's uniform: even shares, and as few moves as that allows."""
+    """Assign like CooperativeStickyAssignor or KIP-848's uniform assignor: balanced, with as few moves as possible."""
     each, more = divmod(len(partitions), len(members))
     given: dict[str, set[str]] = {}
     taken: set[str] = set()

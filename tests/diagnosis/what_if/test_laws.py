@@ -23,9 +23,9 @@ from rebalance_forensics.diagnosis.what_if.simulations import (
     Reading,
     Unread,
     group_of,
-    in_ranges,
+    range_assignment,
     simulate,
-    sticky,
+    sticky_assignment,
     unread_of,
 )
 
@@ -140,7 +140,7 @@ def test_without_a_fault_nothing_is_unread(protocol: Protocol) -> None:
 def test_assignors_give_each_partition_once_and_evenly(members: int, partitions: int) -> None:
     names = [f"c-{number}" for number in range(members)]
     every = [f"t-{number}" for number in range(partitions)]
-    for given_out in (in_ranges(names, every), sticky(names, every, {})):
+    for given_out in (range_assignment(names, every), sticky_assignment(names, every, {})):
         assert sorted(p for mine in given_out.values() for p in mine) == sorted(every)
         assert max(map(len, given_out.values())) - min(map(len, given_out.values())) <= 1
 
@@ -149,8 +149,8 @@ def test_assignors_give_each_partition_once_and_evenly(members: int, partitions:
 def test_a_sticky_assignor_moves_no_more_than_a_newcomer_needs(members: int, partitions: int, gone: int) -> None:
     names = [f"c-{number}" for number in range(members)]
     every = [f"t-{number}" for number in range(partitions)]
-    held = sticky(names, every, {})
-    wider = sticky([*names, "new"], every, held)
+    held = sticky_assignment(names, every, {})
+    wider = sticky_assignment([*names, "new"], every, held)
     assert all(wider[name] <= held[name] for name in names)
     left = [name for name in names if name != f"c-{gone}"] or names
-    assert all(held[name] <= sticky(left, every, held)[name] for name in left)
+    assert all(held[name] <= sticky_assignment(left, every, held)[name] for name in left)

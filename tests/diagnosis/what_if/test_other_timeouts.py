@@ -37,7 +37,7 @@ def to(*faults: Fault) -> FaultSequence:
 
 
 def died(at: int = 900_000) -> ProcessEnded:
-    return ProcessEnded(member="c-2", at=at, how="died", heard=at - 1_000)
+    return ProcessEnded(member="c-2", at=at, how="died", last_heartbeat=at - 1_000)
 
 
 def stuck(lasts: int) -> ProcessStalled:

@@ -88,7 +88,7 @@ def test_a_freeze_shorter_than_the_session_costs_the_freeze_alone() -> None:
 
 
 def test_faster_batches_cost_less_where_members_wait_for_polls() -> None:
-    crash = ProcessEnded(member="c-2", at=9_000, how="died", heard=7_000)
+    crash = ProcessEnded(member="c-2", at=9_000, how="died", last_heartbeat=7_000)
     fast = Pace(between_polls=(20, 20), heartbeat=3_000, session=10_000, poll_interval=30_000)
     for protocol in ("cooperative", "KIP-848"):
         assert under(protocol, crash, pace=fast).partition_ms.high < under(protocol, crash).partition_ms.low
