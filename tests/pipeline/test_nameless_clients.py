@@ -52,6 +52,19 @@ def test_a_broker_that_cannot_create_the_offsets_topic_keeps_all_groups_out(line
     assert incident.ongoing
 
 
+STABILIZED = (
+    "[2026-11-21 02:00:08,000] INFO [GroupCoordinator 1]: Stabilized group payments generation {} "
+    "(__consumer_offsets-3) with 1 members (kafka.coordinator.group.GroupCoordinator)\n"
+)
+
+
+@pytest.mark.parametrize("generation", [1, 42])
+def test_a_group_beyond_its_first_generation_has_its_offsets_topic(generation: int, tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_text(TOO_FEW_BROKERS.format(0) + STABILIZED.format(generation))
+    causes = {incident.root_causes[0].cause for incident in analyze([str(tmp_path)], LOCAL).incidents}
+    assert ("offsets-topic-unavailable" in causes) == (generation == 1)
+
+
 def test_a_group_that_clients_name_is_kept_out_by_it_under_its_name(tmp_path: Path) -> None:
     (tmp_path / "server.log").write_text("".join(map(TOO_FEW_BROKERS.format, range(9))))
     (tmp_path / "app.log").write_text(SUBSCRIBED)

@@ -189,6 +189,9 @@ def _refused_in_its_partition(timeline: Timeline) -> list[Event]:
 
 def _not_created(timeline: Timeline) -> list[Event]:
     """Attempts to create the topic with too few brokers, before the group had its first generation."""
+    # A group beyond its first generation has its topic: a broker that starts does not know the other brokers yet.
+    if timeline.generations and timeline.generations[0].generation > 1:
+        return []
     formed = (timeline.generations[0].reached_at if timeline.generations else None) or timeline.last
     tried = {e.origin: e for e in timeline.of(ev.ReplicasInsufficient) if keeps_all_groups_out(e)}
     return [e for e in tried.values() if time_of(e) <= formed]
