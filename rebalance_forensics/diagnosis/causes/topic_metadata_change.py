@@ -130,7 +130,7 @@ def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
 
 
 def _read_topics_of(timeline: Timeline, change: TopicChange) -> Sequence[str]:
-    """The changed topics, without those by brokers' lines alone where several changed and the group may read any."""
+    """The changed topics; if only brokers name several, those that the group reads (all if it reads a pattern)."""
     if not change.by_brokers or len(change.topics) < 2 or subscriptions.asks_by_pattern(timeline):
         return change.topics
     return [topic for topic in change.topics if topic in subscriptions.read_topics(timeline)]
@@ -201,7 +201,7 @@ class TopicChange(NamedTuple):
     rebalances: int = 1
     during: str = ""
     by_brokers: bool = False
-    """True where only brokers name the topics: they change topics that the group does not read as well."""
+    """True if only brokers name the topics, which may include topics that the group does not read."""
 
 
 def topic_changes(timeline: Timeline) -> Iterator[TopicChange]:

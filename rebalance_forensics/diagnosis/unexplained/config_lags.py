@@ -40,8 +40,10 @@ def gave_up_reading(event: Event) -> bool:
 def lagging_workers(timeline: Timeline, assigned: Assigned, drafts: Sequence[Draft]) -> list[Hypothesis]:
     """Workers that do not catch up with the config topic, except those that a fault kept from reading it."""
     unexplained = [r for r in timeline.rebalances if r.id not in assigned and r.events]
-    found = [(lags, _about_lag(timeline, lags, unexplained)) for lags in _repeated_lags(timeline)]
-    return [h for lags, h in found if not (_timed_out(lags) and overlaps_a_fault(drafts, h.started_at(), h.last_at()))]
+    by_period = [(lags, _about_lag(timeline, lags, unexplained)) for lags in _repeated_lags(timeline)]
+    return [
+        h for lags, h in by_period if not (_timed_out(lags) and overlaps_a_fault(drafts, h.started_at(), h.last_at()))
+    ]
 
 
 def forced_in_words(events: Sequence[Event]) -> str:

@@ -25,7 +25,7 @@ def left_over(
     evicted = {participant for hypothesis in lost for participant in hypothesis.participants}
     explained = {fact.id for hypothesis in (*lags, *lost) for fact in hypothesis.explains}
     expired = client_losses.expired_sessions(timeline, drafts)
-    found = [
+    hypotheses = [
         *lags,
         *lost,
         *rebalances.without_cause(timeline, {*assigned, *explained}),
@@ -34,9 +34,9 @@ def left_over(
         *(h for h in expired if evicted.isdisjoint(h.participants)),
         *client_losses.fatal_answers(timeline, drafts),
     ]
-    faulty = {participant for h in found if h.severity != "info" for participant in h.participants}
-    found += [h for h in client_losses.without_coordinator(timeline, drafts) if faulty.isdisjoint(h.participants)]
-    for hypothesis in found if found or drafts else client_losses.gravest_losses(timeline):
+    faulty = {participant for h in hypotheses if h.severity != "info" for participant in h.participants}
+    hypotheses += [h for h in client_losses.without_coordinator(timeline, drafts) if faulty.isdisjoint(h.participants)]
+    for hypothesis in hypotheses if hypotheses or drafts else client_losses.gravest_losses(timeline):
         subject = hypothesis.subject()
         rows, given = answered(timeline, causes[UNEXPLAINED].signs, subject, hypothesis.clues)
         yield Weighed(cause=UNEXPLAINED, hypothesis=hypothesis, subject=subject, rows=rows, given=given, odds=0)

@@ -343,13 +343,13 @@ def _replaced_generations(timeline: Timeline) -> frozenset[int]:
 
 def of_coordinator_alone(timeline: Timeline) -> Iterator[Hypothesis]:
     """Findings from a coordinator's lines about the group, in an excerpt that shows no reason."""
-    found = _of_coordinator_alone(timeline)
+    coordinator_lines = _of_coordinator_alone(timeline)
     # Not in complete logs: there, a broker that starts loads all of its groups, and most of them are not affected. The
     # rebalance that follows a leave or precedes an assignment is logged there as well.
-    moved = any(isinstance(e, ev.GroupLoaded | ev.GroupUnloaded | ev.MemberLoaded) for e in found)
+    moved = any(isinstance(e, ev.GroupLoaded | ev.GroupUnloaded | ev.MemberLoaded) for e in coordinator_lines)
     if moved and not timeline.coverage.is_excerpt and len(timeline.ungrouped):
         return
-    for lines in runs(found, time_of, QUIET_MS):
+    for lines in runs(coordinator_lines, time_of, QUIET_MS):
         yield _hypothesis_of_group(timeline, lines, _coordinators_words(timeline, lines[0]))
 
 
@@ -393,9 +393,9 @@ def _led_in_words(timeline: Timeline, line: Event) -> str:
     assert isinstance(line, ev.AssignmentComputed)
     participant, place = speaker_of(timeline, line)
     members = line.member_count or len(line.assignment)
-    among = "" if not members else " to itself, its only member" if members == 1 else f" to {members} members"
+    to_members = "" if not members else " to itself, its only member" if members == 1 else f" to {members} members"
     who = name_of(participant, f"A client on {place}")
-    return f"{who} led the group in a rebalance and assigned its partitions{among}; these lines do not show why."
+    return f"{who} led the group in a rebalance and assigned its partitions{to_members}; these lines do not show why."
 
 
 def _mention_in_words(timeline: Timeline, lines: Sequence[Event]) -> str:
@@ -443,10 +443,10 @@ def _notices_by_rebalance(timeline: Timeline) -> list[list[Event]]:
     ]
     # A Java client repeats the notice at each heartbeat until it rejoins.
     repeated = any(isinstance(e, ev.JoinRequested) for e in notices)
-    found = runs(notices, time_of, 2 * heartbeat_interval_ms(timeline) if repeated else ROUND_TRIP_MS)
+    notices_by_rebalance = runs(notices, time_of, 2 * heartbeat_interval_ms(timeline) if repeated else ROUND_TRIP_MS)
     steps = [*_reassignments(timeline), *_elections(timeline)]
     steps_by_rebalance = runs(steps, lambda s: time_of(s[0]), ROUND_TRIP_MS, until=lambda s: time_of(s[-1]))
-    return found or [[event for step in rebalance for event in step] for rebalance in steps_by_rebalance]
+    return notices_by_rebalance or [[e for step in rebalance for e in step] for rebalance in steps_by_rebalance]
 
 
 def _topics_gained(rebalance: Sequence[Event]) -> list[str]:
