@@ -10,7 +10,7 @@ from msgspec import Struct
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.reference.glossary import glossary
-from rebalance_forensics.diagnosis.wording.durations import capitalized, seconds
+from rebalance_forensics.diagnosis.wording.durations import capitalized, listed, seconds
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.event_index import time_of
@@ -364,8 +364,11 @@ def behind_last_lines(lines: Sequence[Event]) -> tuple[Link, ...]:
     return ()
 
 
-def lost_session(lines: Sequence[ev.BrokerSessionLost]) -> tuple[Link, ...]:
-    """Return why the cluster considered a broker dead: its lost session, and possibly an overloaded controller."""
+def lost_session(lines: Sequence[ev.BrokerSessionLost], others: Sequence[str] = ()) -> tuple[Link, ...]:
+    """Return why the cluster considered a broker dead: its lost session, and possibly an overloaded controller.
+
+    `others` are brokers that heard nothing from ZooKeeper at the same time.
+    """
     if not lines:
         return ()
     peer, own = lines[0].peer, [e for e in lines if e.why != "overloaded"]
@@ -374,6 +377,8 @@ def lost_session(lines: Sequence[ev.BrokerSessionLost]) -> tuple[Link, ...]:
     if peer == "ZooKeeper":
         heard = f"; it had heard nothing from it for {seconds(silent_ms)}" if silent_ms else ""
         why = f"its session with ZooKeeper expired{heard}"
+        if others:
+            why += f"; {listed(others)} heard nothing from it at the same time: ZooKeeper did not respond"
     else:
         errors = sorted({e.error for e in own if e.error is not None})
         failed = f" ({', '.join(errors)})" if errors else ""

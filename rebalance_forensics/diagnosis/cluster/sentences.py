@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.model import DisturbedGroup
 from rebalance_forensics.diagnosis.wording.durations import capitalized, counted, listed, seconds, some
 from rebalance_forensics.records import SECOND_MS, natural
 from rebalance_forensics.timeline.model import BrokerOutage, CoordinatorTerm, GroupOutline
-from rebalance_forensics.timeline.windows import REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
+from rebalance_forensics.timeline.windows import AT_ONCE_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 PARTITIONS_SHOWN = 6
 
@@ -143,7 +143,9 @@ def _brokers(names: Sequence[str], fault: SharedFault) -> str:
         if fault.is_shared:
             return f"{together} stopped answering at the same time"
         return f"{together} {'were out' if fault.outages else 'stopped coordinating their groups'}"
-    outages, at = by_name[names[0]], _clock(fault.parts[0].begin)
+    outages, begin = by_name[names[0]], fault.parts[0].begin
+    # It may have been out for a session before a line shows it; what disturbed its groups before that was no outage.
+    at = _clock(outages[0].started_at if outages and outages[0].started_at - begin > AT_ONCE_MS else begin)
     if not outages:
         if fault.cause == "offsets-topic-unavailable":
             return f"__consumer_offsets could not be written because of {names[0]}"

@@ -331,9 +331,10 @@ def behind_lost_session(timeline: Timeline, broker: int, begin: int, end: int) -
         return ()
     near = timeline.of(ev.BrokerSessionLost).between(begin - windows.REQUEST_TIMEOUT_MS, end + windows.ROUND_TRIP_MS)
     own = [e for e in near if broker in (e.broker, e.speaker.broker, broker_at(timeline, e))]
-    of_zookeeper = [e for e in own if e.peer == "ZooKeeper"]
-    if any(e.why == "expired" for e in of_zookeeper):
-        return lost_session(of_zookeeper)
+    # A session that ended before has another reason: the broker had a new one when it went out.
+    of_zookeeper = runs([e for e in own if e.peer == "ZooKeeper"], time_of, windows.AT_ONCE_MS)
+    if of_zookeeper and any(e.why == "expired" for e in of_zookeeper[-1]):
+        return lost_session(of_zookeeper[-1], _that_heard_nothing(timeline, broker, of_zookeeper[-1]))
     stops = stops_and_starts(timeline).between(begin - windows.ROUND_TRIP_MS, end)
     timed_out = (e for e in stops if isinstance(e, ev.BrokerStopped) and e.timed_out)
     fenced = next((time_of(e) for e in timed_out if affected_broker(e) == broker), None)
@@ -343,6 +344,22 @@ def behind_lost_session(timeline: Timeline, broker: int, begin: int, end: int) -
     # A heartbeat times out after half a session, 4.5 s by default, and is sent again (BrokerServer, KAFKA-14392).
     lasted = any(fenced - time_of(e) <= windows.NEXT_HEARTBEAT_MS for e in failed)
     return lost_session(failed) if lasted else ()
+
+
+def _that_heard_nothing(timeline: Timeline, broker: int, lost: Sequence[ev.BrokerSessionLost]) -> list[str]:
+    """The other brokers that heard nothing from ZooKeeper while this one did not: ZooKeeper was out, not the broker."""
+    silences = [e for e in lost if e.silent_ms]
+    if not silences:
+        return []
+    begin, end = min(time_of(e) - (e.silent_ms or 0) for e in silences), time_of(silences[-1])
+    near = timeline.of(ev.BrokerSessionLost).between(begin, end + windows.ROUND_TRIP_MS)
+    silent = {_whose_session(timeline, e) for e in near if e.peer == "ZooKeeper" and e.silent_ms}
+    return [broker_name(other) for other in sorted(silent - {None, broker}, key=str) if other is not None]
+
+
+def _whose_session(timeline: Timeline, lost: ev.BrokerSessionLost) -> int | None:
+    named = (lost.broker, lost.speaker.broker, broker_at(timeline, lost))
+    return next((number for number in named if number is not None), None)
 
 
 def _last_errors(timeline: Timeline, broker: int, begin: int, end: int) -> list[Event]:
