@@ -263,7 +263,7 @@ def _follow(request: _Request) -> int:
                 say(text)
         status(at_this_moment(shown.report))
 
-    live.refuse_standing(request.paths, request.options)
+    live.refuse_unfollowable(request.paths, request.options)
     warn("following; Ctrl-C ends.")
     stdin, keep = sys.stdin.buffer, request.keep_events
     live.follow(request.paths, request.options, show, every_s=EVERY_S, stdin=stdin, keep_events=keep)

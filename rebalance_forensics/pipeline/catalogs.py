@@ -1,4 +1,4 @@
-"""The catalog of this process."""
+"""Loads the pattern catalog, once per process."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from rebalance_forensics.pipeline.refusals import InputError
 
 @cache
 def catalog_of(patterns: tuple[str, ...]) -> Catalog:
-    """The shipped patterns and those of the user's directories; loaded once in each process."""
+    """The shipped patterns and those in the user's directories; cached per process."""
     catalog = Catalog.load([Path(directory) for directory in patterns])
-    # It is here to stay: Python need not look through it for garbage again and again, a quarter of all its time.
+    # The catalog is never freed: without this, a quarter of the time goes to the garbage collector's passes over it.
     gc.freeze()
     return catalog
 
 
 def checked_catalog(patterns: Sequence[str]) -> Catalog:
-    """The catalog with the user's patterns; InputError for the first pattern that fails a check."""
+    """The catalog with the user's patterns; raises InputError for the first pattern that fails a check."""
     directories = [Path(directory) for directory in patterns]
     for directory in directories:
         if not directory.is_dir():

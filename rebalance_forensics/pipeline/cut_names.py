@@ -1,4 +1,4 @@
-"""Names in a paste that were cut: the other lines show them whole, or they are as far as they go."""
+"""Completes names that were cut off in a pasted excerpt from the lines that show them in full."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ _NAME_THEIR_GROUP = (
     *OF_A_MEMBER, ev.GroupHeartbeatFailed, ev.GroupLoaded, ev.MemberFailed, ev.MemberIdIssued, ev.MemberJoined,
     ev.MemberLeft, ev.OffsetCommitFailed,
 )  # fmt: skip
-# Processes that name the group in each of their lines.
+# Processes that name the group in every line.
 _ROLES = frozenset({"broker", "consumer", "share", "streams", "connect"})
-_BEGUN = re.compile(rf"groupId=([^\],\s{LEFT_OUT}]{{0,250}})\s?{LEFT_OUT}")
+_CUT_GROUP = re.compile(rf"groupId=([^\],\s{LEFT_OUT}]{{0,250}})\s?{LEFT_OUT}")
 _HEARTBEATS = re.compile(r"kafka-coordinator-heartbeat-thread \| (\S{1,250})")
 _CLIENTS = re.compile(r"[\[ ]clientId=([^\],\s\u2026]{1,250})[\],]")
 _GROUPS = re.compile(r"[\[ ]groupId=([^\],\s\u2026]{1,250})[\],]")
 _OF_MEMBERS = ("member", "members", "old_member")
-# So many letters of a group.instance.id, or of a random id of Kafka, tell it from the few others in a paste.
-_ENOUGH = 4
+# Characters that distinguish a group.instance.id, or one of Kafka's random ids, from the few others in a paste.
+_MIN_LETTERS = 4
 
 
 class Named:
-    """The clients and groups that lines name whole of which too little is left to be events."""
+    """The clients and groups that are named in full by lines too truncated to become events."""
 
     def __init__(self) -> None:
         self.clients: set[str] = set()
         self.groups: set[str] = set()
 
     def read(self, text: str) -> None:
-        """Take in what a line names, be its message cut off."""
+        """Add the client and the group that a line names; its message may be cut off."""
         self.clients.update(_CLIENTS.findall(text))
         self.groups.update(_GROUPS.findall(text))
 
 
 def restore_names(read: Iterable[Event], named: Named | None = None) -> Sequence[Event]:
-    """The events of a paste with the groups and the members that its other lines name, be they events or `named`."""
+    """The events of a paste, with groups and member ids completed from its other events and from `named`."""
     events: Sequence[Event] = on_the_brokers_clock(list(read))
     if any(map(_is_cut, events)):
         groups = {
@@ -70,22 +70,22 @@ def restore_names(read: Iterable[Event], named: Named | None = None) -> Sequence
 
 
 def _is_cut(event: Event) -> bool:
-    # True if something was left out of a line, or it ends in the middle of an id.
+    # True if part of the line was left out, or the line ends within an id.
     return LEFT_OUT in event.text or any(member.endswith(LEFT_OUT) for member in _members_of(event))
 
 
 def _with_its_group(groups: set[str], event: Event) -> Event:
-    # Where a paste names several groups that it may be of, or none, it stays without.
+    # The event has no group if none or several of the groups in the paste fit.
     if event.group is not None and not event.group.endswith(LEFT_OUT):
         return event
-    begun = "" if event.group is None else event.group.removesuffix(LEFT_OUT)
+    prefix = "" if event.group is None else event.group.removesuffix(LEFT_OUT)
     if event.group is None and not _named_a_group(event):
         return event
-    if event.group is None and (inside := _BEGUN.search(event.text)):
-        begun = inside[1]
+    if event.group is None and (inside := _CUT_GROUP.search(event.text)):
+        prefix = inside[1]
     if (of_its_thread := _group_of_heartbeat_thread(event)) is not None:
         return replace(event, group=of_its_thread)
-    fitting = [group for group in groups if group.startswith(begun)]
+    fitting = [group for group in groups if group.startswith(prefix)]
     return replace(event, group=fitting[0] if len(fitting) == 1 else None)
 
 
@@ -100,13 +100,13 @@ def _named_a_group(event: Event) -> bool:
 
 
 def _group_of_heartbeat_thread(event: Event) -> str | None:
-    # The group that the thread is named after which sends a consumer's heartbeats (AbstractCoordinator).
+    # The group in the name of a consumer's heartbeat thread (AbstractCoordinator).
     named = _HEARTBEATS.fullmatch(event.speaker.thread or "")
     return named[1] if named else None
 
 
 def _with_its_client(events: Sequence[Event], event: Event) -> Event:
-    # What a heartbeat thread says of a client that was cut off: it is who leaves the group at that moment.
+    # If the client id of a heartbeat thread's line was cut off, it is the client that leaves the group at that time.
     if event.speaker.client_id is not None or _group_of_heartbeat_thread(event) is None or event.at is None:
         return event
     near = [e for e in events if isinstance(e, ev.MemberLeft) and e.group == event.group and _soon_after(event, e)]
@@ -126,7 +126,7 @@ def _members_of(event: Event) -> Iterator[str]:
 
 
 class _Members:
-    """The members that a paste names, and the clients."""
+    """The members and clients that a paste names."""
 
     def __init__(self, events: Sequence[Event], groups: set[str], clients: Collection[str]) -> None:
         self.ids = {member for event in events for member in _members_of(event)}
@@ -135,13 +135,13 @@ class _Members:
         self.clients |= {name_in_member_id(member) or "" for member in self.ids if not member.endswith(LEFT_OUT)}
         self.streams = {client for event in events if (client := instance_of(event)) is not None}
         self.groups = groups
-        self.given = [e for e in events if isinstance(e, ev.MemberIdIssued) and e.member is not None]
+        self.issued = [e for e in events if isinstance(e, ev.MemberIdIssued) and e.member is not None]
 
     def restore_ids(self, event: Event) -> Event:
-        """The event with the ids that the other lines show."""
+        """The event, with its member ids completed from the other lines."""
         if not any(member.endswith(LEFT_OUT) for member in _members_of(event)):
             return event
-        if (newcomer := self._given_an_id(event)) is not None:
+        if (newcomer := self._issued_id(event)) is not None:
             return replace(event, members=(newcomer,))
         changed: dict[str, object] = {}
         for name in _OF_MEMBERS:
@@ -152,40 +152,40 @@ class _Members:
                 changed[name] = tuple(whole for each in value if (whole := self._whole(each)) is not None)
         return replace(event, **changed)
 
-    def _given_an_id(self, event: Event) -> str | None:
-        # A newcomer comes with the id that the coordinator has just given it (KIP-394).
+    def _issued_id(self, event: Event) -> str | None:
+        # A new member joins with the id that the coordinator has just issued (KIP-394).
         if not isinstance(event, ev.RebalanceStarted) or event.trigger != "member-added" or len(event.members) != 1:
             return None
-        begun = event.members[0].removesuffix(LEFT_OUT)
-        given = [e.member for e in self.given if e.group == event.group and _soon_after(e, event)]
-        return next((member for member in reversed(given) if member is not None and member.startswith(begun)), None)
+        prefix = event.members[0].removesuffix(LEFT_OUT)
+        issued = [e.member for e in self.issued if e.group == event.group and _soon_after(e, event)]
+        return next((member for member in reversed(issued) if member is not None and member.startswith(prefix)), None)
 
     def _whole(self, member: str) -> str | None:
-        # The member id that begins so: the one that another line shows, else as much of it as distinguishes it.
-        begun = member.removesuffix(LEFT_OUT)
-        if begun == member or _is_whole(begun):
-            return begun
-        longer = {each for each in self.ids if each.removesuffix(LEFT_OUT).startswith(begun)}
-        longest = {each for each in longer if not any(_begins(each, other) for other in longer)}
+        # The member id with this prefix that another line shows in full, else the name of its Streams thread, if any.
+        prefix = member.removesuffix(LEFT_OUT)
+        if prefix == member or _is_whole(prefix):
+            return prefix
+        longer = {each for each in self.ids if each.removesuffix(LEFT_OUT).startswith(prefix)}
+        longest = {each for each in longer if not any(_is_cut_prefix(each, other) for other in longer)}
         if len(longest) == 1:
             (whole,) = longest
             own = whole if is_bare_member_id(whole) else letters_of_its_own(whole)
-            shown = len(begun) - len(whole.removesuffix(LEFT_OUT)) + len(own)
-            if shown >= _ENOUGH and (_is_whole(whole) or self._ends_in_member_suffix(whole)):
+            shown = len(prefix) - len(whole.removesuffix(LEFT_OUT)) + len(own)
+            if shown >= _MIN_LETTERS and (_is_whole(whole) or self._ends_in_member_suffix(whole)):
                 return whole
-        return self._streams_thread_of(begun)
+        return self._streams_thread_of(prefix)
 
-    def _streams_thread_of(self, begun: str) -> str | None:
-        """What stands for a thread of the one Streams client whose members' ids begin so."""
-        known = [client for client in self.streams if client.startswith(begun) or begun.startswith(f"{client}-S")]
+    def _streams_thread_of(self, prefix: str) -> str | None:
+        """The name of the thread of the only Streams client whose member ids have this prefix; None if several fit."""
+        known = [client for client in self.streams if client.startswith(prefix) or prefix.startswith(f"{client}-S")]
         if len(known) != 1:
             return None
         uuid = process_of_streams_client(known[0]) or known[0]
-        return thread_of(known[0]) if len(begun) - len(known[0]) + len(uuid) >= _ENOUGH else None
+        return thread_of(known[0]) if len(prefix) - len(known[0]) + len(uuid) >= _MIN_LETTERS else None
 
     def _ends_in_member_suffix(self, member: str) -> bool:
-        # True if the letters at the end of a cut id are surely those of a member, and not of a client's own name.
-        # A Streams client is called `{group}-{uuid}`, and its members' ids have another uuid behind that.
+        # True if the end of a cut id certainly belongs to the member id's suffix, not to the client id.
+        # A Streams client id is `{group}-{uuid}`, and its member ids append another uuid.
         name = name_in_member_id(member)
         return name not in self.groups and (name in self.clients or "-" in letters_of_its_own(member))
 
@@ -194,17 +194,17 @@ def _is_whole(member: str) -> bool:
     return not member.endswith(LEFT_OUT) and (name_in_member_id(member) is not None or is_bare_member_id(member))
 
 
-def _begins(begun: str, other: str) -> bool:
-    return begun.endswith(LEFT_OUT) and begun != other and other.startswith(begun.removesuffix(LEFT_OUT))
+def _is_cut_prefix(prefix: str, other: str) -> bool:
+    return prefix.endswith(LEFT_OUT) and prefix != other and other.startswith(prefix.removesuffix(LEFT_OUT))
 
 
-# How the line begins that stands for new static members and for those that came back (since 3.0).
+# The start of the line that is logged both for new static members and for those that rejoin (since 3.0).
 _JOINS = re.compile(r"\bStatic member with groupInstanceId=")
-_TAKEN_IN = re.compile(r"\badd(?:ed)? to the group")
+_ADDED = re.compile(r"\badd(?:ed)? to the group")
 
 
 def restore_static_members(events: Sequence[Event], clients: Collection[str | None]) -> Iterator[Event]:
-    """The events of a paste, with what its other lines tell of static members; `clients` are all that it names."""
+    """The events of a paste, with static members recognized from its other lines; `clients`: all client ids in it."""
     shown: dict[str | None, set[str]] = defaultdict(set)
     for event in events:
         if isinstance(event, ev.MemberJoined | ev.StaticMemberReplaced) and event.instance_id:
@@ -216,8 +216,8 @@ def restore_static_members(events: Sequence[Event], clients: Collection[str | No
 def _known_as_static(
     event: Event, shown: Mapping[str | None, Collection[str]], clients: Collection[str | None]
 ) -> Event:
-    # A member that was given up is static if its id begins with a group.instance.id that another line shows.
-    # The end of that id may be cut off, as long as no client has that name.
+    # A failed member is static if its id starts with a group.instance.id that another line shows.
+    # The end of that group.instance.id may be cut off, as long as no client id equals the name.
     if not (isinstance(event, ev.MemberFailed) and len(event.members) == 1):
         return event
     name = name_in_member_id(event.members[0])
@@ -228,7 +228,7 @@ def _known_as_static(
 
 
 def _restore_instance_ids(events: Sequence[Event]) -> Iterator[Event]:
-    # A group.instance.id of which the end was cut off is the one that begins so; else the line names none.
+    # A cut group.instance.id is completed if only one fits; otherwise it is dropped.
     ids = {getattr(event, "instance_id", None) or event.speaker.instance_id for event in events}
     whole = [each for each in ids if each and not each.endswith(LEFT_OUT)]
     for event in events:
@@ -239,20 +239,19 @@ def _restore_instance_ids(events: Sequence[Event]) -> Iterator[Event]:
         longer = [each for each in whole if _is_or_begins(instance_id, each)]
         if len(longer) == 1:
             yield replace(event, instance_id=longer[0])
-        elif not isinstance(event, ev.StaticMemberReplaced):  # which says nothing without
+        elif not isinstance(event, ev.StaticMemberReplaced):  # meaningless without the id
             yield replace(event, instance_id=None)
 
 
 def _is_or_begins(instance_id: str, name: str) -> bool:
-    # True if a name is this group.instance.id, of which the end may be cut off.
-    begun = instance_id.removesuffix(LEFT_OUT)
-    return name == instance_id if begun == instance_id else len(begun) >= _ENOUGH and name.startswith(begun)
+    # True if the name is this group.instance.id, whose end may be cut off.
+    prefix = instance_id.removesuffix(LEFT_OUT)
+    return name == instance_id if prefix == instance_id else len(prefix) >= _MIN_LETTERS and name.startswith(prefix)
 
 
 def _classify_cut_joins(events: Sequence[Event]) -> Iterator[Event]:
-    # Cut lines about a static member that joined: whether it is new or came back, the line behind them may tell.
-    # Where nothing shows it, the events say neither. Lines of one millisecond may have changed places when a person
-    # sorted them by time.
+    # Whether a static member in a cut join line is new or has rejoined may be shown by the next line. If nothing shows
+    # it, the event is dropped. Lines of the same millisecond may be swapped if a person sorted them by time.
     for place, event in enumerate(events):
         if not (isinstance(event, ev.MemberJoined) and event.member is None and _is_open(event)):
             yield event
@@ -261,16 +260,16 @@ def _classify_cut_joins(events: Sequence[Event]) -> Iterator[Event]:
 
 
 def _is_open(event: Event) -> bool:
-    # True if a static member's line was cut before it says that the coordinator accepted it.
-    _, cut, behind = event.text.partition(LEFT_OUT)
-    return bool(cut) and _JOINS.search(event.text) is not None and _TAKEN_IN.search(behind) is None
+    # True if a static member's line was cut before the part that shows whether it was added to the group.
+    _, cut, rest = event.text.partition(LEFT_OUT)
+    return bool(cut) and _JOINS.search(event.text) is not None and _ADDED.search(rest) is None
 
 
 def _is_kept(event: Event, following: Event) -> bool:
-    """True if the coordinator says next that this join starts no rebalance."""
+    """True if the coordinator logs next that this join starts no rebalance."""
     if not isinstance(following, ev.StaticMemberKept):
         return False
-    is_behind = following.origin.byte_offset > event.origin.byte_offset
+    is_after = following.origin.byte_offset > event.origin.byte_offset
     if event.at is None or following.at is None:
-        return is_behind
-    return 0 <= following.at - event.at <= (TICK_MS if is_behind else 0)
+        return is_after
+    return 0 <= following.at - event.at <= (TICK_MS if is_after else 0)

@@ -1,4 +1,4 @@
-"""What a run would use here, and what is missing."""
+"""`doctor`: checks the installation for what a run needs and what would speed it up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rebalance_forensics.pipeline.spark.java import find_java
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One part of the installation. `needed` parts are those without which Spark cannot run."""
+    """The finding for one part of the installation; Spark cannot run without the parts that are `needed`."""
 
     part: str
     finding: str
@@ -24,7 +24,7 @@ class Check:
 
 
 def examine(java_home: str | None = None) -> Sequence[Check]:
-    """Look at everything a run depends on; starts nothing."""
+    """Check everything a run depends on, without starting Java or Spark."""
     return [
         *_java(java_home),
         _package("pyspark", needed=True),
@@ -41,7 +41,7 @@ def _java(java_home: str | None) -> Iterator[Check]:
         yield Check(part="Java", finding=str(refusal), well=False, needed=True)
         return
     yield Check(part="Java", finding=f"{java.release} at {java.executable} ({java.source})", well=True, needed=True)
-    with suppress(InputError):  # where PySpark is missing there is nothing to archive
+    with suppress(InputError):  # without PySpark there is nothing to archive
         archive = archive_for(java).path
         kept = archive.is_file()
         finding = f"archived in {archive}" if kept else "not archived; rebalance-forensics warmup halves the start"

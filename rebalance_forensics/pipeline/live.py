@@ -1,4 +1,4 @@
-"""Logs that are still written: a report that keeps up with them, without Spark."""
+"""`--follow`: a report that is updated as logs grow, without Spark."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _READ_BYTES = 1 << 16
 _NOTHING: Offset = {"files": "{}"}
 
 
-def refuse_standing(paths: Sequence[str], options: AnalyzeOptions) -> None:
-    """What cannot be followed is said before anything is read."""
+def refuse_unfollowable(paths: Sequence[str], options: AnalyzeOptions) -> None:
+    """Raise InputError, before anything is read, if the inputs cannot be followed."""
     if options.engine == "spark":
         raise InputError("--follow works without Spark; leave out --engine spark.")
     if any("://" in path for path in paths):
@@ -50,7 +50,7 @@ def follow(
     stdin: BinaryIO,
     keep_events: bool = False,
 ) -> None:
-    """Show what is known now, and again whenever there is more, until asked to end, or until standard input ends."""
+    """Show the analysis now and whenever the logs have grown, until asked to stop or until standard input ends."""
     with datasource.stop_event() as end, _spooled(paths, stdin, end) as files:
         live = Live(files, options)
         while True:
@@ -59,13 +59,13 @@ def follow(
                 show(live.analysis(keep_events=keep_events))
             if is_last:
                 return
-            # A report on logs of weeks takes its time: no more than half of it is spent on looking.
+            # A report on weeks of logs takes long to compute: wait at least as long as the last round took.
             end.wait(max(every_s, monotonic() - began))
 
 
 @contextmanager
 def _spooled(paths: Sequence[str], stdin: BinaryIO, end: Event) -> Iterator[list[str]]:
-    # The paths, with a file that grows as standard input does in place of `-`; its end is the end of all.
+    # The paths, with `-` replaced by a file to which standard input is copied. The end of standard input sets `end`.
     if STDIN not in paths:
         yield list(paths)
         return
@@ -83,7 +83,7 @@ def _spooled(paths: Sequence[str], stdin: BinaryIO, end: Event) -> Iterator[list
 
 
 class Live:
-    """All rows so far; at any moment they are those of an analysis of the logs as they were then."""
+    """The rows read so far: always the same as those of an analysis of the logs at that time."""
 
     def __init__(self, paths: Sequence[str], options: AnalyzeOptions) -> None:
         self._paths, self._options = paths, options
@@ -92,7 +92,7 @@ class Live:
         self._rows = NO_ROWS
 
     def catch_up(self) -> bool:
-        """Read what came since; whether there was anything."""
+        """Read what was added; return whether anything was."""
         now = self._logs.offset()
         if now == self._known:
             return False
@@ -104,7 +104,7 @@ class Live:
         return True
 
     def analysis(self, *, keep_events: bool = False) -> Analysis:
-        """The report of all of it."""
+        """The analysis of all rows read so far."""
         plan = self._plan()
         rows = stages.investigate_rows(
             stages.in_order(self._rows.to_batches()), Wanted(events=keep_events, lanes=self._options.lanes)
@@ -128,7 +128,7 @@ class Live:
 
 
 def _without(rows: pa.Table, parts: Sequence[Part]) -> pa.Table:
-    # What was known before some parts were read again.
+    # The rows that are not replaced by reading these parts again.
     begins = {part.path: part.start for part in parts}
     kept = [
         begin is None or (json.loads(payload)["start"] if kind == Kind.COUNTS else offset) < begin

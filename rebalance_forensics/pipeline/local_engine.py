@@ -1,7 +1,7 @@
-"""The stages without Spark: in this process, or in as many as there are cores where there is much to read.
+"""The stages without Spark: in this process, or in one process per core if there is much to read.
 
-In one process the stages run one after another on the same objects and nothing is encoded; several exchange files of
-rows, and none of them outlives the run.
+In one process the stages pass objects, and nothing is encoded; several processes exchange files of rows, which are
+deleted with the run.
 """
 
 from __future__ import annotations
@@ -42,17 +42,16 @@ from rebalance_forensics.sources.records.splits import Split
 from rebalance_forensics.timeline.coverage import LogSpan
 
 STDERR = 2
-LAST_BREATH_S = 0.5
+KILL_WAIT_S = 0.5
 
 
 @contextmanager
 def worker_processes(number: int, *, load: str) -> Iterator[ProcessPoolExecutor]:
-    """A pool of so many processes that have loaded a module; however the block ends, they are gone afterwards."""
-    # Not forked from this process: Arrow and the object stores keep threads of their own, and a fork in the middle of
-    # one hangs. A server that does nothing else loads the module once and is forked; without one (Windows), each
-    # loads it.
+    """A pool of processes that have loaded a module; all of them have ended when the block ends, even by an error."""
+    # Not forked from this process: Arrow and the object stores run threads, and a fork may hang on their locks.
+    # A fork server loads the module once; without one (on Windows), each process loads it.
     others = {process.pid for process in multiprocessing.active_children()}
-    pool = ProcessPoolExecutor(number, _context(load), initializer=_live_as_long_as_the_parent)
+    pool = ProcessPoolExecutor(number, _context(load), initializer=_end_with_parent)
     try:
         yield pool
     except BrokenProcessPool as error:
@@ -81,10 +80,10 @@ def _context(load: str) -> BaseContext:
 
 @contextmanager
 def _helpers_are_quiet() -> Iterator[None]:
-    # Start multiprocessing's helpers so that they print nothing and a closed terminal does not kill them.
-    # When a run is interrupted they would print tracebacks and count leaked semaphores beside the sentence that says
-    # so. What fails in a worker comes back as an exception. The helpers handle SIGINT and SIGTERM themselves; without
-    # the resource tracker, which SIGHUP kills, a second one is started that knows none of the semaphores.
+    # Start multiprocessing's helper processes so that they print nothing and a closed terminal does not kill them.
+    # When a run is interrupted, they would print tracebacks and warnings about leaked semaphores in addition to our
+    # message. Errors in workers are returned as exceptions. The helpers handle SIGINT and SIGTERM themselves; if SIGHUP
+    # killed the resource tracker, a second one would start that knows none of the semaphores.
     hangup = {signal.SIGHUP} if hasattr(signal, "SIGHUP") else set[signal.Signals]()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, hangup)
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -113,32 +112,32 @@ def _kill(others: set[int | None]) -> None:
     for process in workers:
         process.kill()
     for process in workers:
-        # Until it is dead it may still make a file in a directory that is being removed.
-        process.join(LAST_BREATH_S)
+        # Until it has ended, it may still create a file in a directory that is being removed.
+        process.join(KILL_WAIT_S)
 
 
 @stop_signals.at_once
 def end_all() -> None:
-    """End every worker: the program was asked to end."""
+    """Kill all workers, because the program was asked to stop."""
     _kill(set())
 
 
-def _live_as_long_as_the_parent() -> None:
-    # Ctrl-C reaches the whole foreground group; the parent says so, once, and ends its workers.
-    # A parent that is killed cannot: it would leave workers that wait for it to hand them more.
+def _end_with_parent() -> None:
+    # Ctrl-C reaches the whole foreground process group; the parent alone reports it and ends its workers.
+    # If the parent is killed, its workers would wait forever for more work; so they watch it and exit.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
-        Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+        Thread(target=_exit_after, args=(parent.sentinel,), daemon=True).start()
 
 
-def _end_with(sentinel: int) -> None:
+def _exit_after(sentinel: int) -> None:
     wait([sentinel])
     os._exit(1)
 
 
 Group = tuple[str, str | None]
-"""Cluster, and group if a line names one."""
+"""Cluster and group; the group is None for events that name none."""
 
 
 def run_in_process(plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int], None]) -> Results:
@@ -204,7 +203,7 @@ def _rows_of(plan: ReadPlan, events: dict[Group, list[Event]]) -> pa.Table:
 def _parts(
     plan: ReadPlan, events: dict[Group, list[Event]], stats: Sequence[SplitStats]
 ) -> Iterator[stages.Heard | stages.GroupEvents]:
-    # What each group's timeline is made of, in the order of the rows of a shard; what was taken is let go.
+    # The input of the second stage, in the order of the rows of a shard; events are freed as they are consumed.
     spans: dict[str, list[LogSpan]] = defaultdict(list)
     for counts in sorted(stats, key=lambda split_counts: (split_counts.path, split_counts.start)):
         spans[plan.reading.cluster_of(counts.path)].extend(counts.heard)
@@ -215,28 +214,28 @@ def _parts(
 
 
 def _by_time_and_place(event: Event) -> tuple[bool, int, str, int]:
-    # The order of the rows of a group: what has no time comes last.
+    # The order of the rows of a group: events without a time are last.
     return event.at is None, event.at or 0, event.origin.path, event.origin.byte_offset
 
 
 IN_TURN = 8
-"""Shards that each worker takes one after another: rows are put in order in memory, and held twice while they are."""
+"""Shards that each worker processes in sequence: sorting a shard takes memory for its rows twice."""
 
 
 def run_locally(plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int], None], processes: int = 1) -> Results:
     """What the stages find; `progress` gets the bytes done so far."""
-    # A plan for little to read has one portion: other processes would still be starting when it is done.
+    # A plan for a small input has one portion: it is done before other processes would have started.
     number = min(processes, len(plan.portions))
     if number <= 1:
         return run_in_process(plan, wanted, progress=progress)
-    return results_of(_side_by_side(plan, number, wanted, progress), first_shard=plan.reading.shards[0])
+    return results_of(_in_parallel(plan, number, wanted, progress), first_shard=plan.reading.shards[0])
 
 
-def _side_by_side(
+def _in_parallel(
     plan: ReadPlan, number: int, wanted: Wanted, progress: Callable[[int], None]
 ) -> Iterator[pa.RecordBatch]:
     shards = plan.reading.shards
-    # Only this user may look into the directory of a run's files, and it ends with the run.
+    # Only this user can read the directory of a run's files, and it is deleted with the run.
     with (
         tempfile.TemporaryDirectory(dir=scratch.directory()) as name,
         worker_processes(number, load=__name__) as pool,
@@ -265,35 +264,35 @@ def _side_by_side(
 
 
 def _read(portion: Sequence[Split], reading: Reading, files: Sequence[Path]) -> float:
-    # First stage, and the CPU seconds that it took.
-    begun = time.process_time()
+    # First stage; returns the CPU seconds that it took.
+    started = time.process_time()
     write_by_shard(stages.read_portion(portion, reading), list(zip(reading.shards, files, strict=True)))
-    return time.process_time() - begun
+    return time.process_time() - started
 
 
 def _investigate(row_files: Sequence[Sequence[Path]], found: Path, *, wanted: Wanted) -> tuple[Path, float]:
-    # Second stage: what is found in the rows of one worker's shards, which it takes in turn, and its CPU seconds.
-    begun = time.process_time()
-    write_rows(stages.investigate_rows(chain.from_iterable(map(_taken, row_files)), wanted), found)
-    return found, time.process_time() - begun
+    # Second stage for the shards of one worker, in sequence; returns the file of results and the CPU seconds.
+    started = time.process_time()
+    write_rows(stages.investigate_rows(chain.from_iterable(map(_consumed, row_files)), wanted), found)
+    return found, time.process_time() - started
 
 
-def _taken(shard: Sequence[Path]) -> Iterator[pa.RecordBatch]:
-    # The rows of one shard in order; their files are done with.
+def _consumed(shard: Sequence[Path]) -> Iterator[pa.RecordBatch]:
+    # The rows of one shard in order; then deletes their files.
     yield from stages.in_order(rows_in(shard))
     for file in shard:
         file.unlink()
 
 
 def write_rows(batches: Iterable[pa.RecordBatch], file: Path) -> None:
-    """Write batches of ROWS one after another."""
+    """Write batches of ROWS to a file."""
     with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_stream(sink, schemas.ROWS) as out:
         for batch in batches:
             out.write_batch(batch)
 
 
 def write_by_shard(batches: Iterable[pa.RecordBatch], files: Sequence[tuple[int, Path]]) -> None:
-    """Write the rows of each shard to a file of its own."""
+    """Write the rows of each shard to its file."""
     with ExitStack() as opened:
         sinks = [(shard, opened.enter_context(pa.OSFile(str(file), "wb"))) for shard, file in files]
         outs = [(shard, opened.enter_context(pa.ipc.new_stream(sink, schemas.ROWS))) for shard, sink in sinks]
@@ -306,7 +305,7 @@ def write_by_shard(batches: Iterable[pa.RecordBatch], files: Sequence[tuple[int,
 
 
 def rows_in(files: Iterable[Path]) -> Iterator[pa.RecordBatch]:
-    """The batches of some files, one after another; a file that was mapped would count as memory to its last page."""
+    """The batches of some files, in sequence; not memory-mapped, since mapped pages would count as memory."""
     for file in files:
         with pa.OSFile(str(file)) as source:
             yield from pa.ipc.open_stream(source)

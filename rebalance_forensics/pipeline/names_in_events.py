@@ -1,4 +1,4 @@
-"""The names that typed events and the layouts of their lines hold, by kind: what an anonymized report must not show."""
+"""The names in typed events and in the layouts of their lines, by kind: what an anonymized report must not show."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.sources.records.record_reader import parse_line
 
 KAFKA_LAYOUT = re.compile(r"\[[-\d]{10}[ T][\d:,.]{8,12}\] [A-Z]{4,5} ")
-# Where the messages of Kafka's clients begin.
+# The start of messages of Kafka's clients.
 MESSAGE = re.compile(
     r"\[(?:\w{0,60}Consumer|Worker|Producer|Group|AdminClient|Schema registry)\w*+(?: \w*+)?[=\] ]"
     r"|stream-(?:thread|client) \["
@@ -55,10 +55,10 @@ SHORTEST = 3
 
 
 def names_in_layouts(texts: Iterable[str]) -> Iterator[Named]:
-    """Yield (name, kind) of what layouts print before and behind the messages of records, given their first lines."""
+    """Yield (name, kind) for the text that layouts print around the messages, given the first lines of records."""
     heads: set[str] = set()
     for text in texts:
-        # `[2026-03-01 10:00:00,000] INFO [GroupCoordinator 3]: …` names nobody before its message.
+        # `[2026-03-01 10:00:00,000] INFO [GroupCoordinator 3]: …` has no name before its message.
         if KAFKA_LAYOUT.match(text):
             continue
         if text.startswith("{"):
@@ -68,17 +68,19 @@ def names_in_layouts(texts: Iterable[str]) -> Iterator[Named]:
         head = STAMP.sub("", text[: message.start() if message else len(text)])
         if head not in heads:
             heads.add(head)
-            yield from _around(text)
+            yield from _names_around_message(text)
 
 
-def _around(text: str) -> Iterator[Named]:
+def _names_around_message(text: str) -> Iterator[Named]:
     record = parse_line(text)
-    if record.thread and not _known(record.thread):
+    if record.thread and not _is_no_name(record.thread):
         yield record.thread, "thread"
     head, found, tail = record.text.partition(record.message)
     if found:
         surrounding = STAMP.sub(" ", f"{head} {tail}")
-        yield from ((word, "name") for word in WORD.findall(surrounding) if word != record.logger and not _known(word))
+        yield from (
+            (word, "name") for word in WORD.findall(surrounding) if word != record.logger and not _is_no_name(word)
+        )
 
 
 def _in_document(text: str) -> Iterator[Named]:
@@ -86,11 +88,11 @@ def _in_document(text: str) -> Iterator[Named]:
         document = json.loads(text)
     except (ValueError, RecursionError):
         return
-    yield from ((value, "name") for value in _values(document) if not STAMP.match(value) and not _known(value))
+    yield from ((value, "name") for value in _values(document) if not STAMP.match(value) and not _is_no_name(value))
 
 
 def _values(document: object) -> Iterator[str]:
-    # Yield every text a document holds besides its message, at whatever depth; its keys are the layout's.
+    # Yield every text in a document except its message, at any depth; its keys belong to the layout.
     pending = [document]
     while pending:
         match pending.pop():
@@ -102,8 +104,8 @@ def _values(document: object) -> Iterator[str]:
                 pending.extend(values)
 
 
-def _known(word: str) -> bool:
-    # True if a word is the layout's or Kafka's, or too short to name anybody.
+def _is_no_name(word: str) -> bool:
+    # True if a word belongs to the layout or to Kafka, or is too short to be a name.
     bare = word.strip(".:-#/*%")
     return (
         len(bare) < SHORTEST
@@ -117,7 +119,7 @@ Named = tuple[str, str]
 NUMBERED = re.compile(r"(.+)-\d+")
 HOST = re.compile(r"(?:\w+://)?/?([^/:\s]+)(?::\d+)?/?")
 
-_FIELDS = {
+_FIELDS_BY_KIND = {
     "member": ("member", "members", "leader", "new_leader", "old_member", "current_member", "consumer"),
     "client": ("client_id",),
     "instance": ("instance_id",),
@@ -131,13 +133,12 @@ _FIELDS = {
     "host": ("client_host", "node", "endpoint", "leader_url", "worker"),
     "assignment": ("assignment", "participants", "assigned_active", "owned_active", "revoking_active"),
 }
-# What a field of an event names; a field that is not here names nobody.
-KINDS = {field: kind for kind, fields in _FIELDS.items() for field in fields}
+# The kind of name in each field of an event; other fields contain no names.
+KINDS = {field: kind for kind, fields in _FIELDS_BY_KIND.items() for field in fields}
 
 
 def names_in_events(analysis: Analysis) -> Iterator[Named]:
-    """Yield (name, kind) of all that the events name, and of what stands around their messages."""
-    # The analysis must have kept them.
+    """Yield (name, kind) for the names in the events and around their messages; the analysis must have kept events."""
     texts: dict[str, None] = {}
     for event in events_of(analysis):
         yield from ((name, kind) for name, kind in _names(event) if name)

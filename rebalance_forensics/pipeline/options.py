@@ -1,4 +1,4 @@
-"""What a run is asked to do, with times and permissions as users write them."""
+"""Options of an analysis, and parsers of times and permissions as users write them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rebalance_forensics.sources.times.zones import UnknownZoneError, ZoneRules
 
 
 def mode_of(option: str, text: str) -> int:
-    """Permissions as chmod takes them in digits: 640, 0644."""
+    """Permissions in chmod's octal notation: 640, 0644."""
     if re.fullmatch(r"0?[0-7]{3}", text) and int(text, 8) & 0o600 == 0o600:
         return int(text, 8)
     raise InputError(f"{option} {text}: write permissions as chmod does, with read and write for the owner: 600, 640.")
@@ -28,17 +28,17 @@ _PART = re.compile(r"(\d+)\s*(ms|s|m|h|d)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instant:
-    """A point in time, the last such time of day in the logs, or a distance back from their last line."""
+    """A point in time, the last occurrence of a time of day in the logs, or a duration before their last line."""
 
-    # The logs and not today's clock are the anchor: the same logs give the same report tomorrow.
+    # Relative to the logs, not to the current time, so that the same logs always give the same report.
 
     at: EpochMs | None = None
     before_end_ms: int = 0
     of_day_ms: int | None = None
-    """Since midnight UTC; the last such moment that the logs reach."""
+    """Milliseconds since midnight UTC: the last such time within the logs."""
 
     def resolve(self, end: EpochMs | None) -> EpochMs | None:
-        """The point in time, given when the logs end; None where they have no time at all."""
+        """The point in time, given the time of the last line; None if it is relative and the logs have no times."""
         if self.at is not None or end is None:
             return self.at
         if self.of_day_ms is not None:
@@ -70,12 +70,12 @@ DEFAULT_CLUSTER = "default"
 
 
 class Wanted(NamedTuple):
-    """What the outputs of a run need beside incidents and gaps."""
+    """What the outputs of a run need in addition to incidents and gaps."""
 
     events: bool = False
     """The events themselves, as rows."""
     lanes: bool = True
-    """Swim lanes: nearly every line of a group once more, as pages and some exports draw it."""
+    """Swim lanes, which pages and some exports draw; they repeat nearly every line of a group."""
 
 
 WHOLE_CASES = Wanted()
@@ -83,27 +83,27 @@ WHOLE_CASES = Wanted()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnalyzeOptions:
-    """How to analyze; the report depends on everything here but `engine`, `split_bytes` and what starts Java."""
+    """How to analyze; the report depends on all options except `engine`, `split_bytes` and those that start Java."""
 
     engine: Engine = "spark"
-    """`auto`: Spark where a session runs or there is much to read, see `engine_choice`."""
+    """`auto`: Spark if a session is running or there is much to read, see `engine_choice`."""
     group: str | None = None
     since: Instant | None = None
     until: Instant | None = None
     zones: ZoneRules = field(default_factory=ZoneRules)
     cluster: str | None = None
     cluster_per_directory: bool = False
-    """Each directory right below the input is a cluster of its own."""
+    """Whether each directory directly below the input is a separate cluster."""
     patterns: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
-    """How far a packed file may unpack."""
+    """How large a compressed file may become when unpacked."""
     split_bytes: int = 64 << 20
     java_home: str | None = None
     processes: int = 1
-    """How many processes may share the work without Spark; more than one only where a process may be spawned."""
+    """Number of processes without Spark; more than one only if the caller may spawn processes."""
     keep_warm: bool = False
     lanes: bool = True
-    """True if an output may draw swim lanes."""
+    """Whether an output may draw swim lanes."""
 
 
 def zone_rules(given: Sequence[str]) -> ZoneRules:

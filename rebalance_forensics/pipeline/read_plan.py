@@ -1,4 +1,4 @@
-"""Before anything is read: which files, what they are, and who reads which part of them."""
+"""Plans a run before anything is read: the files, their profiles, and the task that reads each part."""
 
 from __future__ import annotations
 
@@ -22,47 +22,47 @@ from rebalance_forensics.sources.profiles.neighbours import profiles
 from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.records.splits import Split, plan
 
-# Up to this workload one process is done before another one has started and taken a share.
+# Up to this workload, one process finishes before another one would have started.
 ALONE_HERE = 512_000_000
 ALONE_ON_SPARK = 100_000_000
-"""Up to this workload one task of Spark reads alone: workers may be running already, and the input may be far away."""
-_LEAST_SPLIT = 1 << 20
-# With so many splits a worker, it matters less that parts of a log hold more events than others.
-_SPLITS_EACH = 4
-# So many tasks a worker even out what their splits differ; more only cost their start.
-_TURNS = 16
+"""Up to this workload, one Spark task reads everything; less than locally: workers may be running already."""
+_MIN_SPLIT_BYTES = 1 << 20
+# Splits per worker, so that it matters less that some parts of a log contain more events than others.
+_SPLITS_PER_WORKER = 4
+# Maximum tasks per worker: enough to even out differences between splits; more only add overhead.
+_TASKS_PER_WORKER = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPlan:
-    """Everything the workers need, decided once."""
+    """Everything the workers need, determined once."""
 
     files: tuple[InputFile, ...]
     profiles: tuple[FileProfile, ...]
     errors: tuple[Unreadable, ...]
-    """What could not be opened."""
+    """The files that could not be opened."""
     portions: tuple[tuple[Split, ...], ...]
-    """The splits of each task, of about equal weight."""
+    """The splits of each task; tasks have about equal weight."""
     reading: Reading
     reports: tuple[str, ...] = ()
-    """Outputs of earlier runs among the logs: not read, they would be second witnesses to the lines they quote."""
+    """Outputs of earlier runs among the logs. They are not read: the lines they quote would count twice."""
 
     @property
     def defects(self) -> Iterator[str]:
-        """What a defect of ours kept from being opened."""
+        """The files that could not be opened because of a defect of this program, as sentences."""
         return (unread.sentence for unread in self.errors if unread.is_defect)
 
     @property
     def total_bytes(self) -> int:
-        """Bytes on disk: what a progress bar counts to."""
+        """Bytes on disk: the total of a progress bar."""
         return sum(file.size for file in self.files)
 
 
 def plan_reading(
     paths: Sequence[str], options: AnalyzeOptions, *, workers: int, alone_up_to: int = ALONE_HERE, in_turn: int = 1
 ) -> ReadPlan:
-    """Find and sniff the files under `paths` and deal their splits to tasks; a little workload is one task."""
-    # A worker takes so many shards `in_turn`, where others share the work at all.
+    """Find and probe the files under `paths` and assign their splits to tasks; a small workload is one task."""
+    # With several workers, each processes `in_turn` shards in sequence.
     refuse_missing(paths)
     refuse_patterns(options.patterns)
     with held_open():
@@ -86,12 +86,12 @@ def plan_reading(
 
 
 def split_size(total: int, workers: int, most: int) -> int:
-    """How large splits of so many bytes are: no larger than that all workers have some."""
-    return min(most, max(_LEAST_SPLIT, -(-total // (workers * _SPLITS_EACH))))
+    """The size of splits of `total` bytes: at most `most`, and small enough that every worker has some."""
+    return min(most, max(_MIN_SPLIT_BYTES, -(-total // (workers * _SPLITS_PER_WORKER))))
 
 
 def reading_of(options: AnalyzeOptions, shards: tuple[int, ...] = (0,), *, in_turn: int = 1) -> Reading:
-    """How files are read; where the shuffle comes later, or never, all events stay in one shard."""
+    """How files are read; without a shuffle, all events are in one shard."""
     return Reading(
         cluster=options.cluster or DEFAULT_CLUSTER,
         cluster_per_directory=options.cluster_per_directory,
@@ -102,17 +102,17 @@ def reading_of(options: AnalyzeOptions, shards: tuple[int, ...] = (0,), *, in_tu
 
 
 def shown_in_report(unread: Unreadable) -> Unreadable:
-    """What cannot be read, with its path as text."""
+    """The unreadable file, with its path as printable text."""
     return unread._replace(path=printable(unread.path), sentence=printable(unread.sentence))
 
 
 def printable(name: str) -> str:
-    """A file name as text; bytes that are none are shown by their number."""
+    """A file name as text; invalid bytes are escaped."""
     return os.fsencode(name).decode(errors="backslashreplace")
 
 
 def refuse_missing(paths: Sequence[str]) -> None:
-    """A path that is not there is a slip of the pen, not an input that failed."""
+    """Raise InputError for a path that does not exist: it is misspelled."""
     if not paths:
         raise InputError("no input: name at least one log file, directory or archive.")
     for path in paths:
@@ -121,7 +121,7 @@ def refuse_missing(paths: Sequence[str]) -> None:
 
 
 def is_there(path: str) -> bool:
-    """True if something may be there; what may not be opened is listed with the files that cannot be read."""
+    """True if the path may exist; one without permission is listed later with the files that cannot be read."""
     try:
         Path(path).stat()
     except OSError as error:
@@ -130,18 +130,18 @@ def is_there(path: str) -> bool:
 
 
 def refuse_patterns(patterns: tuple[str, ...]) -> None:
-    """A wrong pattern is named before anything is read; a right catalog is compiled once, here, for all workers."""
+    """Raise InputError for an invalid pattern before anything is read; compiles the catalog once for all workers."""
     checked_catalog(patterns)
 
 
 def portions_of(splits: Sequence[Split], workers: int, split_bytes: int) -> int:
-    """How many tasks: one for every split of usual size, but many small files share one."""
+    """The number of tasks: one per split of the usual size; many small files share one."""
     usual = -(-sum(map(weight, splits)) // max(split_bytes, 1))
-    return max(usual, min(len(splits), workers * _TURNS))
+    return max(usual, min(len(splits), workers * _TASKS_PER_WORKER))
 
 
 def deal(splits: Sequence[Split], portions: int, *, workers: int) -> tuple[tuple[Split, ...], ...]:
-    """The heaviest first, each to the portion with least; none is empty, and what lies together is read in one go."""
+    """Assign splits to portions, the heaviest first, each to the lightest portion; no portion is empty."""
     bundles = [(sum(map(weight, bundle)) + len(bundle), bundle) for bundle in bundled(splits, workers)]
     portioned: list[list[Split]] = [[] for _ in range(min(portions, len(bundles)))]
     loads = [(0, number) for number in range(len(portioned))]
@@ -155,8 +155,8 @@ def deal(splits: Sequence[Split], portions: int, *, workers: int) -> tuple[tuple
 
 
 def bundled(splits: Sequence[Split], workers: int) -> list[list[Split]]:
-    """Splits that one task should read: all that lie in one packed archive, for each task unpacks all of it."""
-    # An archive that holds more than a worker's share is unpacked by several side by side, by no more than there are.
+    """Splits that one task should read: those in the same compressed archive, since each task unpacks all of it."""
+    # An archive larger than one worker's share is unpacked by several workers in parallel.
     alone = [[split] for split in splits if not split.file.in_packed]
     together: dict[str, list[Split]] = {}
     for split in splits:
@@ -167,7 +167,7 @@ def bundled(splits: Sequence[Split], workers: int) -> list[list[Split]]:
 
 
 def _parts(archive: list[Split], share: int) -> Iterator[list[Split]]:
-    # An archive's splits in their order, cut where a share is full.
+    # An archive's splits in order, in parts of one share each.
     part: list[Split] = []
     load = 0
     for split in archive:

@@ -1,4 +1,4 @@
-"""One split of one file in, its typed events out: the only place where bytes become events."""
+"""Reads the typed events of one split of a file: the only place where bytes become events."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ from rebalance_forensics.sources.records.record_reader import SplitCounts, read_
 from rebalance_forensics.sources.records.splits import Split
 from rebalance_forensics.timeline.coverage import LogSpan, WayIn, is_excerpt
 
-# What a client says of itself before it is a member of anything, and what an application says.
-_OF_THE_PROCESS = (
+# Events about the process: of a client before it is a member of any group, or of the application.
+_PROCESS_EVENTS = (
     ev.ClusterReported,
     ev.ExceptionLogged,
     ev.JvmStarted,
@@ -54,18 +54,18 @@ _OF_THE_PROCESS = (
 )
 
 
-REMEMBERED = 8192
-# Characters of all of them: the messages of a log may be traces of 10,000 each.
-_MOST_CHARACTERS = 4 << 20
-_NOT_ASKED = object()
-# What Connect logs of a connector, a task or the whole worker that failed; the exception behind it says why.
+MAX_CACHED = 8192
+# Limit on the characters of all cached messages: stack traces may have 10,000 each.
+_MAX_CACHED_CHARACTERS = 4 << 20
+_NOT_CACHED = object()
+# Connect's messages about a failed connector, task or worker; the exception that follows shows the reason.
 _FAILED_WORK = frozenset(
     {"connect/work-failed", "connect/work-started", "connect/work-stopped", "connect/worker-failed"}
 )
-# Envelopes that people put around lines; all others but colours are those of collectors.
+# Envelopes that people put around lines; all others, except colors, are put there by log collectors.
 _MARKS = frozenset({"grep", "indented", "quoted"})
 _GC_LOGS = (("jvm-unified",), ("jvm-gc",))
-# Kafka says far more at these levels than any catalog can know; not knowing it is no gap.
+# Kafka logs far more at these levels than a catalog can cover; lines without a pattern are no gap.
 _QUIET_LEVELS = frozenset({"DEBUG", "TRACE"})
 
 
@@ -77,23 +77,23 @@ class Reading:
     cluster_per_directory: bool = False
     shards: tuple[int, ...] = (0,)
     in_turn: int = 1
-    """So many shards, one behind the other, are one worker's: it holds the groups of one of them at a time."""
+    """Shards that each worker processes in sequence, so that it has the groups of one of them in memory at a time."""
     patterns: tuple[str, ...] = ()
-    """Directories of the user's own patterns."""
+    """Directories with the user's patterns."""
 
     @property
     def first_shards(self) -> tuple[int, ...]:
-        """The first shard of each worker: what no group is named in goes there."""
+        """The first shard of each worker, for rows without a group."""
         return self.shards[:: self.in_turn]
 
     def cluster_of(self, path: str) -> str:
-        """The cluster that a file's group ids belong to."""
+        """The cluster to which the group ids in a file belong."""
         first, inside, _ = path.partition("/")
         return first if self.cluster_per_directory and inside else self.cluster
 
 
 def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Event | SplitStats]:
-    """The events that start in the split, then what was counted."""
+    """Yield the events that start in the split, then its counts."""
     counts, tally = SplitCounts(), _Tally()
     try:
         events: Iterable[Event] = chain.from_iterable(_events(split, catalog, reading, counts, tally))
@@ -105,7 +105,7 @@ def read_split(split: Split, catalog: Catalog, reading: Reading) -> Iterator[Eve
         yield from events
     except OSError as error:
         counts.stop(f"{split.file.path}: reading stopped: {error.strerror or error}.", may_pass=True)
-    except Exception as error:  # noqa: BLE001 - whatever it was, what came before and the other splits stay
+    except Exception as error:  # noqa: BLE001 - whatever it was, the events before it and the other splits are kept
         counts.break_off(error)
     yield tally.stats(split, counts)
 
@@ -114,18 +114,18 @@ def _events(
     split: Split, catalog: Catalog, reading: Reading, counts: SplitCounts, tally: _Tally
 ) -> Iterator[Iterable[Event]]:
     pasted = split.profile.document == PASTE
-    known = _Remembered(catalog, pasted=pasted)
-    matching = _Telling(split.profile, catalog, reading.cluster_of(split.file.path), counts, tally)
+    known = _MatchCache(catalog, pasted=pasted)
+    event_reader = _EventReader(split.profile, catalog, reading.cluster_of(split.file.path), counts, tally)
     batches = read_records(split, _hits_in_a_paste(catalog) if pasted else _hits_in(split.profile, catalog), counts)
     if not split.is_part:
         batches = marked_if_torn(batches)
-    for batch in known.in_doubt_last(batches) if pasted else batches:
-        yield matching.events(batch, known.matches(batch))
+    for batch in known.truncated_last(batches) if pasted else batches:
+        yield event_reader.events(batch, known.matches(batch))
     if not split.is_part:
-        yield matching.only_mentions()
+        yield event_reader.only_mentions()
 
 
-class _Telling:
+class _EventReader:
     def __init__(
         self, profile: FileProfile, catalog: Catalog, cluster: str, counts: SplitCounts, tally: _Tally
     ) -> None:
@@ -137,11 +137,11 @@ class _Telling:
         self._pasted = profile.document == PASTE
         self._component = profile.component_of(None)
         self._mentions: dict[str, Event] = {}
-        """The first line of each group that the log names, as long as nothing in it shows what a member did."""
+        """The first line that names each group, kept until the log shows what a member of any group did."""
         self._has_group_event = False
 
     def events(self, records: Sequence[LogRecord], matches: Sequence[Match | Exception | None]) -> list[Event]:
-        """The events of some records; one that a defect of ours spoils is noted, and the others are kept."""
+        """The events of the records; one that fails is counted as a defect, and the others are kept."""
         found: list[Event] = []
         for record, match in zip(records, matches, strict=True):
             try:
@@ -158,9 +158,9 @@ class _Telling:
             raise match
         host = record.host or self._profile.host
         component = self._component if record.host is None else self._profile.component_of(record.host)
-        # A line may say that something failed, and only the trace behind it says what.
+        # A line may report only that something failed, and the stack trace after it the reason.
         if match is None or (match.event == "ExceptionLogged" and match.fields.get("exception") is None):
-            # Between a broker's lines, those of an application may stand: in a paste, in logs that were merged.
+            # In a paste or in merged logs, an application's lines may appear between a broker's.
             merged = self._pasted or (component == "broker" and self._profile.shows_members)
             thrown = exception_in(record, None if merged else component)
             match, component = thrown or match, None if merged and thrown is not None else component
@@ -169,8 +169,8 @@ class _Telling:
             and match.pattern in _FAILED_WORK
             and (thrown := self._catalog.match_thrown(record.message)) is not None
         ):
-            # A sink task that failed of its consumer's group tells of that group, and not only of the task; a worker
-            # that failed of its own, of that.
+            # An exception of a failed sink task concerns its consumer group, not only the task; one of a failed
+            # worker, the worker's group.
             task = str(match.fields.get("what") or "") or match.speaker.task
             speaker = replace(match.speaker, role="connect", task=task)
             match = replace(thrown, group=thrown.group or match.group, speaker=speaker)
@@ -181,21 +181,21 @@ class _Telling:
             self._unknown(record, host, component)
             return None
         event = event_of(match, record, cluster=self._cluster, host=host, component=component)
-        self._has_group_event = self._has_group_event or not (event is None or isinstance(event, _OF_THE_PROCESS))
+        self._has_group_event = self._has_group_event or not (event is None or isinstance(event, _PROCESS_EVENTS))
         if not self._has_group_event:
             self._note(mention_of(match, record, cluster=self._cluster, host=host, component=component))
         if event is not None and event.group is not None and not event.group.isascii():
-            event.group.encode()  # what no column of text can hold is spoiled here, on every engine alike
+            event.group.encode()  # text that no Arrow column can encode fails here, on every engine
         self._tally.known(record, event)
         if record.bare:
             self._counts.recognize()
-        # Brokers and controllers lose each other all day; only a client's connections concern a group.
+        # Brokers and controllers often lose their connections to each other; only those of clients concern a group.
         if type(event) is ev.NodeDisconnected and event.speaker.client_id is None and event.speaker.role == "broker":
             return None
         return event
 
     def only_mentions(self) -> Iterable[Event]:
-        """The mentions of groups in a log that says nothing else of any."""
+        """The mentions of groups in a log that shows nothing else about any group."""
         return () if self._has_group_event else self._mentions.values()
 
     def _note(self, mention: Event | None) -> None:
@@ -203,7 +203,7 @@ class _Telling:
             self._mentions.setdefault(mention.group, mention)
 
     def _unknown(self, record: LogRecord, host: str | None, component: str | None) -> None:
-        # Note the group that the prefix of a line names whose message no pattern knows, and count it.
+        # Count a line without a pattern, and note the group that its prefix names.
         mention = None
         if self._pasted or not self._has_group_event or record.text.endswith(LEFT_OUT):
             mention = named_by_prefix(record, cluster=self._cluster, host=host, component=component)
@@ -215,8 +215,8 @@ class _Telling:
 
 
 def _hits_in(profile: FileProfile, catalog: Catalog) -> Callable[[bytes], list[int]]:
-    # The words of the catalog; in a log of one layout that names what is relevant in it, that alone. Behind hundreds of
-    # collections or threads of a dump, which fill the sample of the file, an application's log may go on.
+    # The catalog's words, or only the layout's `relevant` patterns if the log has one layout that defines them. After
+    # hundreds of collections or threads of a dump, which fill the file's sample, an application's log may follow.
     layout = layouts.by_name().get(profile.layout)
     hits = catalog.prefilter().hits
     if profile.layouts not in ((), (profile.layout,)) or not isinstance(layout, TextLayout) or not layout.foreign:
@@ -232,20 +232,20 @@ def _hits_in(profile: FileProfile, catalog: Catalog) -> Callable[[bytes], list[i
 
 
 def _hits_in_a_paste(catalog: Catalog) -> Callable[[bytes], list[int]]:
-    # A line with something left out may have lost the words that a line is found by, an error its stack trace.
-    # The rest of a broken line may name a group and hold nothing else that a pattern knows.
+    # A truncated line may lack the words by which the prefilter finds it, an error its stack trace.
+    # The rest of a broken line may name a group and contain nothing else that a pattern matches.
     hits = catalog.prefilter().hits
     relevant = re.compile(re.escape(LEFT_OUT.encode()) + rb"|\b(?:ERROR|FATAL|SEVERE)\b|\bgroupId=")
     return lambda block: sorted({*hits(block), *(match.start() for match in relevant.finditer(block))})
 
 
 def _is_by(programs: str, record: LogRecord) -> bool:
-    """False for the words of a kernel, a supervisor or a JVM that another program logs, of itself or of anything.
+    """False for a message of a kernel, a supervisor or a JVM if another program logs it.
 
-    None of them logs through a logger with a name, or from a thread that has one: a kubelet prints its number.
+    None of them logs with a logger's name, or with a thread's name: a kubelet prints the thread's number.
     """
     if re.match(programs, "java"):
-        # A JVM prints into the output of its process, which syslog names after the unit or the container.
+        # A JVM prints to the output of its process, which syslog names after the unit or the container.
         return (record.logger is None and record.level is None) or is_jvm_output(record.text)
     program = re.sub(r"^(?:stdout|stderr)|\.service$", "", record.program or "")
     if re.match(programs, program) is None:
@@ -254,14 +254,14 @@ def _is_by(programs: str, record: LogRecord) -> bool:
 
 
 def speaks_of_groups(record: LogRecord, catalog: Catalog) -> bool:
-    """True if a record is of a class that logs about groups, at a level at which the catalog should know it."""
-    # The class as the layout says, else as the message's own prefix (`[GroupCoordinator 1]: …`) does.
+    """True if the record's class logs about groups, at a level that the catalog should cover."""
+    # The class from the layout, else from the message's prefix (`[GroupCoordinator 1]: …`).
     speaker = record.logger or record.message.lstrip("[").partition(" ")[0].rstrip("]:")
     return record.level not in _QUIET_LEVELS and catalog.is_group_class(speaker)
 
 
 def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats], tally: _Tally) -> Iterator[LogSpan]:
-    # From when to when each host is heard, by its own lines; what names no host is as long as the whole log.
+    # The span of each host's lines; for lines without a host, that of the whole log.
     own, times = split.profile.host, counts.times
     named = ((host.host, host.opening, host.closing) for host in hosts if host.host != own)
     for host, opening, closing in ((own, times.opening, times.closing), *named):
@@ -271,7 +271,7 @@ def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats], tally:
             opening=opening,
             closing=closing,
             start=split.start,
-            lines=_way_of(split),
+            lines=_way_in_of(split),
             records=counts.records,
             about_groups=tally.roles.total(),
             brokers=tally.roles["broker"],
@@ -282,7 +282,7 @@ def _spans(split: Split, counts: SplitCounts, hosts: Sequence[HostStats], tally:
             yield span
 
 
-def _way_of(split: Split) -> WayIn:
+def _way_in_of(split: Split) -> WayIn:
     envelopes = {*split.profile.envelopes} - {"ansi"}
     if split.profile.document == PASTE:
         return "pasted"
@@ -291,28 +291,28 @@ def _way_of(split: Split) -> WayIn:
     return "marked" if envelopes <= _MARKS else "collected"
 
 
-class _Remembered:
-    """Answers of the catalog; what goes wrong in a loop is logged in the same words a hundred thousand times."""
+class _MatchCache:
+    """Caches matches of the catalog: an error in a loop logs the same message a hundred thousand times."""
 
     def __init__(self, catalog: Catalog, *, pasted: bool) -> None:
         self._catalog = catalog
         self._pasted = pasted
         self._answers: dict[tuple[str, str | None, bool], Match | None] = {}
         self._before: dict[tuple[str, str | None, bool], Match | None] = {}
-        """Those that were full when the others were begun: what is still asked for is kept, what is not goes."""
+        """The previous, full cache: what is looked up again is copied from it, the rest is dropped with it."""
         self._characters = 0
         self._since: Release | None = None
 
-    def in_doubt_last(self, batches: Iterable[list[LogRecord]]) -> Iterator[list[LogRecord]]:
-        """The records of a paste; those that too little is left of come when the others have shown the release."""
-        # All that coordinators say in one paste they say in one release, but for an upgrade.
-        put_off: list[LogRecord] = []
+    def truncated_last(self, batches: Iterable[list[LogRecord]]) -> Iterator[list[LogRecord]]:
+        """The records of a paste; truncated ones without a match come last, when the others have shown the release."""
+        # All lines of coordinators in a paste are of one release, unless brokers were upgraded.
+        truncated: list[LogRecord] = []
         since: list[Release] = []
         for batch in batches:
             records: list[LogRecord] = []
             for record, match in zip(batch, self.matches(batch), strict=True):
                 if match is None and LEFT_OUT in record.message:
-                    put_off.append(record)
+                    truncated.append(record)
                     continue
                 if isinstance(match, Match) and match.since is not None and match.pattern.startswith("broker/"):
                     since.append(match.since)
@@ -320,20 +320,20 @@ class _Remembered:
             yield records
         self._since = max(since, default=None)
         self._answers, self._before = {}, {}
-        yield put_off
+        yield truncated
 
     def matches(self, records: Sequence[LogRecord]) -> list[Match | Exception | None]:
-        """What the catalog says of each record, or the defect of ours that kept it from saying anything."""
-        # It is asked about messages that begin alike one after another: what reads the first has then all at hand.
-        if len(self._answers) >= REMEMBERED or self._characters > _MOST_CHARACTERS:
+        """The match of each record, None if no pattern matches, or the exception that matching raised."""
+        # Looked up in the order of their text: messages that start alike use the same patterns, which stay in cache.
+        if len(self._answers) >= MAX_CACHED or self._characters > _MAX_CACHED_CHARACTERS:
             self._answers, self._before, self._characters = {}, self._answers, 0
         answers, before = self._answers, self._before
         found: list[Match | Exception | None] = [None] * len(records)
         for at in sorted(range(len(records)), key=[record.message for record in records].__getitem__):
             record = records[at]
             key = record.message, record.logger, record.program is None
-            answer: Any = answers.get(key, _NOT_ASKED)
-            if answer is _NOT_ASKED:
+            answer: Any = answers.get(key, _NOT_CACHED)
+            if answer is _NOT_CACHED:
                 self._characters += len(record.message)
                 try:
                     answer = answers[key] = before[key] if key in before else self._looked_up(record)
@@ -343,11 +343,11 @@ class _Remembered:
         return found
 
     def _looked_up(self, record: LogRecord) -> Match | None:
-        # In a paste, or where something was left out, a message may begin and end anywhere.
+        # In a paste, or if a line is truncated, a message may start and end anywhere.
         if LEFT_OUT in record.message:
-            # Of the names in a prefix the end may be left out, and the message be whole.
-            _, closed, behind = record.message.partition("] ")
-            if closed and LEFT_OUT not in behind:
+            # Names in the prefix may be truncated while the message is complete.
+            _, closed, after_prefix = record.message.partition("] ")
+            if closed and LEFT_OUT not in after_prefix:
                 whole = self._catalog.match(record.message, logger=record.logger, level=record.level)
                 if whole is not None and whole.spells_prefix:
                     return whole
@@ -360,13 +360,13 @@ class _Remembered:
                 since=self._since,
             )
         whole = self._catalog.match(record.message, logger=record.logger, level=record.level)
-        # Behind the program that syslog names stands a message, however few words it has.
-        in_doubt = record.bare and record.program is None
-        if self._pasted and (whole is None or (in_doubt and not is_kafka_message(whole))):
-            # A line may have been copied only in part, without a mark of that.
+        # After the program's name in syslog comes a message, however short.
+        is_doubtful = record.bare and record.program is None
+        if self._pasted and (whole is None or (is_doubtful and not is_kafka_message(whole))):
+            # A line may have been copied only in part, without an ellipsis.
             found = self._catalog.match_inside(record.message)
             return found or self._catalog.match_inside(record.message + LEFT_OUT, since=self._since)
-        # A bridge between two loggers prints a client's line inside its own.
+        # A bridge between two loggers prints a client's line within its own.
         if whole is None and (inner := layouts.inside(record.message)) is not None:
             found = self._catalog.match(inner.message, logger=inner.logger, level=inner.level)
             found = found or self._catalog.match(inner.message.rstrip("\"'"), logger=inner.logger, level=inner.level)
@@ -384,15 +384,15 @@ class _Tally:
         self.seen: defaultdict[str, Times] = defaultdict(Times)
         self.roles: Counter[str] = Counter()
         self.cut_short = 0
-        """Records about groups that are cut so early that nothing can be read of them."""
+        """Number of records about groups that were cut too early to be read."""
         self.named = Named()
-        """Named by the lines of a paste that no pattern knows."""
+        """The names in lines of a paste that no pattern matches."""
 
     def known(self, record: LogRecord, event: Event | None) -> None:
         self.matched[record.host] += 1
         if record.host is not None:
             self._met(record)
-        # A fetch position shows nothing about the group: a log with such lines alone is no excerpt about groups.
+        # A fetch position shows nothing about the group: a log of only such lines is no excerpt about groups.
         if event is not None and type(event) is not ev.FetchPositionSet:
             self.roles[event.speaker.role] += 1
         if type(event) is ev.VersionReported and event.product == "kafka":
@@ -401,14 +401,14 @@ class _Tally:
     def unknown(
         self, record: LogRecord, catalog: Catalog, *, pasted: bool, names_group: bool, of_a_client: bool
     ) -> None:
-        """Count what no pattern knows, if it is about a group: by its class, or in a paste by its prefix."""
+        """Count a record without a pattern if it is about a group: by its class, or in a paste by its prefix."""
         if pasted:
             self.named.read(record.message)
-        quiet = record.bare or not speaks_of_groups(record, catalog)
-        # Most clients print no class that would show which of their lines are about groups.
-        if not pasted and record.text.endswith(LEFT_OUT) and (names_group or not quiet or of_a_client):
+        not_about_groups = record.bare or not speaks_of_groups(record, catalog)
+        # Most clients print no class by which lines about groups could be recognized.
+        if not pasted and record.text.endswith(LEFT_OUT) and (names_group or not not_about_groups or of_a_client):
             self.cut_short += 1
-        if quiet and not (pasted and names_group):
+        if not_about_groups and not (pasted and names_group):
             return
         self.unmatched[record.host] += 1
         self._met(record)
@@ -420,7 +420,7 @@ class _Tally:
             self.seen[record.host].saw(record.at, record.origin.byte_offset)
 
     def stats(self, split: Split, counts: SplitCounts) -> SplitStats:
-        """All counts of the split."""
+        """The counts of the split."""
         hosts = tuple(self._host(host) for host in sorted({*self.matched, *self.unmatched} - {None}, key=str))
         return SplitStats(
             path=split.file.path,

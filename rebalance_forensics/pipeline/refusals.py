@@ -1,4 +1,4 @@
-"""What a user can put right, said in one sentence: what, where, remedy, and the name that was meant."""
+"""Errors that the user can fix: one sentence with the problem, the place, the remedy and similar names."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
-SUGGESTED = 10
+MAX_SUGGESTED = 10
 
 
 def near_names(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
-    """The names most like it, best first: other case or signs, a part of one or the other way round, a slip."""
+    """The most similar names, best first: equal but for case and punctuation, then typing errors, then substrings."""
     by_plain: dict[str, list[str]] = {}
     for candidate in dict.fromkeys(known):
         by_plain.setdefault(_plain(candidate), []).append(candidate)
@@ -25,21 +25,21 @@ def near_names(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
 
 
 def did_you_mean(name: str, known: Iterable[str], kind: str) -> str:
-    """`did you mean a, b or c?`, or the first of all that there are."""
+    """`did you mean a, b or c?`, or the first of the known names if none is similar."""
     names = list(dict.fromkeys(known))
     return meant(near_names(name, names)) or f"{kind}: {_first_of(names) or 'none'}."
 
 
 def meant(near: Sequence[str]) -> str:
-    """`did you mean a, b or c?`; empty where nothing is near."""
+    """`did you mean a, b or c?`; empty if there are no names."""
     from rebalance_forensics.diagnosis.wording.durations import listed  # noqa: PLC0415 - `--help` needs none of it
 
     return f"did you mean {listed(near, 'or')}?" if near else ""
 
 
 def _first_of(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SUGGESTED} more" if len(names) > SUGGESTED else ""
-    return f"{', '.join(names[:SUGGESTED])}{more}"
+    more = f" and {len(names) - MAX_SUGGESTED} more" if len(names) > MAX_SUGGESTED else ""
+    return f"{', '.join(names[:MAX_SUGGESTED])}{more}"
 
 
 def _plain(name: str) -> str:
@@ -47,16 +47,16 @@ def _plain(name: str) -> str:
 
 
 class InputError(Exception):
-    """The command or its input cannot be used as it is; the message is the sentence to show."""
+    """The command or its input is invalid; the message is the sentence to show."""
 
 
 def refuse_unknown_name(name: str, known: Iterable[str]) -> NoReturn:
-    """Nobody of that name: the known ones help further than an empty answer."""
+    """Raise InputError for a name that the logs do not contain, with similar names."""
     raise InputError(f"no member, broker or topic matches {name!r}; {did_you_mean(name, known, 'names in these logs')}")
 
 
 def refuse_unknown_group(group: str | None, known: Iterable[str]) -> NoReturn:
-    """No group of that name, or several where none was named: a report on nothing would read as if all were well."""
+    """Raise InputError for a group that is missing or ambiguous: an empty report would look like a healthy group."""
     if group is None:
         names = list(dict.fromkeys(known))
         which = f"name one of {len(names)} groups with --group: {_first_of(names)}."
@@ -65,7 +65,7 @@ def refuse_unknown_group(group: str | None, known: Iterable[str]) -> NoReturn:
 
 
 def address_of(option: str, text: str) -> str:
-    """The address of a page, without what a link to a part of it would be put behind."""
+    """The text if it is an HTTP address without a fragment; raises InputError otherwise."""
     if not text.startswith(("http://", "https://")) or any(
         not letter.isprintable() or letter in ' "<>|#' for letter in text
     ):

@@ -1,4 +1,4 @@
-"""What the stages find: counts, failures, events, and cases in memory or in a file."""
+"""Results of the stages: counts, failures, events, and cases in memory or in a file."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from rebalance_forensics.timeline.clocks.file_clocks import FileClock
 from rebalance_forensics.timeline.model import BrokerOutage, GroupHistory, GroupOutline
 from rebalance_forensics.timeline.unnamed_groups import SpeakerKey
 
-# Lines stand in evidence, chains and signs alike: this makes a fifth of them, as fast as they are written.
+# Evidence, chains and signs repeat the same lines: this compresses them to a fifth, as fast as they are written.
 _CODEC = "lz4"
-_SIZE = 4
+_LENGTH_BYTES = 4
 
 
 class CasesInMemory:
-    """Cases as they were made, in this process."""
+    """Cases as objects in this process."""
 
     def __init__(self, cases: Sequence[GroupCase]) -> None:
         self.outlines = cases
@@ -45,29 +45,29 @@ class CasesInMemory:
 
 
 class CasesInFile:
-    """Cases as other processes encoded them: their histories and incidents lie in a file."""
+    """Cases encoded by other processes; their histories and incidents are kept in a file."""
 
     def __init__(self) -> None:
         self.outlines: list[CaseOutline] = []
         self._outages: dict[BrokerOutage, BrokerOutage] = {}
-        """Each once: every group lists those of all brokers, with their lines."""
+        """One object per outage: every group lists the outages of all brokers, with their lines."""
         self._parts = _EncodedParts()
         self._histories = array("q")
-        """Of each case the number of its history; those of its incidents come before."""
+        """For each case, the number of its history in `_parts`; its incidents precede it."""
         self._incidents: list[Headline] = []
-        """Those of the next case."""
+        """The incidents of the next case."""
 
     def add_incident(self, payload: bytes) -> None:
-        """Take in one incident of the next case."""
+        """Add one incident of the next case."""
         self._parts.add(payload)
         self._incidents.append(object_of(Headline, payload))
 
     def forget_incidents(self) -> None:
-        """There is no case of the incidents that came since the last one."""
+        """Drop the incidents added since the last case: their case failed."""
         self._incidents.clear()
 
     def add(self, payload: bytes) -> None:
-        """Take in the rest of a case."""
+        """Add a case, after its incidents."""
         case = object_of(_EncodedCase, payload)
         self._histories.append(self._parts.add(case.history))
         outline = case.outline()
@@ -87,7 +87,7 @@ class CasesInFile:
 
 
 Cases = CasesInMemory | CasesInFile
-"""Cases by their place."""
+"""Cases by index."""
 
 
 class _EncodedCase(Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ class _EncodedCase(Struct, frozen=True, kw_only=True):
     from_unnamed: bool = False
 
     def outline(self) -> CaseOutline:
-        """What is at hand of it; members of whom no host is known are not placed, and are most of the memory."""
+        """The part that is kept in memory; identities without a host, which are most of them, are left out."""
         group = object_of(GroupOutline, self.history)
         placed = tuple([identity for identity in group.identities if identity.host])
         return CaseOutline(
@@ -118,33 +118,33 @@ def outline_of(payload: bytes) -> CaseOutline:
 
 
 class _EncodedParts:
-    """Bytes one after another in a file without a name: no other process reads it, and it ends with this object."""
+    """Compressed byte strings in an anonymous temporary file, which is removed with this object."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile(dir=scratch.directory())  # noqa: SIM115 - open as long as this object lives
+        self._file = tempfile.TemporaryFile(dir=scratch.directory())  # noqa: SIM115 - closed with this object
         finalize(self, self._file.close)
-        self._begins = array("q", [0])
+        self._offsets = array("q", [0])
 
     def add(self, part: bytes | Raw) -> int:
-        """Take a part in; the number it is asked for by."""
+        """Append a part and return its number."""
         packed = pa.compress(part, codec=_CODEC, asbytes=True)
-        self._file.seek(self._begins[-1])
-        self._file.write(len(part).to_bytes(_SIZE, "little"))
+        self._file.seek(self._offsets[-1])
+        self._file.write(len(part).to_bytes(_LENGTH_BYTES, "little"))
         self._file.write(packed)
-        self._begins.append(self._begins[-1] + _SIZE + len(packed))
-        return len(self._begins) - 2
+        self._offsets.append(self._offsets[-1] + _LENGTH_BYTES + len(packed))
+        return len(self._offsets) - 2
 
     def __getitem__(self, number: int) -> bytes:
-        begin, end = self._begins[number], self._begins[number + 1]
+        begin, end = self._offsets[number], self._offsets[number + 1]
         self._file.seek(begin)
-        size = int.from_bytes(self._file.read(_SIZE), "little")
-        packed = self._file.read(end - begin - _SIZE)
+        size = int.from_bytes(self._file.read(_LENGTH_BYTES), "little")
+        packed = self._file.read(end - begin - _LENGTH_BYTES)
         return cast("bytes", pa.decompress(packed, decompressed_size=size, codec=_CODEC, asbytes=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Results:
-    """Counts, cases, failures, and the events if they were asked for; lines are counted as editors count them."""
+    """Counts, cases, failures, and, if wanted, the events; line numbers are counted from the start of the file."""
 
     stats: tuple[SplitStats, ...]
     cases: Cases
@@ -155,7 +155,7 @@ class Results:
 
 
 def results_of(batches: Iterable[pa.RecordBatch], *, first_shard: int) -> Results:
-    """What result rows hold; events that every shard has are taken from the first one."""
+    """The results in rows of the second stage; events that every shard repeats are taken from the first shard."""
     stats: list[SplitStats] = []
     cases = CasesInFile()
     failures: list[Failure] = []
@@ -185,5 +185,5 @@ def results_of(batches: Iterable[pa.RecordBatch], *, first_shard: int) -> Result
 
 
 def in_order_of_groups(failures: Iterable[Failure]) -> tuple[Failure, ...]:
-    """Each failure once: every shard repeats those that belong to no group."""
+    """Distinct failures by cluster and group: every shard repeats those without a group."""
     return tuple(sorted(set(failures), key=lambda f: (f.cluster, f.group or "", f.error)))

@@ -1,4 +1,4 @@
-"""Logs in, report out: the whole way, on either engine."""
+"""Analyzes logs from end to end, on either engine."""
 
 from __future__ import annotations
 
@@ -28,31 +28,31 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Progress = Callable[[int, int], None]
-"""Called with how many bytes are done, and of how many."""
+"""Called with the bytes done and the total bytes."""
 
 
-# From so many bytes on the JVM's optimizing compiler earns its keep.
-PAYS_TO_COMPILE = 32 << 30
+# Minimum input size at which the JVM's optimizing compiler pays off.
+JIT_PAYS_FROM_BYTES = 32 << 30
 
 
 def no_progress(done: int, total: int) -> None:
-    """Progress that is not shown."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Analysis:
-    """A report with what it was made from."""
+    """A report and the data it was made from."""
 
     report: Report
     plan: ReadPlan
     events: pa.Table
-    """Rows of ROWS, each event once, when `keep_events` was asked for; lines are counted as editors count them."""
+    """Rows of ROWS, each event once, if `keep_events`; line numbers are counted from the start of the file."""
     failures: tuple[Failure, ...] = ()
     """Groups that could not be investigated."""
 
 
 def analyze(paths: Sequence[str], options: AnalyzeOptions | None = None, *, progress: Progress = no_progress) -> Report:
-    """Analyze logs and say what happened to their groups."""
+    """Analyze logs and report what happened to their groups."""
     return analyze_with_events(paths, options or AnalyzeOptions(), keep_events=False, progress=progress).report
 
 
@@ -64,7 +64,7 @@ def analyze_with_events(
     progress: Progress = no_progress,
     session: SparkSession | None = None,
 ) -> Analysis:
-    """Analyze logs and keep their events beside the report."""
+    """Analyze logs and, if `keep_events`, keep their events next to the report."""
     wanted = Wanted(events=keep_events, lanes=options.lanes)
     engine = engine_choice.engine_for(paths).engine if options.engine == "auto" else options.engine
     if engine == "spark":
@@ -90,7 +90,7 @@ def analyze_with_events(
 
 
 def refuse_foreign(plan: ReadPlan, paths: Sequence[str], stats: Sequence[SplitStats]) -> None:
-    """Without one Kafka line there is nothing to report on."""
+    """Raise InputError if the logs contain no Kafka line."""
     if any(s.matched or s.unmatched_kafka for s in stats):
         return
     refuse_with_defect(chain(plan.defects, *(p.defects for p in plan.profiles), *(s.defects for s in stats)))
@@ -114,7 +114,7 @@ def refuse_foreign(plan: ReadPlan, paths: Sequence[str], stats: Sequence[SplitSt
 
 
 def refuse_with_defect(sentences: Iterable[str]) -> None:
-    """Where a defect of ours hid what there was, "no Kafka line" would be a lie."""
+    """Raise DefectError if a defect of this program kept logs from being read: "no Kafka line" would be wrong."""
     if (found := next(iter(sentences), None)) is not None:
         raise defects.DefectError(f"nothing could be analyzed: {found}.")
 
@@ -128,15 +128,15 @@ def _on_spark(
     *,
     progress: Progress,
 ) -> tuple[ReadPlan, Results]:
-    # Plan while the JVM boots, then run.
-    from rebalance_forensics.pipeline.spark import session as sessions  # noqa: PLC0415 - Spark only where it is asked for
+    # Plan while the JVM starts, then run.
+    from rebalance_forensics.pipeline.spark import session as sessions  # noqa: PLC0415 - only if Spark is used
     from rebalance_forensics.pipeline.spark.engine import run_on_spark  # noqa: PLC0415
     from rebalance_forensics.pipeline.spark.warm_server import warm_session  # noqa: PLC0415
 
     refuse_missing(paths)
     ready = session or sessions.active_session()
     with timings.stage("find the logs, start Spark"), ThreadPoolExecutor(1) as boot:
-        small = not any("://" in path for path in paths) and engine_choice.bytes_below(paths) < PAYS_TO_COMPILE
+        small = not any("://" in path for path in paths) and engine_choice.bytes_below(paths) < JIT_PAYS_FROM_BYTES
         if ready:
             booting = None
         elif options.keep_warm:

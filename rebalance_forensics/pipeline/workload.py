@@ -1,4 +1,4 @@
-"""How much work a run will be, estimated before anything is read, and which worker investigates which group."""
+"""Estimates the work of a run before anything is read, and assigns groups to shards."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _MASK = 0xFFFFFFFF
 
 
 def shard_keys(shards: int) -> tuple[int, ...]:
-    """`shards` numbers that Spark's hash partitioner deals to as many different partitions."""
-    # 0, 1, 2, … would not do: Spark hashes the number first, and two of them may well share a partition.
+    """As many numbers as shards, each of which Spark's hash partitioner assigns to a different partition."""
+    # Not 0, 1, 2, …: Spark hashes the numbers, so that two of them may share a partition.
     keys: dict[int, int] = {}
     for number in count():
         if len(keys) == shards:
@@ -30,12 +30,12 @@ def shard_of(cluster: str, group: str, keys: tuple[int, ...]) -> int:
 
 
 def hash_of(cluster: str, group: str) -> int:
-    """32 bits of a group: the same in every process, unlike `hash`."""
+    """A 32-bit hash of a group, equal in every process, unlike `hash`."""
     return crc32(f"{cluster}\0{group}".encode(errors="replace"))
 
 
 def _spark_hash(number: int) -> int:
-    # Murmur3 (x86, 32 bit, seed 42) of one int, as Spark's HashPartitioning computes it; signed.
+    # Signed Murmur3 (x86, 32 bit, seed 42) of one int, as computed by Spark's HashPartitioning.
     k = number * 0xCC9E2D51 & _MASK
     k = _rotated(k, 15) * 0x1B873593 & _MASK
     h = _rotated(42 ^ k, 13) * 5 + 0xE6546B64 & _MASK
@@ -50,21 +50,21 @@ def _rotated(value: int, bits: int) -> int:
     return (value << bits | value >> 32 - bits) & _MASK
 
 
-# A line about a group takes as long as so many bytes of other lines: 0.25 ms at 200 MB/s (benchmarks/RESULTS.md).
+# Bytes of other lines that take as long as one line about a group: 0.25 ms at 200 MB/s (benchmarks/RESULTS.md).
 LINE_BYTES = 50_000
-_PLACES = 8
-_WINDOW = 64 << 10
+_WINDOWS = 8
+_WINDOW_BYTES = 64 << 10
 
 
 def weight(split: Split) -> int:
-    """The bytes a split makes its reader go through."""
+    """The bytes that a reader of the split processes, unpacked."""
     if split.end is not None:
         return split.end - split.start
     return split.file.size * budgets.UNPACKED if split.file.codec else split.file.size - split.start
 
 
 def workload(splits: Sequence[Split], catalog: Catalog) -> int:
-    """Bytes of other lines that would take as long as the splits, judged by a few windows spread over them."""
+    """The work of reading the splits, in bytes of lines about no group, estimated from a few windows of them."""
     total = sum(map(weight, splits))
     seen = matched = 0
     for window in _windows(splits, total):
@@ -74,21 +74,21 @@ def workload(splits: Sequence[Split], catalog: Catalog) -> int:
 
 
 def _windows(splits: Sequence[Split], total: int) -> Iterator[bytes]:
-    # A window at each of some places at equal distances; of what is packed only the beginning can be had at once.
-    places = [total * (2 * number + 1) // (2 * _PLACES) for number in range(_PLACES)]
+    # Windows at equal distances; of a compressed file only the start, which is quick to read.
+    places = [total * (2 * number + 1) // (2 * _WINDOWS) for number in range(_WINDOWS)]
     before = 0
     for split in splits:
-        behind = before + weight(split)
-        inside = [place - before for place in places if before <= place < behind]
-        before = behind
+        after = before + weight(split)
+        inside = [place - before for place in places if before <= place < after]
+        before = after
         for place in inside[:1] if split.file.codec else inside:
             yield _window(split, 0 if split.file.codec else split.start + place)
 
 
 def _window(split: Split, start: int) -> bytes:
-    # What cannot be read is reported when it is read in earnest.
+    # Errors are reported when the split is read.
     try:
-        return next(decompression.chunks_of(split.file.place, start), b"")[:_WINDOW]
+        return next(decompression.chunks_of(split.file.place, start), b"")[:_WINDOW_BYTES]
     except containers.UNREADABLE:
         return b""
 

@@ -29,7 +29,7 @@ def test_a_line_that_comes_again_and_again_is_looked_up_once(tmp_path: Path, mon
         return whole(catalog, message, logger=logger, level=level)
 
     monkeypatch.setattr(Catalog, "match", counted)
-    monkeypatch.setattr(read_split, "REMEMBERED", 8)
+    monkeypatch.setattr(read_split, "MAX_CACHED", 8)
     monkeypatch.setattr(record_builder, "_LEAST_BYTES", 1 << 18)
     members = [name for other in range(40) for name in ("same", f"other-{other}")]
     log = tmp_path / "server.log"
