@@ -1,4 +1,4 @@
-"""The files of an input, wherever it lies, as they stand in its directories: nothing is opened yet."""
+"""Lists the files of the inputs, in directories and object stores, without opening them."""
 
 from __future__ import annotations
 
@@ -17,45 +17,45 @@ from rebalance_forensics.sources.files.places import files_below, special
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """One file of a directory or store. `path` is its name in the tables, `location` where it can be opened."""
+    """One file of a directory or store. `path` is its name in the tables, `location` the name to open it by."""
 
     path: str
     location: str
     size: int
     mtime_ms: int
     changed_ms: int | None = None
-    """When its inode changed; None where there are none."""
+    """When its inode changed; None in stores without inodes."""
 
     @property
     def etag(self) -> str:
-        """What changes when the file does."""
+        """A value that changes whenever the file does."""
         return f"{self.mtime_ms}-{self.size}"
 
 
 @dataclass(slots=True)
 class Listing:
-    """What there is, and a sentence for each thing that cannot be listed."""
+    """The files found, and a sentence for everything that cannot be listed."""
 
     files: list[Listed] = field(default_factory=list)
     errors: list[Unreadable] = field(default_factory=list)
     ages: dict[str, int] = field(default_factory=dict)
-    """When what cannot be listed was changed, in epoch ms, by its path in `errors`."""
+    """The modification times, in epoch ms, of what cannot be listed, by path in `errors`."""
 
     def fail(self, name: str, place: str, sentence: str) -> None:
-        """Note something that cannot be listed."""
+        """Record a file or directory that cannot be listed."""
         self.errors.append(Unreadable(name, sentence))
         with suppress(OSError):
             self.ages[name] = os.lstat(place).st_mtime_ns // 1_000_000
 
     def age_of(self, path: str) -> int:
-        """The age of what stands at a path, or of the archive it is in."""
+        """The modification time, in epoch ms, of a path or of the archive that contains it; 0 if unknown."""
         known = {file.path: file.mtime_ms for file in self.files} | self.ages
         return known.get(path, known.get(path.partition("!/")[0], 0))
 
 
 def list_inputs(given: Sequence[str], *, besides: str | None = None) -> Listing:
     """Every file under every input; with several inputs, paths start with as much of the input's name as differs."""
-    # What lies below `besides`, a directory or prefix within an input, is left out.
+    # Files below `besides`, a directory or prefix within an input, are left out.
     listing = Listing()
     for root, name in dict(zip(given, _names(given), strict=True)).items():
         if is_remote(root):
@@ -72,7 +72,7 @@ def list_inputs(given: Sequence[str], *, besides: str | None = None) -> Listing:
 
 
 def lies_within(place: str, directory: str) -> bool:
-    """True if a file or directory lies somewhere below another directory."""
+    """True if a file or directory is anywhere below another directory."""
     inner, outer = (_real(each).rstrip("/") for each in (place, directory))
     return inner.startswith(f"{outer}/")
 
@@ -82,7 +82,7 @@ def _real(place: str) -> str:
 
 
 def _names(given: Sequence[str]) -> list[str]:
-    """What stands before the paths under each input."""
+    """The prefix for the paths under each input."""
     unique = sorted(set(given))
     if len(unique) == 1:
         return ["" for _ in given]
@@ -120,7 +120,7 @@ def _add_local(listing: Listing, root: Path, name: str) -> None:
         name = printable(str(error.filename))
         listing.fail(name, str(error.filename), f"{name} cannot be listed ({error.strerror}); check its permissions")
 
-    # Pipes, devices, and links that lead nowhere are named by `_add_file`.
+    # `_add_file` reports pipes, devices and dangling links.
     for path in files_below(root, unlisted):
         _add_file(listing, path, "/".join(filter(None, (name, path.relative_to(root).as_posix()))))
 
@@ -144,7 +144,7 @@ def _add_file(listing: Listing, path: Path, name: str) -> None:
 
 
 def refuse_missing_inputs(given: Sequence[str]) -> None:
-    """An input that is not there is a slip of the pen."""
+    """Raise InputError for an input that does not exist: it is misspelled."""
     for path in given:
         checked_store(path, role="--input")
         if not is_remote(path) and not is_there(_local(path)):

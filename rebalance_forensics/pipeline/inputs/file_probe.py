@@ -1,4 +1,4 @@
-"""What new files are, found by opening them: on threads where they are few, as a stage of Spark where they are many."""
+"""Probes new files by opening them: a few in threads, many in a Spark stage."""
 
 from __future__ import annotations
 
@@ -23,57 +23,57 @@ from rebalance_forensics.sources.files.contents import Unreadable
 from rebalance_forensics.sources.profiles import profile
 from rebalance_forensics.sources.profiles.sample import beginning
 
-# A log is known by this much of its beginning: it grows, is rolled and packed, but keeps it.
+# A log is identified by its first bytes, which stay the same when it grows, is rolled or compressed.
 HEAD_BYTES = 4096
 FILES_A_TASK = 32
-# Files are opened side by side, for an object store takes its time to answer.
+# Files are opened in parallel, because of the latency of object stores.
 WAITING = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """Everything a looking task needs."""
+    """Everything that a probing task needs."""
 
     tasks: tuple[tuple[Listed, ...], ...]
     prefixes: tuple[int, ...] = ()
-    """How many bytes of a beginning shorter files are known by."""
+    """The lengths of the heads by which shorter files are identified."""
     limits: Limits
 
 
 @dataclass(slots=True)
 class Looked:
-    """What was found in new files, an archive holds several logs; and what could not be opened, by path."""
+    """The logs found in new files, several in an archive, and the files that could not be opened."""
 
     sights: list[Sight] = field(default_factory=list)
     errors: list[Unreadable] = field(default_factory=list)
 
 
 def look_tasks(new: Sequence[Listed]) -> tuple[tuple[Listed, ...], ...]:
-    """As many files a task as make its start worth while."""
+    """The files of each task: enough to be worth starting one."""
     return tuple(tuple(new[start : start + FILES_A_TASK]) for start in range(0, len(new), FILES_A_TASK))
 
 
 def look_task(look: Look, task: int) -> Iterator[pa.RecordBatch]:
-    """Open some files; what they are goes to the driver."""
+    """Probe some files and report the results to the driver."""
     found = look_at(look.tasks[task], look)
     yield message_batch([("looked", b64encode(pickle.dumps(found)).decode())])
 
 
 def looked(text: str) -> Looked:
-    """What a task reported."""
+    """The results that a task reported."""
     found = pickle.loads(b64decode(text))  # noqa: S301 - written by a task of this run
     assert isinstance(found, Looked)
     return found
 
 
 def look_here(look: Look) -> Looked:
-    """Open all the files from this process."""
+    """Probe all files in threads of this process."""
     with ThreadPoolExecutor(WAITING) as pool:
         return together(pool.map(lambda task: look_at(task, look), look.tasks))
 
 
 def together(parts: Iterable[Looked]) -> Looked:
-    """What several tasks found."""
+    """The combined results of several tasks."""
     whole = Looked()
     for part in parts:
         whole.sights += part.sights
@@ -82,7 +82,7 @@ def together(parts: Iterable[Looked]) -> Looked:
 
 
 def look_at(task: Sequence[Listed], look: Look) -> Looked:
-    """Open files, each by itself."""
+    """Probe each of the files."""
     places.open_remote_with(open_location)
     found = Looked()
     with archives.held_open():
@@ -92,7 +92,7 @@ def look_at(task: Sequence[Listed], look: Look) -> Looked:
 
 
 def _open(listed: Listed, look: Look, found: Looked) -> None:
-    # A log, or the logs in an archive; an object that is gone by now is named like one that cannot be read.
+    # A log, or the logs in an archive; an object that was deleted meanwhile is reported as unreadable.
     discovered = walk.discover_stored(
         listed.location, listed.path, size=listed.size, mtime_ms=listed.mtime_ms, limits=look.limits
     )

@@ -1,4 +1,4 @@
-"""Logs that are still written: how far each went, and which parts came since."""
+"""Logs that are still written: the end of each, and the parts added since the last look."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from rebalance_forensics.sources.profiles.profile import FileProfile
 from rebalance_forensics.sources.records.splits import Split
 
 Offset = dict[str, Any]
-"""How many bytes of each file are read, as JSON or by the name of a file that says it: what a checkpoint holds."""
+"""The bytes read of each file, as JSON or as the name of a file with that JSON; kept in the stream's checkpoint."""
 PART = "Part"
 """The `event` of a row that describes a part; its payload is a Part."""
 # Spark may go back to the offsets of its last hundred batches (spark.sql.streaming.minBatchesToRetain).
@@ -37,18 +37,18 @@ _KEPT = 200
 
 
 class Offsets:
-    """Offsets as long as all paths are, or in a place of their own, where each is known by its stream and its hash."""
+    """Offsets, either inline or in files that are named by the stream and a hash, so that checkpoints stay small."""
 
-    # Spark writes an offset twice a batch and hands it on five times: of 10,000 files it is 600 KB, its name 61 bytes.
+    # Spark writes an offset twice per batch and passes it five times: for 10,000 files it is 600 KB, its name 61 bytes.
 
     def __init__(self, place: str | None, *whose: str) -> None:
-        # Each stream deletes its own only.
+        # In a directory per stream, since each stream deletes its old offsets.
         self._store = Store(place) if place else None
         self._below = sha256(json.dumps(whose).encode()).hexdigest()[:16]
         self._written = ""
 
     def of(self, ends: Mapping[str, int]) -> Offset:
-        """The offset that says how far each file is read."""
+        """The offset for these numbers of bytes read of each file."""
         text = json.dumps(ends, sort_keys=True)
         if self._store is None:
             return {"files": text}
@@ -59,7 +59,7 @@ class Offsets:
         return {"files": name}
 
     def ends(self, offset: Offset) -> dict[str, int]:
-        """How far each file is read."""
+        """The bytes read of each file, by path."""
         text = offset["files"]
         if not text.startswith("{"):
             if self._store is None:
@@ -77,7 +77,7 @@ class Offsets:
         return found
 
     def forget(self, latest: Offset) -> None:
-        """Delete those of this stream before the last ones."""
+        """Delete the oldest offset files of this stream."""
         if self._store is None:
             return
         for file in sorted(self._store.files(self._below), key=lambda file: file.mtime_ms)[:-_KEPT]:
@@ -87,13 +87,13 @@ class Offsets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """What is read of a file in one go; its end is how far the file went then."""
+    """The part of a file that is read in one batch, up to its end at that time."""
 
     path: str
     start: int
     end: int
     read_as: str = ""
-    """How, by what the files beside it showed then."""
+    """A digest of how it is read, which depends on its neighbors."""
 
     def splits(self, file: InputFile, profile: FileProfile, split_bytes: int) -> tuple[Split, ...]:
         """The part as byte ranges."""
@@ -101,7 +101,7 @@ class Part:
         return (*cut[:-1], structs.replace(cut[-1], end=self.end)) if grows(file, profile) else cut
 
     def of(self, file: InputFile, profile: FileProfile) -> Part:
-        """The part as it is read: what is packed, or a document, is read again as a whole."""
+        """The part to read: compressed files and documents are read again as a whole."""
         return self if grows(file, profile) else replace(self, start=0)
 
 
@@ -115,7 +115,10 @@ def _last_line_end(file: Listed) -> int:
 
 
 def parts_between(before: Mapping[str, int], after: Mapping[str, int], *, again: bool) -> Iterator[Part]:
-    """What was added; `again`: with the end of what was there, for its last record may continue. Who shrank is new."""
+    """The parts added; with `again`, including the end of the known part, whose last record may have been incomplete.
+
+    A file that shrank is a new one.
+    """
     for path, size in after.items():
         known = before.get(path, 0)
         if size != known:
@@ -124,14 +127,14 @@ def parts_between(before: Mapping[str, int], after: Mapping[str, int], *, again:
 
 
 def part_batch(part: Part, schema: pa.Schema) -> pa.RecordBatch:
-    """A part as a row among its events."""
+    """A part as a row, sent together with its events."""
     row = Row(shard=0, kind=Kind.COUNTS, path=part.path, event=PART, payload=json.dumps(asdict(part)))
     return batch_of([row]).select(schema.names)
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """Splits that hold what was added to a log, or to the logs of one packed archive; `part` says so of a log."""
+    """The splits of what was added to a log, or to the logs of one compressed archive; `part` is the first's."""
 
     splits: tuple[Split, ...]
     part: Part
@@ -146,7 +149,7 @@ class GrowingLogs:
         self, paths: Sequence[str], options: AnalyzeOptions, *, again: bool, besides: str | None = None,
         offsets: Offsets | None = None,
     ) -> None:  # fmt: skip
-        refuse_missing_inputs(paths)  # once: later on a log may be away for a moment, while it is rolled
+        refuse_missing_inputs(paths)  # only once: a log may be missing for a moment while it is rolled
         self._paths, self._options, self._again, self._besides = paths, options, again, besides
         self.offsets = offsets or Offsets(None)
         self._target: list[Listed] | None = None
@@ -159,15 +162,15 @@ class GrowingLogs:
         return reading_of(self._options)
 
     def no_further(self) -> None:
-        """Let offsets end where the logs end now."""
+        """Let no offset exceed the current end of the logs."""
         self._target = self._listing().files
 
     def offset(
         self, start: Offset | None = None, most_files: int | None = None, most_bytes: int | None = None
     ) -> Offset:
-        """How far each log goes now: up to the end of its last whole line, where records are read once only.
+        """The current end of each log: the end of its last complete line, unless the end is read `again`.
 
-        With a limit, the oldest files that are new since `start`; a file that is larger than the limit comes alone.
+        With a limit, only the oldest changes since `start`; a file larger than the limit is a batch by itself.
         """
         files = self._listing().files if self._target is None else self._target
         ends = {file.path: file.size if self._again else self._end_of(file) for file in files}
@@ -182,7 +185,7 @@ class GrowingLogs:
                 read, size = read + (end != known), size + more
             elif end > known > 0:
                 ends[file.path] = known
-            else:  # of a file that shrank, which is a new one, nothing is read
+            else:  # a file that is new, or shrank, waits for a later batch
                 del ends[file.path]
         return self.offsets.of(ends)
 
@@ -197,11 +200,11 @@ class GrowingLogs:
         return end
 
     def added(self, start: Offset, end: Offset) -> Iterator[Added]:
-        """What came between two offsets, by log; together what lies in one packed archive."""
+        """The data between two offsets, by log; logs of one compressed archive are together."""
         between = parts_between(self.offsets.ends(start), self.offsets.ends(end), again=self._again)
         parts = {part.path: part for part in between}
         together: dict[str, Added] = {}
-        sights = self._beside(self._listing(), parts) if parts else []
+        sights = self._sights_near(self._listing(), parts) if parts else []
         profiles = profiles_beside(sights, self._options.zones)
         for sight in sights:
             file, profile = sight.file, profiles[sight.file.path]
@@ -215,13 +218,13 @@ class GrowingLogs:
             together[place] = Added((*known.splits, *splits), known.part) if known else Added(splits, part)
         yield from together.values()
 
-    def _beside(self, listing: Listing, parts: Collection[str]) -> list[Sight]:
+    def _sights_near(self, listing: Listing, parts: Collection[str]) -> list[Sight]:
         directories = {path.rpartition("/")[0] for path in parts}
         near = [file for file in listing.files if file.path.rpartition("/")[0] in directories]
         return [sight for file in near for sight in self.look(file).sights]
 
     def look(self, file: Listed) -> Looked:
-        """What a file shows by itself; one that is as it was is not opened again."""
+        """The logs in a file; an unchanged file is not opened again."""
         etag, looked = self._seen.get(file.path, ("", Looked()))
         if etag != file.etag:
             looked = looked_into([file], self._options)
@@ -230,5 +233,5 @@ class GrowingLogs:
 
 
 def looked_into(files: Sequence[Listed], options: AnalyzeOptions) -> Looked:
-    """What each of these files shows by itself."""
+    """The logs in each of these files, and the files that could not be opened."""
     return look_here(Look(tasks=look_tasks(files), limits=options.limits))

@@ -1,4 +1,4 @@
-"""Logs that lie in a table: which column holds what, and its rows as events. One row is one log record."""
+"""Logs in tables: the mapping of columns, and rows to events. One row is one log record."""
 
 from __future__ import annotations
 
@@ -39,27 +39,27 @@ CANONICAL = pa.schema(
         *((name, pa.string()) for name in ("message", "host", "file", "cluster", "level", "logger", "thread")),
     ]
 )
-"""The rows of any table once its columns have our names."""
+"""The schema of a table's rows after mapping its columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogTable:
-    """A table and its columns, by what they hold."""
+    """A table, and pairs of a canonical column and the table's column for it."""
 
     name: str
     columns: tuple[tuple[str, str], ...]
 
     @property
     def label(self) -> str:
-        """What stands before the paths of its rows."""
+        """The prefix of the paths of its rows."""
         return self.name.rstrip("/").rpartition("/")[2]
 
     def hour(self, at: EpochMs) -> str:
-        """The part of it that is one entry of the ledger."""
+        """The path of one hour of the table, which is one entry of the ledger."""
         return f"{self.label}/hour={at // HOUR_MS * HOUR_MS}"
 
     def check(self, there: Sequence[str]) -> None:
-        """Refuse a mapping to columns that the table lacks."""
+        """Raise InputError if the table lacks a column of the mapping."""
         for name, column in self.columns:
             if column not in there and column.partition(".")[0] not in there:
                 raise InputError(
@@ -69,7 +69,7 @@ class LogTable:
 
 
 def columns_of(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """The mapping of `--column time=ts --column message=msg`."""
+    """The mapping given by `--column time=ts --column message=msg`."""
     columns: dict[str, str] = {}
     for text in given:
         name, _, column = text.partition("=")
@@ -83,7 +83,7 @@ def columns_of(given: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 def read_rows(batches: Iterable[pa.RecordBatch], table: LogTable, reading: Reading) -> Iterator[pa.RecordBatch]:
-    """The events of canonical rows, then one row of counts for each hour of the table."""
+    """The events in canonical rows, then one row of counts per hour of the table."""
     catalog, counts = catalog_of(reading.patterns), defaultdict[str, _Count](_Count)
     rows: list[Row] = []
     for batch in batches:
@@ -100,7 +100,7 @@ def read_rows(batches: Iterable[pa.RecordBatch], table: LogTable, reading: Readi
 
 
 def _count(batch: pa.RecordBatch, table: LogTable, counts: Mapping[str, _Count]) -> None:
-    # All rows are counted; few are looked at.
+    # All rows are counted; only those that the prefilter finds are read.
     times = batch["time"].cast(pa.int64()).to_numpy() // 1000
     sizes = pc.fill_null(pc.binary_length(batch["message"]), 0).to_numpy()
     hours = times // HOUR_MS
@@ -150,7 +150,7 @@ def _event(
 
 
 def _record(row: Mapping[str, Any], at: EpochMs, table: LogTable) -> LogRecord:
-    # A row as a record: its message may be the logger's own text, or the whole line as some layout wrote it.
+    # A row as a record: its message may be the logged message, or the whole line in some layout.
     parsed = parse_line(row["message"] or "")
     place = Origin(
         path=_path(table, row["host"], row["file"]),
@@ -174,7 +174,7 @@ def _path(table: LogTable, host: str | None, file: str | None) -> str:
 
 
 def _key_of(row: Mapping[str, Any]) -> int:
-    # Distinguishes rows where no column does.
+    # Distinguishes rows without an offset.
     key = f"{row['time'].isoformat()}\0{row['message']}".encode("utf-8", "replace")
     return int.from_bytes(sha256(key).digest()[:6], "big")
 

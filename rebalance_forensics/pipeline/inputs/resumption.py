@@ -1,7 +1,7 @@
-"""Logs that grow: up to where one is read for good, and what was counted until there.
+"""Growing logs: the offset up to which each has been read for good, and the counts up to there.
 
-A record may continue behind what was there when it was read, so the last part of a log is read again when it has grown;
-everything before that stays as it is.
+The last record may have been incomplete when it was read, so the last part of a log is read again when the log has
+grown; everything before that is settled.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from rebalance_forensics.sources.records.splits import Split
 from rebalance_forensics.timeline.coverage import LogSpan
 
 UNSETTLED_BYTES = 1 << 20
-"""No record is longer."""
+"""Maximum length of a record."""
 _COUNTS = ("bytes", "lines", "records", "unparsed", "matched", "unmatched_kafka")
 _TIMES = ("first", "last", "opening", "closing")
-# What of a profile says how a file continues, how to read fast, or depends on its age: no settled event shows it.
-_BESIDE = {
+# Fields of a profile that do not affect settled events: how a file continues, how to read it fast, what depends on age.
+_NOT_IN_EVENTS = {
     "layouts",
     "late",
     "defects",
@@ -44,21 +44,21 @@ _BESIDE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """The part of a log that is read for good, as if it were a split of its own; `read_as` says how it was read."""
+    """The part of a log that has been read for good, as a split; `read_as` identifies how it was read."""
 
     until: int
-    """Where it ends; the line that goes over this place belongs to it."""
+    """Its end; the line that contains this offset is part of it."""
     stats: SplitStats
     read_as: str
 
 
 def grows(file: InputFile, profile: FileProfile) -> bool:
-    """True if what is added to a file can be read by itself."""
+    """True if lines added to a file can be read without those before."""
     return not file.codec and not file.members and profile.splittable and profile.readable
 
 
 def splits_of(file: InputFile, profile: FileProfile, start: int, split_bytes: int) -> tuple[Split, ...]:
-    """What there is to read of a file from a place on, with a cut where it will be settled."""
+    """The splits of a file from an offset on, with one boundary where the settled part will end."""
     if not profile.readable:
         return ()
     if file.codec or not profile.splittable:
@@ -74,14 +74,14 @@ def splits_of(file: InputFile, profile: FileProfile, start: int, split_bytes: in
 
 
 def digest_of(file: InputFile, profile: FileProfile, reading: Reading) -> str:
-    """How a file is read: what was read another way is no point to continue from."""
-    own = [getattr(profile, name) for name in profile.__struct_fields__ if name not in _BESIDE]
+    """A digest of how a file is read: reading continues only from a part that was read in the same way."""
+    own = [getattr(profile, name) for name in profile.__struct_fields__ if name not in _NOT_IN_EVENTS]
     identity = repr((__version__, own, reading.patterns, reading.cluster_of(file.path)))
     return sha256(identity.encode(errors="replace")).hexdigest()[:16]
 
 
 def settled_cells(file: InputFile, profile: FileProfile, stats: Sequence[SplitStats], reading: Reading) -> Any:  # noqa: ANN401 - a cell
-    """What the ledger keeps of a log that may grow; None where it is read as a whole each time."""
+    """The ledger's cell for a log that may grow; None if the log is read as a whole each time."""
     end = max(0, file.size - UNSETTLED_BYTES)
     before = [split for split in stats if split.start < end]
     if not grows(file, profile) or profile.defects or any(split.sentences or split.hosts for split in stats):
@@ -102,7 +102,7 @@ def settled_cells(file: InputFile, profile: FileProfile, stats: Sequence[SplitSt
 
 
 def only_grew(former: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """True if a file, by two rows of the ledger, is the one it was with more at its end, read in the same way."""
+    """True if two rows of the ledger show the same file, read in the same way, with more lines at its end."""
     before, after = former.get("settled"), now.get("settled")
     if not before or not after or former["path"] != now["path"] or former["file_id"] != now["file_id"]:
         return False
@@ -110,7 +110,7 @@ def only_grew(former: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
 
 
 def settled_of(path: str, cells: Mapping[str, Any]) -> Settled | None:
-    """The settled part from a row of the ledger."""
+    """The settled part from a row of the ledger; None if there is none."""
     settled = cells.get("settled")
     if not settled or not settled["until"] or cells["errors"]:
         return None

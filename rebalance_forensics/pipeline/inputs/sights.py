@@ -1,7 +1,7 @@
-"""What each file shows by itself: found by opening it once, kept in the ledger as long as it is as it was.
+"""Results of probing each file once, kept in the ledger while the file is unchanged.
 
-How a file is read depends on the others of its log, and for a log without dates on all others. What they show is
-enough to tell, so none of them is opened again for that.
+How a file is read depends on the other files of its log, and, for a log without dates, on all other files. The results
+of probing them are enough to decide it, so that no file is opened again.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from rebalance_forensics.sources.profiles.profile import FileProfile, Look
 from rebalance_forensics.sources.times.timestamps import with_year
 from rebalance_forensics.sources.times.zones import ZoneRules
 
-# What of a profile shows in no event: what continues in other files is in `followed_by`.
-_BESIDE = frozenset({"continues_in", "defects", "kafka_version", "late", "near_ms"})
+# Fields of a profile that affect no event: what continues in other files is in `followed_by`.
+_NOT_IN_EVENTS = frozenset({"continues_in", "defects", "kafka_version", "late", "near_ms"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """One log, and what it was known by when it was opened. `release` is what its lines said when they were read."""
+    """One log and its identity when it was opened. `release` is the Kafka version that its lines showed when read."""
 
     file: InputFile
     look: Look
     heads: Mapping[int, str]
-    """Hashes of its first bytes, by how many they are."""
+    """Hashes of its first bytes, by the number of bytes."""
     etag: str
     fingerprint: str | None = None
     release: str | None = None
@@ -45,7 +45,7 @@ class Sight:
 def profiles_beside(
     sights: Sequence[Sight], zones: ZoneRules, former: Collection[Sight] = ()
 ) -> dict[str, FileProfile]:
-    """How each file is read, by path; those that are gone still tell of the others."""
+    """The profile of each file, by path; deleted files in `former` still help to determine those of the others."""
     by_content = {(sight.file.path, sight.look.found): sight for sight in former}
     known = [*by_content.values(), *sights]
     looks = [sight.look for sight in known]
@@ -54,8 +54,8 @@ def profiles_beside(
 
 
 def read_as(profile: FileProfile, look: Look) -> str:
-    """What changes when the same lines would become other events; the year of dates that print none is among it."""
-    own = {name: value for name, value in msgspec.to_builtins(profile).items() if name not in _BESIDE}
+    """A digest of everything that decides which events a file's lines become, including the year of dates without."""
+    own = {name: value for name, value in msgspec.to_builtins(profile).items() if name not in _NOT_IN_EVENTS}
     years = [with_year(at, profile.near_ms) for at in look.dates.yearless or ()]
     near = profile.near_ms if profile.partly_dated else None
     return sha256(payload_of((own, years, near)).encode()).hexdigest()[:16]
@@ -69,13 +69,13 @@ class _Shown(Struct, kw_only=True, omit_defaults=True):
 
 
 def shown(sight: Sight) -> str:
-    """A sight as the ledger keeps it; the name, the place and the size of the file stand in columns of their own."""
+    """A sight as JSON for the ledger, which has columns for the path, location and size of the file."""
     file = structs.replace(sight.file, path="", location="", size=0)
     return payload_of(_Shown(by=__version__, file=file, look=sight.look, release=sight.release))
 
 
 def sight_of(cells: Mapping[str, Any], location: str = "") -> Sight | None:
-    """The sight from a row of the ledger; None where the row has none, or one of another release."""
+    """The sight from a row of the ledger; None if the row has none, or one of another release of this program."""
     try:
         shown = object_of(_Shown, cells.get("shows") or "")
     except msgspec.DecodeError:
@@ -96,8 +96,8 @@ _BLOCKS, _BLOCK_BYTES = 8, 4096
 
 
 def fingerprint_of(listed: Listed) -> str | None:
-    """A hash of some blocks of a file, all of it where it is small; None in an object store."""
-    # What is put in an object's place has a later time by the store's own clock, so there is nothing to look for.
+    """A hash of some blocks of a file, or of all of a small file; None in an object store."""
+    # An object that is replaced gets a later time by the store's clock, so that no fingerprint is needed.
     if listed.changed_ms is None:
         return None
     known = sha256()
@@ -112,12 +112,12 @@ def fingerprint_of(listed: Listed) -> str | None:
 
 
 def is_another(listed: Listed, fingerprint: str | None, since_ms: int | None) -> bool:
-    """True if a file of a known size and time is not the one that was read."""
-    # No program can set the time at which an inode changed; only files where that is later than the last run's
-    # listing are opened.
+    """True if a file with the known size and modification time is not the one that was read."""
+    # Unlike the modification time, no program can set the change time of an inode: only files whose change time is
+    # later than the last run's listing are opened.
     if listed.changed_ms is None or fingerprint is None:
         return False
-    # A file server's clock is no farther from ours than an hour.
+    # A file server's clock differs from ours by an hour at most.
     if since_ms is not None and listed.changed_ms < since_ms - HOUR_MS:
         return False
     return fingerprint_of(listed) not in (fingerprint, None)

@@ -1,4 +1,4 @@
-"""Where tables and logs lie: a directory or an object store, by pyarrow's file systems."""
+"""Stores of tables and logs: directories and object stores, through pyarrow's file systems."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rebalance_forensics.sources.files.containers import RandomAccess
 from rebalance_forensics.sources.files.places import Stamp
 
 ALIASES = {"s3a": "s3", "s3n": "s3", "wasbs": "abfss", "wasb": "abfs"}
-"""Hadoop's names for stores that pyarrow knows under another."""
+"""Hadoop's URI schemes for stores, and pyarrow's."""
 SCHEMES = ("file", "s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs")
 
 
@@ -36,12 +36,12 @@ _REMEDIES = {
 
 
 class StoreError(InputError):
-    """The tables could not be written; its text is the one sentence the reader gets."""
+    """The tables could not be written; the message is the sentence to show."""
 
     @classmethod
     def of(cls, uri: str, error: BaseException, then: str) -> StoreError | None:
-        """Name the place, what is wrong, what that means and the remedy; None where it is not about writing."""
-        # Spark tells what went wrong in its tasks by their traceback only, delta-rs in the words of Rust.
+        """The error with the store, the problem, the consequence and the remedy; None if writing did not fail."""
+        # Spark reports errors of its tasks only as tracebacks, delta-rs as messages of Rust.
         text = str(error)
         number = getattr(error, "errno", None) if isinstance(error, OSError) else None
         quoted = {
@@ -64,30 +64,30 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A directory in a file system, named by a URI or a local path; travels to workers as that name."""
+    """A directory in a file system, given by a URI or a local path; can be sent to workers."""
 
     uri: str
     mode: int = PRIVATE
-    """Permissions of new files in a file system; they hold lines of logs."""
+    """Permissions of new files in a local file system; private by default, since they contain lines of logs."""
 
     @property
     def hadoop_name(self) -> str:
-        """The URI by which Hadoop and Spark name the store."""
+        """The store's URI for Hadoop and Spark."""
         uri = self.uri.rstrip("/")
         return f"s3a{uri[2:]}" if uri.startswith("s3://") else uri
 
     def place(self, path: str = "") -> tuple[Any, str]:
-        """The file system, and what it calls this path."""
+        """The file system, and the path in it."""
         system, root = _resolved(self.uri)
         return system, f"{root.rstrip('/')}/{path}".rstrip("/") if path else root
 
     def local_path(self, path: str) -> Path | None:
-        """A path as this machine's files have it; None where the store is no directory of it."""
+        """The path on this machine; None if the store is not a local directory."""
         system, place = self.place(path)
         return Path(place) if isinstance(system, pafs.LocalFileSystem) else None
 
     def files(self, below: str = "") -> Sequence[StoredFile]:
-        """Every file below a directory, by path; none where there is no such directory."""
+        """Every file below a directory, by path; empty if the directory does not exist."""
         system, root = self.place()
         _, start = self.place(below)
         selector = pafs.FileSelector(start, recursive=True, allow_not_found=True)
@@ -100,7 +100,7 @@ class Store:
         return _stored(system.get_file_info(place), self.place()[1])
 
     def directories(self, below: str = "") -> Sequence[str]:
-        """The names of the directories right below one."""
+        """The names of the directories directly below one."""
         system, start = self.place(below)
         selector = pafs.FileSelector(start, allow_not_found=True)
         return sorted(info.base_name for info in system.get_file_info(selector) if info.type == pafs.FileType.Directory)
@@ -112,18 +112,18 @@ class Store:
         return {pafs.FileType.File: "file", pafs.FileType.Directory: "directory"}.get(kind, "nothing")
 
     def read(self, path: str) -> bytes:
-        """A whole file."""
+        """The contents of a file."""
         system, place = self.place(path)
         with system.open_input_stream(place) as stream:
             return cast("bytes", stream.read())
 
     def open(self, path: str) -> BinaryIO:
-        """A file to read from anywhere in it, by byte ranges."""
+        """A file opened for random access by byte ranges."""
         system, place = self.place(path)
         return cast("BinaryIO", system.open_input_file(place))
 
     def write(self, path: str, data: bytes) -> None:
-        """A whole file; an object appears with all of its bytes, a local file by renaming."""
+        """Write a file atomically: objects appear only when complete, local files by renaming."""
         system, place = self.place(path)
         _make_directory(system, place)
         atomic = not isinstance(system, pafs.LocalFileSystem)
@@ -134,14 +134,14 @@ class Store:
             Path(target).replace(place)
 
     def create(self, path: str) -> Any:  # noqa: ANN401 - pyarrow has no types
-        """A stream to write a file of any size to."""
+        """A stream that writes a file of any size."""
         system, place = self.place(path)
         _make_directory(system, place)
         return self._created(system, place)
 
     def _created(self, system: Any, place: str) -> Any:  # noqa: ANN401 - pyarrow has no types
         if isinstance(system, pafs.LocalFileSystem):
-            # pyarrow would let everybody read it; it keeps the permissions of a file that is there.
+            # pyarrow would make it readable by everybody, but keeps the permissions of an existing file.
             handle = os.open(place, os.O_CREAT | os.O_WRONLY, PRIVATE)
             try:
                 os.fchmod(handle, self.mode)
@@ -150,13 +150,13 @@ class Store:
         return system.open_output_stream(place)
 
     def move(self, source: str, target: str) -> None:
-        """Give a file another name."""
+        """Rename a file."""
         system, place = self.place(target)
         _make_directory(system, place)
         system.move(self.place(source)[1], place)
 
     def delete(self, path: str) -> None:
-        """Remove a file; one that is gone already is fine."""
+        """Delete a file, if it exists."""
         system, place = self.place(path)
         try:
             system.delete_file(place)
@@ -164,7 +164,7 @@ class Store:
             return
 
     def delete_tree(self, path: str) -> None:
-        """Remove a directory with all below it."""
+        """Delete a directory and everything below it."""
         system, place = self.place(path)
         found = system.get_file_info(pafs.FileSelector(place, recursive=True, allow_not_found=True))
         for info in found:
@@ -172,14 +172,14 @@ class Store:
                 system.delete_file(info.path)
         below = sorted((info.path for info in found if not info.is_file), key=len, reverse=True)
         for directory in (*below, place):
-            # An object store has no directory once its objects are gone, or a marker that may as well stay.
+            # In an object store, a directory vanishes with its objects, or leaves a marker that does no harm.
             with suppress(OSError):
                 system.delete_dir(directory)
 
 
 @contextmanager
 def writing(store: Store, then: str) -> Iterator[None]:
-    """Say in one sentence that a disk is full or turned read-only; `then` is what became of the tables."""
+    """Raise StoreError if a disk is full or read-only; `then` is the state of the tables."""
     try:
         yield
     except InputError:
@@ -192,7 +192,7 @@ def writing(store: Store, then: str) -> Iterator[None]:
 
 
 def checked_store(uri: str, *, role: str) -> Store:
-    """The store behind a URI; one sentence when it cannot be reached."""
+    """The store of a URI; raises InputError if it cannot be reached."""
     try:
         store = Store(uri)
         store.kind()
@@ -203,26 +203,26 @@ def checked_store(uri: str, *, role: str) -> Store:
 
 
 def first_line(error: BaseException) -> str:
-    """What went wrong, without the layers below; the first line about a Java exception says nothing yet."""
+    """The first line of an error that describes the problem; Py4J's generic first line is skipped."""
     lines = str(getattr(error, "strerror", None) or error).strip().splitlines() or [type(error).__name__]
     first = next((line for line in lines if not line.startswith("An error occurred while calling")), lines[0])
     return first.lstrip(": ").rstrip(".")
 
 
 def is_remote(path: str) -> bool:
-    """True if a path is the URI of something that Python's own files cannot open."""
+    """True if a path is a URI that Python's `open` cannot open."""
     return "://" in path and not path.startswith("file://")
 
 
 def open_location(location: str) -> BinaryIO:
-    """A remote file by its whole URI."""
+    """Open a remote file by its URI."""
     root, _, name = location.rpartition("/")
     store = Store(root)
     return Ranges(store.open(name), lambda: store.stored(name).mtime_ms)
 
 
 class Ranges(RandomAccess):
-    """A file by byte ranges that end where it does: stores refuse a range that begins at the end."""
+    """A file read by byte ranges that end with the file: stores reject a range that starts at the end."""
 
     def __init__(self, file: Any, mtime_ms: Callable[[], int]) -> None:  # noqa: ANN401 - pyarrow has no types
         super().__init__(file.size())
@@ -230,7 +230,7 @@ class Ranges(RandomAccess):
         self._stamp: Stamp | None = None
 
     def stamp(self) -> Stamp:
-        """Size and time of change when it was asked first: each answer is a request."""
+        """Size and modification time, cached from the first call, which takes a request."""
         self._stamp = self._stamp or Stamp(self._size, self._mtime_ms() * 1_000_000)
         return self._stamp
 
@@ -243,7 +243,7 @@ class Ranges(RandomAccess):
         return data
 
     def close(self) -> None:
-        """Let the store go."""
+        """Close the file in the store."""
         self._file.close()
         super().close()
 
@@ -260,7 +260,7 @@ def _make_directory(system: Any, place: str) -> None:  # noqa: ANN401
 
 @cache
 def _resolved(uri: str) -> tuple[Any, str]:
-    # The file system of a URI and the path in it; made once in each process.
+    # The file system of a URI and the path in it; cached per process.
     scheme, separator, _ = uri.partition("://")
     if not separator:
         return pafs.LocalFileSystem(), str(Path(uri).absolute())
@@ -274,17 +274,17 @@ def _resolved(uri: str) -> tuple[Any, str]:
 
 
 def _s3(uri: str) -> tuple[Any, str]:
-    # Amazon's store or one that speaks like it; credentials come from where the AWS tools look for them.
+    # Amazon S3 or a compatible store; credentials are found as by the AWS tools.
     parts = urlsplit(uri)
     settings: dict[str, Any] = {**s3_settings(uri)}
-    # Small files are sent in one request instead of three.
+    # Sends small files in one request instead of three.
     settings["allow_delayed_open"] = True
     return pafs.S3FileSystem(**settings), f"{parts.netloc}{parts.path}".rstrip("/")
 
 
 @cache
 def s3_settings(uri: str) -> Mapping[str, str]:
-    """Region, and where it is not Amazon's own the server, of an S3 URI."""
+    """The region of an S3 URI, and the server if it is not Amazon's."""
     parts = urlsplit(uri)
     asked = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     endpoint = asked.get("endpoint_override") or _environment("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")

@@ -1,4 +1,4 @@
-"""Tables of logs as canonical rows: by Spark, which knows catalogs and formats, or as plain Parquet in this process."""
+"""Reads tables of logs as canonical rows: with Spark, for any catalog and format, or as plain Parquet without it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ZONED = r"(?i)(Z|UTC|[+-]\d\d:?\d\d)$"
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Hour:
-    """What a table holds of one hour: enough to know that it changed."""
+    """A summary of a table's rows of one hour, which shows whether they changed."""
 
     at: int
     """Epoch ms; -1 for the rows without a time."""
@@ -34,7 +34,7 @@ class Hour:
 
     @property
     def etag(self) -> str:
-        """What changes when rows come or go."""
+        """A value that changes when rows are added or removed."""
         return f"{self.rows}-{self.mark}"
 
 
@@ -90,7 +90,7 @@ def _cast(column: pa.ChunkedArray, wanted: pa.Field, table: LogTable) -> pa.Chun
 
 
 def spark_hours(session: SparkSession, table: LogTable, since: int, until: int) -> list[Hour]:
-    """The hours of any table that Spark knows, between two times."""
+    """The hours of a table that Spark can read, between two times."""
     from pyspark.sql import functions as f  # noqa: PLC0415 - Spark only where it is asked for
 
     rows, ms = spark_rows(session, table), f.unix_millis("time")
@@ -108,25 +108,25 @@ def spark_hours(session: SparkSession, table: LogTable, since: int, until: int) 
 
 
 def spark_batches(session: SparkSession, table: LogTable, hours: Sequence[int]) -> DataFrame:
-    """The rows of some hours of any table."""
+    """The rows of some hours of a table that Spark can read."""
     from pyspark.sql import functions as f  # noqa: PLC0415
 
     wanted = f.lit(False)  # noqa: FBT003 - a literal of Spark's
-    for begin, end in _stretches(hours):
+    for begin, end in _merged_ranges(hours):
         wanted |= _between(begin, end)
     return spark_rows(session, table).where(wanted)
 
 
 def _between(since: int, until: int) -> Column:
-    # A condition that formats can use to skip files.
+    # A condition that can be pushed down, so that files are skipped.
     from pyspark.sql import functions as f  # noqa: PLC0415
 
     time = f.col("time")
     return (time >= f.timestamp_millis(f.lit(since))) & (time < f.timestamp_millis(f.lit(until)))
 
 
-def _stretches(hours: Sequence[int]) -> list[tuple[int, int]]:
-    # Hours that follow each other as one.
+def _merged_ranges(hours: Sequence[int]) -> list[tuple[int, int]]:
+    # Consecutive hours merged into ranges.
     found: list[tuple[int, int]] = []
     for hour in sorted(hours):
         if found and found[-1][1] == hour:
@@ -137,7 +137,7 @@ def _stretches(hours: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def spark_rows(session: SparkSession, table: LogTable) -> DataFrame:
-    """A Spark table with its columns renamed to ours."""
+    """A Spark table with the canonical columns."""
     from pyspark.sql import functions as f  # noqa: PLC0415
 
     there = _spark_table(session, table)
@@ -156,7 +156,7 @@ def spark_rows(session: SparkSession, table: LogTable) -> DataFrame:
 
 
 def _spark_time(column: str, kind: str) -> Column:
-    # A time on the common clock; without a zone it is read as UTC, not in the session's zone.
+    # The column as a timestamp; a text without a zone is read as UTC, not in the session's zone.
     from pyspark.sql import functions as f  # noqa: PLC0415
 
     given = f.col(column)
@@ -169,7 +169,7 @@ def _spark_time(column: str, kind: str) -> Column:
 
 
 def _spark_table(session: SparkSession, table: LogTable) -> DataFrame:
-    # A name of the catalog, or a directory of Parquet, Delta or Iceberg.
+    # A table of the catalog, or a directory of Parquet, Delta or Iceberg.
     try:
         if "/" not in table.name:
             return session.table(table.name)

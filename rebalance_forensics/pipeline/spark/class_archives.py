@@ -1,4 +1,4 @@
-"""Archives of the JVM's classes: written once by `warmup`, mapped into memory by every later start.
+"""Class-data archives of the JVM: written once by `warmup`, mapped into memory at every later start.
 
 Loading and linking the ten thousand classes of a Spark session takes longer than all the rest of its start.
 """
@@ -19,21 +19,21 @@ FIRST_WITH_AHEAD_OF_TIME_CACHE = 25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """How one kind of Java archives classes: options of the watched run, of one after it, and of every start."""
+    """The archive of a Java runtime, with the JVM options that create and use it."""
 
     path: Path
     training: tuple[str, ...]
     dumping: tuple[str, ...]
-    """Options of a second run that writes the archive; none where the first one does."""
+    """Options of a second run that writes the archive; empty if the training run does."""
     using: tuple[str, ...]
 
     def options(self) -> tuple[str, ...]:
-        """What a start adds to its command line; nothing before `warmup`."""
+        """Options for a start with the archive; empty before `warmup`."""
         return self.using if self.path.is_file() else ()
 
 
 def archive_for(java: Java) -> Archive:
-    """The archive for this very Java and these very jars: another one would be refused, noisily."""
+    """The archive for this Java and these jars: the JVM rejects, with warnings, one for others."""
     path = directory() / f"classes-{_key(java)}"
     if java.release >= FIRST_WITH_AHEAD_OF_TIME_CACHE:
         cache = path.with_suffix(".aot")
@@ -42,7 +42,7 @@ def archive_for(java: Java) -> Archive:
         )
     archive = path.with_suffix(".jsa")
     using = (f"-XX:SharedArchiveFile={archive}", "-Xshare:auto")
-    # The runtime's own classes are archived already, but for small runtimes, which leave that out.
+    # Most runtimes include an archive of their own classes; small ones omit it.
     if (java.executable.parent.parent / "lib" / "server" / "classes.jsa").is_file():
         return Archive(path=archive, training=(f"-XX:ArchiveClassesAtExit={archive}",), dumping=(), using=using)
     classes = path.with_suffix(".classes")

@@ -1,4 +1,4 @@
-"""The stages on Spark: one job, one shuffle."""
+"""Runs the stages on Spark: one job with one shuffle."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ Batches = Iterable[pa.RecordBatch]
 def run_on_spark(
     session: SparkSession, plan: ReadPlan, wanted: Wanted, *, progress: Callable[[int, int], None]
 ) -> Results:
-    """What the stages find, by way of Spark; `progress` gets the bytes done and of how many."""
+    """The results of the stages on Spark; `progress` is called with the bytes done and the total."""
     total, tasks = plan.total_bytes, len(plan.portions)
     with watching(session, tasks, lambda done: progress(total * done // tasks, total)):
         rows = deque(cases(session, plan, wanted).toArrow().cast(ROWS).to_batches())
-    # Rows are let go as they are read: they are as large as what is made of them.
+    # Rows are freed as they are read: they are as large as the results.
     return results_of((rows.popleft() for _ in range(len(rows))), first_shard=plan.reading.shards[0])
 
 
 def tasks(
     session: SparkSession, number: int, run: Callable[[int], Iterable[pa.RecordBatch]], schema: pa.Schema = ROWS
 ) -> DataFrame:
-    """The rows of so many tasks, each by its number."""
+    """The rows of `number` tasks; `run` is called with the number of each."""
 
     def stage(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -50,7 +50,7 @@ def tasks(
 
 
 def in_shards(rows: DataFrame, shards: int, order: Sequence[str]) -> DataFrame:
-    """The rows of each shard in one partition, in order, absent values last as Arrow has them."""
+    """The rows of each shard in one partition, in order, nulls last as in Arrow."""
     from pyspark.sql import functions  # noqa: PLC0415 - Spark only where it is asked for
 
     by = [functions.col(name).asc_nulls_last() for name in order]
@@ -58,16 +58,16 @@ def in_shards(rows: DataFrame, shards: int, order: Sequence[str]) -> DataFrame:
 
 
 def event_rows(session: SparkSession, plan: ReadPlan) -> DataFrame:
-    """The rows of the first stage: one task a portion."""
+    """The rows of the first stage: one task per portion."""
     portions, reading = plan.portions, plan.reading
     return tasks(session, len(portions), lambda task: read_portion(portions[task], reading))
 
 
 def cases(session: SparkSession, plan: ReadPlan, wanted: Wanted) -> DataFrame:
-    """The rows of the second stage, each group as a whole in one task."""
+    """The rows of the second stage; all events of a group are in one task."""
     if len(plan.portions) <= 1:
-        # One worker reads everything: a shuffle would only move its rows to itself. Where there is nothing to read,
-        # there is no portion for the one task either.
+        # One task reads everything, since a shuffle would only cost time. If there is nothing to read, there is no
+        # portion.
         splits, reading = [split for portion in plan.portions for split in portion], plan.reading
         return tasks(session, 1, lambda _: investigate_rows(in_order(read_portion(splits, reading)), wanted))
     ordered = in_shards(event_rows(session, plan), len(plan.reading.shards), ORDER)
@@ -79,7 +79,7 @@ POLL_SECONDS = 0.2
 
 @contextmanager
 def watching(session: SparkSession, tasks: int, progress: Callable[[int], None]) -> Iterator[None]:
-    """Report how many tasks are done of the first `tasks` of the jobs that run inside the `with` block."""
+    """Report the completed tasks, at most `tasks`, of the jobs that run inside the `with` block."""
     context = getattr(session, "sparkContext", None) if tasks > 1 else None
     if context is None:
         yield

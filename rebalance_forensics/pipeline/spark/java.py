@@ -1,4 +1,4 @@
-"""Which Java runs Spark: found, checked, named."""
+"""Finds and checks the Java that runs Spark."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from pathlib import Path
 from rebalance_forensics.pipeline.refusals import InputError
 
 OLDEST = 17
-# Java 24 took the security manager away, which Hadoop in Spark 4.0 and 4.1 still asks for.
+# Java 24 removed the security manager, which Hadoop in Spark 4.0 and 4.1 still uses.
 NEWEST_BEFORE_SPARK_4_2 = 23
 _VERSION = re.compile(r'(?:version |JAVA_VERSION=)"(?:1\.)?(\d++)[^"\n]*"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Java:
-    """A Java runtime, and where it was found."""
+    """A Java runtime and how it was found."""
 
     executable: Path
     release: int
     source: str
 
     def refusal(self) -> str | None:
-        """Why Spark cannot run on it; None when it can."""
+        """Why Spark cannot run on it; None if it can."""
         if self.release < OLDEST:
             return f"Java {self.release} at {self.executable} ({self.source}) is too old"
         if self.release > NEWEST_BEFORE_SPARK_4_2 and spark_release() < (4, 2):
@@ -80,20 +80,20 @@ def _program(home: Path) -> Path:
 
 
 def _inspect(source: str, executable: Path) -> Java | None:
-    # The runtime behind a program, by its release file (no process to start) or by asking it.
+    # The runtime of an executable, by its release file, which needs no process, or by `java -version`.
     if not os.access(executable, os.X_OK):
         return None
     release = executable.parent.parent / "release"
     version = _VERSION.search(release.read_text(errors="replace")) if release.is_file() else None
-    version = version or _VERSION.search(_answer(executable))
+    version = version or _VERSION.search(_version_output(executable))
     return Java(executable=executable, release=int(version[1]), source=source) if version else None
 
 
-def _answer(executable: Path) -> str:
+def _version_output(executable: Path) -> str:
     try:
-        asked = subprocess.run(  # noqa: S603 - the user's own Java
+        completed = subprocess.run(  # noqa: S603 - the user's own Java
             [executable, "-version"], capture_output=True, text=True, errors="replace", timeout=30, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return asked.stderr + asked.stdout
+    return completed.stderr + completed.stdout

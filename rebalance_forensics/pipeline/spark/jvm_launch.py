@@ -1,7 +1,7 @@
-"""A JVM for Spark, started by ourselves.
+"""Starts a JVM for Spark without Spark's scripts.
 
-Spark's own scripts start a shell and a second JVM only to find the command line, print to the terminal,
-and ask for a Java module (jdk.incubator.vector) that small runtimes lack and nothing here uses.
+Spark's scripts start a shell and a second JVM only to determine the command line, print to the terminal, and require a
+Java module (jdk.incubator.vector) that small runtimes lack and nothing here uses.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SERVER = "org.apache.spark.api.python.PythonGatewayServer"
 START_SECONDS = 120
 GONE_SECONDS = 0.5
 ROOT = Path(__file__).resolve().parents[3]
-# What org.apache.spark.launcher.JavaModuleOptions opens to Spark.
+# The packages that org.apache.spark.launcher.JavaModuleOptions opens.
 _OPENED = (
     "java.base/java.lang",
     "java.base/java.lang.invoke",
@@ -59,12 +59,12 @@ MODULE_OPTIONS = (
 
 
 _running: list[Booting] = []
-"""Kept here, for a JVM ends when the pipe to it is collected."""
+"""Keeps the pipes open: a JVM ends when the pipe to it is garbage-collected."""
 
 
 @atexit.register
 def end_all() -> None:
-    """End the JVMs of this process and wait for them."""
+    """End the JVMs of this process and wait until they have."""
     for jvm in _running:
         jvm.end()
     _running.clear()
@@ -72,7 +72,7 @@ def end_all() -> None:
 
 @stop_signals.at_once
 def kill_all() -> None:
-    """End the JVMs of this process without waiting for what they would tidy up: it all lies in our own directory."""
+    """Kill the JVMs of this process; all of their files are in a directory that this process removes."""
     for jvm in _running:
         jvm.process.kill()
     for jvm in _running:
@@ -81,7 +81,7 @@ def kill_all() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Booting:
-    """A JVM on its way up; it ends when this process does."""
+    """A JVM that was started; it ends with this process."""
 
     java: Java
     process: subprocess.Popen[bytes]
@@ -89,7 +89,7 @@ class Booting:
     log: Path
 
     def gateway(self) -> tuple[int, str]:
-        """Port and secret for PySpark, as soon as the JVM listens."""
+        """Wait until the JVM listens, and return the port and secret for PySpark."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             if self.address.is_file():
@@ -110,12 +110,12 @@ class Booting:
 
     @property
     def ended_by(self) -> int | None:
-        """The signal that killed the JVM."""
+        """The signal that killed the JVM; None if none did."""
         code = self.process.poll()
         return -code if code is not None and code < 0 else None
 
     def lost(self, when: str) -> str:
-        """What is said of a JVM that ended by itself or was killed."""
+        """The error message for a JVM that ended by itself or was killed."""
         how = "ended" if self.ended_by is None else f"was killed by signal {self.ended_by}"
         why = f": {jvm_complaints(self.log)}" if self.ended_by is None else ""
         return (
@@ -124,7 +124,7 @@ class Booting:
         )
 
     def end(self) -> None:
-        """Let the JVM go and wait for it, for an archive is written at the very end."""
+        """End the JVM and wait until it has: it writes its class archive as it exits."""
         if self.process.stdin:
             self.process.stdin.close()
         self.process.wait()
@@ -132,7 +132,7 @@ class Booting:
 
 @contextmanager
 def reporting_lost_jvm() -> Iterator[None]:
-    """Without its JVM Spark fails in many ways, none of which names it: the one sentence that does."""
+    """Raise InputError if the JVM was lost: Spark's own errors in that case do not show it."""
     try:
         yield
     except Exception as error:
@@ -142,7 +142,7 @@ def reporting_lost_jvm() -> Iterator[None]:
 
 
 def _is_lost(jvm: Booting) -> bool:
-    # True if a JVM that we still hold has ended; the system may take a moment to report it.
+    # True if a JVM has ended that was not asked to; the system may report it with a delay.
     if jvm.process.stdin is None or jvm.process.stdin.closed:
         return False
     with suppress(subprocess.TimeoutExpired):
@@ -162,7 +162,7 @@ def spark_jars() -> Path:
 
 
 def command_line(java: Java, options: Sequence[str]) -> list[str]:
-    """How the JVM is started; only jar files stand on its class path, as a class-data archive demands."""
+    """The command that starts the JVM; its class path has only jar files, as class-data archives require."""
     return [str(java.executable), "-cp", class_path(), "-Xmx2g", *module_options(), *options, SERVER]
 
 
@@ -172,14 +172,14 @@ def class_path() -> str:
 
 
 def module_options() -> tuple[str, ...]:
-    """The options of every JVM of ours: what Spark may open, and no warnings on the terminal."""
-    # Everything that Java and Spark put on disk goes where we remove it, whichever way they end.
+    """The options of every JVM: the packages opened for Spark, and no warnings on the terminal."""
+    # All files of Java and Spark go to a directory that this process removes, however they end.
     places = (f"-Djava.io.tmpdir={scratch.directory()}", "-XX:-UsePerfData")
     return *MODULE_OPTIONS, *places, f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}"
 
 
 def jvm_environment() -> dict[str, str]:
-    """The environment of a JVM and of the Python workers that it starts."""
+    """The environment of the JVM and of its Python workers."""
     local = os.environ.get("SPARK_LOCAL_DIRS")
     return {
         **os.environ,
@@ -191,15 +191,15 @@ def jvm_environment() -> dict[str, str]:
         "SPARK_CONNECT_MODE": "0",
         "SPARK_HOME": str(spark_jars().parent),
         "SPARK_LOCAL_IP": "127.0.0.1",
-        # No module of the directory that the command happens to run in may stand in for one of ours.
+        # No module in the working directory may shadow one of this package.
         "PYTHONSAFEPATH": "1",
-        # Python workers import this package, also where it is run from its source tree.
+        # Python workers import this package, even if it runs from its source tree.
         "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
     }
 
 
 def launch(java: Java, options: Sequence[str] = ()) -> Booting:
-    """Start the JVM and go on."""
+    """Start the JVM without waiting for it."""
     directory = Path(tempfile.mkdtemp(prefix="jvm-", dir=scratch.directory()))
     address, log = directory / "gateway", directory / "jvm.log"
     environment = {**jvm_environment(), "_PYSPARK_DRIVER_CONN_INFO_PATH": str(address)}
@@ -210,17 +210,17 @@ def launch(java: Java, options: Sequence[str] = ()) -> Booting:
             stdout=output,
             stderr=output,
             env=environment,
-            # Ctrl-C is for the command; the JVM ends when its standard input does.
+            # Only the command handles Ctrl-C; the JVM ends when its standard input is closed.
             preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_IGN) if os.name == "posix" else None,  # noqa: PLW1509
         )
     booting = Booting(java=java, process=process, address=address, log=log)
     _running.append(booting)
-    # Py4J logs a trace through the root logger for each call to a JVM that is gone; one sentence of ours says it.
-    logging.getLogger().addFilter(_is_no_trace)
+    # Py4J logs a traceback to the root logger for each call to a JVM that has ended, which is reported once already.
+    logging.getLogger().addFilter(_is_not_traceback)
     return booting
 
 
-def _is_no_trace(record: logging.LogRecord) -> bool:
+def _is_not_traceback(record: logging.LogRecord) -> bool:
     return record.msg != "Exception while sending command."
 
 
@@ -229,7 +229,7 @@ def _integer(stream: BinaryIO) -> int:
 
 
 def jvm_complaints(log: Path) -> str:
-    """What a JVM complained of before it ended."""
+    """The first error that a JVM printed before it ended."""
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     first = next((at for at, line in enumerate(lines) if "Error" in line or "Exception" in line), 0)
     # The JVM names what failed on one line and why on the next.

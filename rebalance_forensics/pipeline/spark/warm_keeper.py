@@ -1,4 +1,4 @@
-"""The process that keeps a Spark Connect server: starts its JVM, ends it when it is no longer used."""
+"""The process that keeps a Spark Connect server running: starts its JVM and ends it when it has become idle."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rebalance_forensics.pipeline.spark.session import jvm_options, local_settin
 from rebalance_forensics.process.resources import cores
 
 SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
-_LOOK_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 
 
 def keep(address: Path, log: Path, java: str, port: int, idle_seconds: float) -> None:
-    """Run until the file that names the server has not been touched for so long, or is gone."""
+    """Run until the file that describes the server was deleted or has not been touched for `idle_seconds`."""
     settings = {
         **local_settings(cores()),
         "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -36,10 +36,10 @@ def keep(address: Path, log: Path, java: str, port: int, idle_seconds: float) ->
     signal.signal(signal.SIGTERM, lambda *_: jvm.terminate())
     started = time.time()
     while jvm.poll() is None:
-        time.sleep(_LOOK_SECONDS)
-        # The file is written as soon as the server listens, and touched by each command that uses it.
-        used, patience = (address.stat().st_mtime, idle_seconds) if address.exists() else (started, START_SECONDS)
-        if time.time() - used > patience:
+        time.sleep(_POLL_SECONDS)
+        # The file is written once the server listens, and touched by each command that uses it.
+        used, limit = (address.stat().st_mtime, idle_seconds) if address.exists() else (started, START_SECONDS)
+        if time.time() - used > limit:
             jvm.terminate()
             jvm.wait()
             address.unlink(missing_ok=True)

@@ -1,7 +1,7 @@
-"""A Spark that outlives the command: `--keep-warm` leaves a Spark Connect server behind for the next one.
+"""`--keep-warm`: a Spark Connect server that keeps running after the command, for the next one.
 
-The server listens on the loopback interface only, asks for a token that no other user can read, and ends by itself
-when nobody has used it for half an hour. Spark Connect needs grpcio, which the `warm` extra brings.
+The server listens on the loopback interface only, requires a token that no other user can read, and ends after half an
+hour without use. Spark Connect needs grpcio, which the `warm` extra installs.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
 IDLE_SECONDS = 1800
 PACKAGE = ROOT / "rebalance_forensics"
 _started: list[subprocess.Popen[bytes]] = []
-"""Kept here, for Python warns of a process that outlives the object for it; these are meant to."""
+"""Keeps the Popen objects: Python warns if one is deleted while its process runs, as these do on purpose."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarmServer:
-    """A server that runs, or is about to."""
+    """A server that is running or starting."""
 
     port: int
     token: str
     keeper: int
-    """The process that started the JVM and ends it."""
+    """The id of the process that starts and ends the JVM."""
 
     @property
     def listens(self) -> bool:
-        """True if our server accepts connections at the port."""
+        """True if the server's keeper is running and the port accepts connections."""
         try:
             os.kill(self.keeper, 0)
             socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
@@ -55,7 +55,7 @@ class WarmServer:
 
 
 def place() -> Path:
-    """Where the server of this Python, Spark and release of ours is written down."""
+    """The file that describes the server for this Python, Spark and version of this program."""
     files = sorted(PACKAGE.rglob("*.py"))
     changed = max(file.stat().st_mtime_ns for file in files)
     identity = f"{sys.executable}\0{spark_jars()}\0{PACKAGE}\0{len(files)}\0{changed}"
@@ -63,7 +63,7 @@ def place() -> Path:
 
 
 def running() -> WarmServer | None:
-    """The server that an earlier command left."""
+    """The server that an earlier command left running; None if there is none."""
     try:
         server = WarmServer(**json.loads(place().read_text()))
     except (OSError, ValueError, TypeError):
@@ -72,14 +72,14 @@ def running() -> WarmServer | None:
 
 
 def warm_session(java_home: str | None = None) -> SparkSession:
-    """A session on the server that is there; on a new one where none is."""
+    """A session on the running server, or on a new one."""
     if find_spec("grpc") is None or find_spec("grpc_status") is None:
         raise InputError("--keep-warm needs Spark Connect: pip install 'rebalance-forensics[warm]', or leave it out.")
     server = running() or start(java_home)
     place().touch()
     from pyspark.sql import SparkSession  # noqa: PLC0415 - Spark only where it is asked for
 
-    # By this name the client knows that the channel never leaves the machine, and needs no certificate.
+    # With the name `localhost`, the client accepts a channel without a certificate.
     session: SparkSession = SparkSession.builder.remote(f"sc://localhost:{server.port}/;token={server.token}").create()
     return session
 
@@ -118,7 +118,7 @@ def start(java_home: str | None = None, *, idle_seconds: float = IDLE_SECONDS) -
 
 
 def stop() -> bool:
-    """End the server, if there is one."""
+    """End the server, if one is running; return whether one was."""
     server = running()
     if server is not None:
         os.kill(server.keeper, signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""A faster start, prepared once: the JVM's classes archived, the catalog compiled."""
+"""`warmup`: archives the JVM's classes and compiles the catalog, for a faster start."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ LINES = """\
 [2026-03-01 10:05:00,000] INFO [GroupCoordinator 1]: Member c-1-77aa in group payments has failed, removing it \
 from the group (kafka.coordinator.group.GroupCoordinator)
 """
-"""Enough of a log to make Spark load every class that an analysis needs."""
+"""A log for which Spark loads every class that an analysis needs."""
 
 
 def warm_up(java_home: str | None) -> Iterator[str]:
-    """Prepare what can be prepared; says what was done."""
+    """Compile the catalog and archive the classes; yields a sentence for each."""
     catalog_of(()).prefilter()
     yield "catalog: compiled"
     java = find_java(java_home)
@@ -38,7 +38,7 @@ def warm_up(java_home: str | None) -> Iterator[str]:
     archive.path.unlink(missing_ok=True)
     log = _run_once(java, archive)
     if archive.dumping:
-        # The watched run only listed the classes.
+        # The training run only listed the classes.
         command = command_line(java, archive.dumping)
         subprocess.run(command, check=False, capture_output=True, timeout=300)  # noqa: S603 - the Java that was checked
     if not archive.path.is_file():
@@ -48,7 +48,7 @@ def warm_up(java_home: str | None) -> Iterator[str]:
 
 
 def _run_once(java: Java, archive: Archive) -> Path:
-    # Let a JVM do, watched, what it will do in every run.
+    # The training run: a JVM does what it will do in every run.
     from rebalance_forensics.pipeline.spark.engine import run_on_spark  # noqa: PLC0415
     from rebalance_forensics.pipeline.spark.session import jvm_options, session_on  # noqa: PLC0415 - loads Spark
 

@@ -1,4 +1,4 @@
-"""What was found of a group as rows of the tables."""
+"""Histories and incidents of groups as rows of the tables."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from rebalance_forensics.timeline.model import Generation, GroupHistory
 
 
 def hashed(*parts: object) -> str:
-    """A short name for a combination of things, the same in every run."""
+    """A short id for a combination of values, the same in every run."""
     return sha256("\0".join(map(str, parts)).encode(errors="replace")).hexdigest()[:16]
 
 
 def moment(at: int | None) -> datetime | None:
-    """Epoch ms as the datetime that a row of the ledger holds when it is read back."""
+    """Epoch ms as a UTC datetime, as read back from the ledger."""
     return None if at is None else datetime.fromtimestamp(at / 1000, UTC)
 
 
 def millis(at: datetime) -> EpochMs:
-    """The epoch ms of a datetime that was read back."""
+    """A datetime that was read back, in epoch ms."""
     return EpochMs(round(at.replace(tzinfo=at.tzinfo or UTC).timestamp() * 1000))
 
 
-def of_date(history: GroupHistory, is_meant: Callable[[EpochMs | None], bool]) -> GroupHistory:
-    """What of a history has rows in the tables, and only that whose date `is_meant`."""
+def of_date(history: GroupHistory, is_selected: Callable[[EpochMs | None], bool]) -> GroupHistory:
+    """The parts of a history that have rows in the tables and whose time `is_selected`."""
     generations: list[Generation] = []
-    # A generation without a time of its own, as that of a group that is empty now, is of the date of the one before it.
+    # A generation without a time, such as that of a group that is empty now, has the date of the preceding one.
     dated = next(filter(None, map(_start, history.generations)), None)
     for generation in history.generations:
         dated = _start(generation) or dated
-        if is_meant(dated):
+        if is_selected(dated):
             generations.append(generation)
     return replace(
         history,
         generations=tuple(generations),
-        pauses=tuple(pause for pause in history.pauses if is_meant(pause.started_at)),
-        unread=tuple(span for span in history.unread if is_meant(span.started_at)),
+        pauses=tuple(pause for pause in history.pauses if is_selected(pause.started_at)),
+        unread=tuple(span for span in history.unread if is_selected(span.started_at)),
         read=(),
         lanes=(),
         outages=(),
@@ -55,7 +55,7 @@ def _start(generation: Generation) -> EpochMs | None:
 
 
 def history_rows(history: GroupHistory) -> Iterator[tuple[schemas.Table, Cells]]:
-    """The rows of what happened to a group, with their tables."""
+    """The rows of a group's history, with their tables."""
     group = history.cluster, history.group
     for generation in history.generations:
         row_id = hashed(*group, generation.generation, _start(generation))
@@ -69,10 +69,10 @@ def history_rows(history: GroupHistory) -> Iterator[tuple[schemas.Table, Cells]]
 
 
 def incident_rows(incident: Incident) -> Iterator[tuple[schemas.Table, Cells]]:
-    """The rows of an incident, with their tables: its own, one a group that it disturbed, one a root cause."""
+    """The rows of an incident, with their tables: the incident, each group it disturbed, and each root cause."""
     first = incident.root_causes[0]
     yield schemas.INCIDENTS, row_of(schemas.INCIDENTS.columns, incident, first, incident.impact)
-    # A group's own incident disturbed that group only.
+    # An incident of a single group disturbed only that group.
     own = DisturbedGroup(
         group=incident.group_name,
         severity=incident.severity,

@@ -1,6 +1,6 @@
-"""The frozen schemas of the tables; docs/tables.md shows them and is checked against this file.
+"""The stable schemas of the tables; docs/tables.md is generated from them.
 
-Columns of what a report says too are taken from its model: their types are not written again.
+Columns that a report also has take their types from the report's model.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WORDS = pa.list_(pa.string())
 
 
 class Column(Struct, frozen=True, kw_only=True):
-    """One column: an attribute of a Struct of the model, or a value of the table's own (`model` is None)."""
+    """One column: an attribute of a Struct of the model, or a value that only the table has (`model` is None)."""
 
     name: str
     kind: pa.DataType
@@ -35,21 +35,21 @@ class Column(Struct, frozen=True, kw_only=True):
     shown: Hint = None
 
     def cell(self, parts: Sequence[Struct]) -> object:
-        """Its value, from the Struct that has it."""
+        """The column's value, from the Struct that has it."""
         part = next(part for part in parts if isinstance(part, self.model or ()))
         return to_builtins(_VIEW(getattr(part, self.attribute), self.shown))
 
 
 def own(name: str, kind: pa.DataType, doc: str) -> Column:
-    """A column that the model does not have."""
+    """A column that is not in the model."""
     return Column(name=name, kind=kind, doc=doc)
 
 
 def columns_of(model: type[Struct], **docs: str | tuple[str, str]) -> list[Column]:
-    """Attributes of a Struct as columns, each with what it means.
+    """Attributes of a Struct as columns, each with its description.
 
-    A pair begins with the attribute, if it has another name (`ms=("lasted_ms", "how long")`) or if only some fields of
-    its Structs are shown, or in another order (`advice=("advice(action, why)", "what to do")`).
+    A pair starts with the attribute if its name differs (`ms=("lasted_ms", "how long")`), or if the column has only
+    some fields of its Structs, or has them in another order (`advice=("advice(action, why)", "what to do")`).
     """
     columns = []
     for name, meaning in docs.items():
@@ -63,12 +63,12 @@ def columns_of(model: type[Struct], **docs: str | tuple[str, str]) -> list[Colum
 
 
 def row_of(columns: Sequence[Column], *parts: Struct, **own_cells: object) -> Cells:
-    """A row of the Structs that its columns are taken from, and of the cells that only the table has."""
+    """A row from the Structs of its columns and from the cells that only the table has."""
     return {c.name: own_cells[c.name] if c.model is None else c.cell(parts) for c in columns}
 
 
 def arrow_type(hint: Hint, only: Sequence[str] = ()) -> pa.DataType:
-    """The type of a column for a type of the model; `only` are the fields it shows of a Struct."""
+    """The Arrow type for a type of the model; `only` lists the fields of a Struct to include."""
     if hint == Time:
         return TIME
     if hint in _PLAIN:
@@ -84,7 +84,7 @@ def arrow_type(hint: Hint, only: Sequence[str] = ()) -> pa.DataType:
 
 
 def micros(at: int | None) -> int | None:
-    """Epoch ms as the tables hold times; None where no day is known, or only the order of lines."""
+    """Epoch ms in microseconds, as in the tables; None if the day is unknown."""
     return at * 1000 if at is not None and is_dated(at) else None
 
 
@@ -93,7 +93,7 @@ _VIEW = View({Time: micros}, as_json=False)
 
 
 SCHEMA_VERSION = 2
-"""Rises when a column changes its meaning or goes; new columns do not raise it. Version 1 had no Delta logs."""
+"""Incremented when a column changes its meaning or is removed, not for new columns. Version 1 had no Delta logs."""
 
 _SETTLED = pa.struct(
     [
@@ -112,20 +112,20 @@ _HEARD = pa.struct([("path", pa.string()), ("host", pa.string()), ("first", TIME
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """One table. `date` and `cluster` are its partitions and stand in directory names, not in the files."""
+    """One table. It is partitioned by `date` and `cluster`, which are in directory names, not in the files."""
 
     name: str
     of: str
-    """What one row is."""
+    """What one row describes."""
     dated_by: str
-    """What decides on the date."""
+    """What determines the date of a row."""
     columns: tuple[Column, ...]
     order: tuple[str, ...]
-    """The columns that name a row, and in whose order rows are written."""
+    """The columns that identify a row and by which rows are sorted."""
 
     @property
     def schema(self) -> pa.Schema:
-        """Its columns for Arrow, each with what it means."""
+        """The Arrow schema, with the description of each column."""
         return pa.schema([pa.field(c.name, c.kind, metadata={"doc": c.doc}) for c in self.columns])
 
 
@@ -414,26 +414,26 @@ PENDING = Table(
 )
 
 MADE_OF_EVENTS = (GENERATIONS, PAUSES, UNREAD, INCIDENTS, INCIDENT_GROUPS, FINDINGS)
-"""What an investigation of a date writes, and can write again."""
+"""The tables that an investigation of a date writes and rewrites."""
 PUBLIC: Mapping[str, Table] = {table.name: table for table in (EVENTS, *MADE_OF_EVENTS, INPUTS, RUNS)}
 BY_NAME: Mapping[str, Table] = {**PUBLIC, PENDING.name: PENDING}
 
 
 def with_partitions(table: Table) -> pa.Schema:
-    """The columns that a reader of the whole table sees."""
+    """The table's columns and partitions, as a reader sees them."""
     return pa.schema([*plain(table.schema), ("date", pa.date32()), ("cluster", pa.string())])
 
 
 def plain(schema: pa.Schema) -> pa.Schema:
-    """The schema without its documentation, as files carry it."""
+    """The schema without descriptions, as in the files."""
     return pa.schema([field.remove_metadata() for field in schema])
 
 
 def column_types(table: Table) -> dict[str, str]:
-    """The table's own columns, in Spark's words."""
+    """The Spark types of the table's columns, without partitions."""
     return {field.name: spark_type(field.type) for field in table.schema}
 
 
 def ddl(table: Table) -> str:
-    """The table's columns with its partitions, as Spark declares them."""
+    """The table's columns and partitions as a Spark DDL string."""
     return f"{spark_schema(table.schema)}, `date` date, `cluster` string"
