@@ -1,8 +1,8 @@
-"""One log collected twice under two names: a node's file and `kubectl logs`, a rotated log and an export of it.
+"""Detects logs that were collected twice with different names, such as a node's file and the output of `kubectl logs`.
 
-Two copies have the same lines with the same times wherever they overlap. Files of two processes do not: a member id is
-of one process, and milliseconds seldom agree. A file with the lines of several such processes was put together from
-their logs and is a copy of none.
+Two copies have the same lines with the same times where they overlap. Files of two processes do not: a member id
+belongs to one process, and milliseconds rarely agree. A file with lines of several processes was combined from their
+logs and is not a copy of one of them.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from rebalance_forensics.timeline.identity.names import is_default_client_id
 from rebalance_forensics.timeline.identity.participants import own_member_id
 from rebalance_forensics.timeline.time_index import lists_by_key, sets_by_key
 
-# The share of the shorter file's lines that the other one has as well; a collector may drop some.
+# Minimum share of the shorter file's lines that the other file must contain; a collector may drop some.
 _MOST_IN_TENTHS = 8
-# Two processes do not write so many lines with the same text in the same millisecond.
+# Minimum number of common lines: two processes do not log this many equal lines in the same millisecond.
 _UNLIKELY_TIMES = 2
 
 _Line = tuple[object, ...]
 Copies = frozenset[frozenset[Place]]
-"""Pairs of files that are copies of one log."""
+"""Pairs of files that are copies of the same log."""
 
 
 def without_copies(*events: Sequence[Event], known: Copies = frozenset()) -> tuple[list[list[Event]], Copies]:
-    """The lists with each line of a process once and all its files under one host, and the copies among the files.
+    """The lists without duplicate lines, with one host for all files of a process, and the copies among the files.
 
-    `known` are copies that other lines show.
+    `known` are copies that other lines proved.
     """
     if len({place_of(event) for of_list in events for event in of_list}) < 2:
         return [list(of_list) for of_list in events], frozenset()
@@ -50,12 +50,12 @@ def without_copies(*events: Sequence[Event], known: Copies = frozenset()) -> tup
 
 
 def lines_in_common(events: Iterable[Event]) -> dict[frozenset[Place], int]:
-    """The pairs of files with lines in common, with the number of those."""
+    """Pair of files -> number of common lines."""
     return {pair: len(lines) for pair, lines in _in_common(_files(events)).items()}
 
 
 def enough_in_common(common: int, both: Sequence[Sequence[Sequence[int]]]) -> bool:
-    """True where so many common lines can make copies of two logs, by sorted lists of the times of each one's lines."""
+    """True if two logs with this many common lines may be copies; `both` are the sorted times of their lines."""
     begin, end = max(min(t[0] for t in log if t) for log in both), min(max(t[-1] for t in log if t) for log in both)
     shorter = min(sum(bisect_right(t, end) - bisect_left(t, begin) for t in log) for log in both)
     return common * 10 >= shorter * _MOST_IN_TENTHS
@@ -73,7 +73,7 @@ def _files(events: Iterable[Event]) -> dict[Place, dict[_Line, Event]]:
 
 
 def _line(event: Event) -> _Line:
-    """The content and time of a line, without what its collector wrote around it."""
+    """The content and time of a line, without its collector's envelope."""
     speaker = event.speaker
     return event.at, type(event), event.group, speaker.client_id, speaker.broker, *own_fields(event).values()
 
@@ -94,7 +94,7 @@ def _is_one_log(both: Sequence[Mapping[_Line, Event]], shared: Sequence[_Line]) 
 
 
 def _is_named(event: Event) -> bool:
-    # True for lines of a broker or of a client with a name of its own: `consumer-payments-1` is in every process.
+    # True for lines of a broker or of a client with a unique name: `consumer-payments-1` occurs in every process.
     client = event.speaker.client_id
     return event.speaker.role == "broker" or (client is not None and not is_default_client_id(client))
 
@@ -102,7 +102,7 @@ def _is_named(event: Event) -> bool:
 def _merged(
     files: Mapping[Place, Mapping[_Line, Event]], pairs: set[frozenset[Place]]
 ) -> tuple[dict[Place, str | None], set[int]]:
-    """The host under which each file of a process is kept, and the ids of lines that another of its files has."""
+    """The host for each file of a process, and the ids of lines that another of its files contains, too."""
     copies = sets_by_key((place, other) for pair in pairs for place, other in permutations(pair, 2))
     gathered = {place for place, others in copies.items() if _is_gathered(others, copies, files)}
     order = sorted(
@@ -135,7 +135,7 @@ def _is_gathered(
 
 
 def _reached(place: Place, copies: Mapping[Place, set[Place]], gathered: set[Place]) -> Iterator[Place]:
-    """All files of the process that wrote this file."""
+    """The files of the process that wrote this file."""
     found, waiting = {place}, [place]
     while waiting:
         new = copies[waiting.pop()] - gathered - found

@@ -1,4 +1,4 @@
-"""The words and the process id in the name of a log: several programs may write to one directory."""
+"""The words and the process id in the name of a log, since several programs may write to the same directory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _OF_ANY_LOG = frozenset(
     error errors stderr stdout console out warn info debug output application copy bak backup orig saved
     """.split()  # noqa: SIM905 - names read best as words
 )
-# Words in the names of main classes, archives and directories that do not either.
+# Words in the names of main classes, archives and directories that do not identify an application.
 OF_ANY_PROGRAM = _OF_ANY_LOG | frozenset(
     """
     com org net io dev main application server java jar war lib opt home apps srv usr var launcher loader boot spring
@@ -21,7 +21,7 @@ OF_ANY_PROGRAM = _OF_ANY_LOG | frozenset(
 )
 # `gc.pid4242.log` of JDK 8, `gc-4242.log` of later ones (%p), `hs_err_pid4242.log`.
 _PID_IN_A_NAME = re.compile(r"(?<![a-z])pid[-_.]?(\d{1,7})(?![\d])|(?<![a-z])gc[-_.](\d{3,7})(?=[-_.])")
-# HotSpot starts the threads that stop all others in its first moment.
+# HotSpot starts the threads that stop all others immediately.
 THREADS_OF_A_START = 256
 
 
@@ -31,7 +31,7 @@ def application_words(name: str) -> set[str]:
 
 
 def is_called_gc_log(path: str) -> bool:
-    """True for `gc.log`, `gc-4711.log.0`, `orders-gc.log`: what runs an application logs its collections there."""
+    """True for the names of GC logs: `gc.log`, `gc-4711.log.0`, `orders-gc.log`."""
     return "gc" in words_of(path.rpartition("/")[2])
 
 
@@ -41,6 +41,6 @@ def words_of(name: str) -> set[str]:
 
 
 def process_id_in(path: str) -> int | None:
-    """The process id in the name of a log, as `%p` gives it: 4711 of `gc-4711.log.0`."""
+    """The process id (`%p`) in the name of a log, or None: 4711 for `gc-4711.log.0`."""
     named = _PID_IN_A_NAME.search(path.rpartition("/")[2])
     return int(named[1] or named[2]) if named else None

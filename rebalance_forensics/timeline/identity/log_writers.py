@@ -1,4 +1,4 @@
-"""The process, the host and the role behind each log file."""
+"""The process, the host and the role that wrote each log file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from rebalance_forensics.timeline.process_logs import ProcessLog
 from rebalance_forensics.timeline.time_index import Extent, lists_by_key, sets_by_key
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS
 
-# The ending of a log's name, with the dates and numbers of a rotation.
+# The end of a log's name with the dates and numbers of a rotation.
 _ENDING = re.compile(
     r"(?:[._-]\d{4}-?\d\d-?\d\d(?:[-_T.]\d+)*|\.(?:log|out|txt|json|jsonl|gz|zst|xz|bz2|lz4|\d+))+\Z", re.IGNORECASE
 )
@@ -31,43 +31,43 @@ _ENDING = re.compile(
 
 @dataclass(slots=True, kw_only=True)
 class _Log(Extent):
-    """One file of a host, with the ids in it."""
+    """A file of a host, with the ids in it."""
 
     file: str
     ids: set[str] = field(default_factory=set)
     clients: set[str] = field(default_factory=set)
 
     def add(self, event: Event) -> None:
-        """Note the ids and the time of a line of the group."""
+        """Record the ids and the time of a line of the group."""
         self.reach(event.at)
         self.ids.update(name for name in (own_member_id(event), streams_client_of(event)) if name is not None)
         if event.speaker.client_id:
             self.clients.add(event.speaker.client_id)
 
     def shares(self, other: _Log) -> bool:
-        """True where both have lines of the same member."""
+        """True if both have lines of the same member."""
         if self.ids and other.ids:
             return not self.ids.isdisjoint(other.ids)
         return not self.clients.isdisjoint(other.clients)
 
     def runs_beside(self, other: _Log) -> bool:
-        """True where both were written at the same time by different processes."""
+        """True if both were written at the same time by different processes."""
         if not (self.ids and other.ids) and not (self.clients and other.clients):
             return False  # no id shows which process wrote them
         return (self.overlap_ms(other) or 0) > 0 and not self.shares(other)
 
     def follows(self, other: _Log) -> bool:
-        """True where both are pieces of one rotated log."""
+        """True if both are files of the same rotated log."""
         return log_stem(self.file) == log_stem(other.file) and not self.runs_beside(other)
 
 
-# A line without a name belongs to the process at its place. On a machine with three Streams instances that is a file,
-# on one whose process writes two files it is the host. Files that were written at the same time and have no member id
-# in common are of different processes.
+# A line without a name belongs to the process of its place. On a host with three Streams instances the place is a file;
+# on a host whose process writes two files it is the host. Files that were written at the same time without a common
+# member id are from different processes.
 def with_process_places(
     own: Sequence[Event], nearby: Sequence[Event], logs: Sequence[ProcessLog] = ()
 ) -> tuple[list[Event], list[Event], tuple[ProcessLog, ...]]:
-    """A group's lines, those near them and the logs there; each process of a host that runs several has its place."""
+    """A group's lines, nearby lines and logs; on a host with several processes, each process is a separate place."""
     own = _with_names_of_processes(own)
     own, nearby = with_instance_places(own, nearby)
     own, nearby = with_member_places(own, nearby)
@@ -93,7 +93,7 @@ def _at(event: Event, place: str | None) -> Event:
 
 
 def _places(own: Sequence[Event]) -> dict[Place, str]:
-    """Log -> the name of the process behind it, for hosts that run several."""
+    """Log -> the name of its process, for hosts with several processes."""
     by_clients = (e.speaker for e in own if e.speaker.role != "broker")
     files = sets_by_key((speaker.host, speaker.file) for speaker in by_clients if speaker.host is not None)
     crowded = {host for host, of_host in files.items() if len(of_host) > 1}
@@ -119,7 +119,7 @@ def _places(own: Sequence[Event]) -> dict[Place, str]:
 
 
 def _processes(logs: Sequence[_Log]) -> list[list[_Log]]:
-    """The files grouped by process; empty where the host runs only one."""
+    """The files grouped by process; empty if the host runs only one process."""
     if not _any_beside(logs):
         return []
     found: list[list[_Log]] = []
@@ -133,7 +133,7 @@ def _processes(logs: Sequence[_Log]) -> list[list[_Log]]:
 
 
 def _any_beside(logs: Sequence[_Log]) -> bool:
-    # The files of a rolled log, of which there may be thousands, follow one another: few are open at a time.
+    # There may be thousands of files of rolled logs; they do not overlap, so few of them have to be compared.
     dated = sorted(((log.first, log.last, log) for log in logs if log.first is not None), key=itemgetter(0))
     written: list[tuple[int, int, _Log]] = []
     for number, (first, last, log) in enumerate(dated):
@@ -151,7 +151,7 @@ def _first(processes: Sequence[list[_Log]], fits: Callable[[_Log], bool]) -> lis
 
 
 def _named(processes: Sequence[list[_Log]]) -> dict[str, list[_Log]]:
-    """Each process under the last part of its path in which all of them differ."""
+    """Process name -> files; the name is the last part of the path in which all processes differ."""
     paths = [process[0].file.replace("!/", "/").split("/") for process in processes]
     for depth in range(1, min(map(len, paths), default=0) + 1):
         names = [log_stem(path[-depth]) for path in paths]
@@ -162,7 +162,7 @@ def _named(processes: Sequence[list[_Log]]) -> dict[str, list[_Log]]:
 
 @lru_cache(maxsize=1 << 12)
 def log_stem(path: str) -> str:
-    """A log without the dates and numbers of its rotation: the same for every piece of it."""
+    """The path of a log without the dates and numbers of its rotation, which is the same for all its files."""
     return _ENDING.sub("", path)
 
 
@@ -170,14 +170,14 @@ def log_stem(path: str) -> str:
 _HERDER = re.compile(r"DistributedHerder-(.+)-\d+")
 
 
-# `kubectl logs -l app=shop` writes several Streams instances into one file without a prefix. Every line of a stream
-# thread and of its clients names its instance, and those of Connect's workers name their client. Instances that write
-# to one file at the same time are different processes. One after another they may be restarts of one process, unless a
-# broker writes there as well: no process writes the lines of its coordinator.
+# `kubectl logs -l app=shop` writes the lines of several Streams instances into one file without a prefix. The lines of
+# a stream thread and its clients name the instance, and those of Connect workers name their client. Instances with
+# lines in a file at the same time are different processes. Successive instances may be restarts of one process, unless
+# the file also has lines of a broker: no process writes the lines of its coordinator.
 def with_instance_places(own: Sequence[Event], nearby: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:
     """Both lists; lines of processes that share a file have the process as their place.
 
-    Lines of Connect workers in such a file that name none of them are left out: nobody knows whose they are.
+    Lines of Connect workers in such a file that name no worker are left out, since their worker is unknown.
     """
     together = {*_sharing_a_file(own), *_sharing_with_coordinator(own, nearby)}
     if not together:
@@ -195,7 +195,7 @@ def _at_instance(event: Event, together: set[str]) -> Event:
 
 
 def instance_of(event: Event) -> str | None:
-    """The Streams client that writes a line, or whose state the line reports."""
+    """The Streams client that wrote a line, or whose state the line reports; else None."""
     if event.speaker.role == "broker":
         return None
     match event:
@@ -207,7 +207,7 @@ def instance_of(event: Event) -> str | None:
 
 
 def _named_process(event: Event) -> str | None:
-    """The process that writes a line, where the line names it: a Streams instance, a Connect worker."""
+    """The process that a line names as its writer: a Streams instance or a Connect worker; else None."""
     if event.speaker.role != "connect":
         return instance_of(event)
     found = _HERDER.fullmatch(event.speaker.thread or "")
@@ -233,7 +233,7 @@ def _sharing_a_file(events: Iterable[Event]) -> Iterator[str]:
 
 
 # brod's client id is the name of its Erlang node and process (coordinator_id, brod_group_coordinator.erl). Its own
-# lines print the process alone, whose number another node may have as well.
+# lines show only the process, whose number may also occur on another node.
 def _with_names_of_processes(own: Sequence[Event]) -> Sequence[Event]:
     if not any(erlang_process(e.speaker.thread or "") for e in own):
         return own
@@ -249,17 +249,17 @@ def _with_names_of_processes(own: Sequence[Event]) -> Sequence[Event]:
     return [*map(with_name, own)]
 
 
-# A process may run several readers of one group. kafka-go, franz-go and KafkaJS print member ids but never a client id;
-# brod prints the Erlang process that coordinates the member, librdkafka the number of the client within the process,
-# often behind a client id that all share. A client that lost its membership never uses that member id again, so ids
-# that are in one generation at once, or alternate, are of different members. Lines without any may be of each of them
-# and keep their place.
+# A process may run several readers of a group. kafka-go, franz-go and KafkaJS log member ids but never a client id;
+# brod logs the Erlang process that coordinates the member, librdkafka the number of the client within the process,
+# often after a common client id. A client that lost its membership never reuses the member id, so ids that are in the
+# same generation, or alternate, are from different members. Lines without an id may be from any of them and keep their
+# place.
 def with_member_places(own: Sequence[Event], nearby: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:
-    """A group's lines and those near them; members that share a log have the first id of each as their place."""
+    """A group's lines and nearby lines; members that share a log have their first member id as their place."""
     by_clients = (e for e in own if e.speaker.role != "broker")
     logs = lists_by_key((_client_at(e), (reader, e)) for e in by_clients if (reader := _own_id(e)))
     several = {log: lines for log, lines in logs.items() if len({member for member, _ in lines}) > 1}
-    # librdkafka names the group in its requests, and only the handle in what comes of them.
+    # librdkafka logs the group with requests, but only its handle with the results.
     known = {(log, reader) for log, lines in several.items() for reader, _ in lines}
     for event in nearby if several else ():
         if (handle := librdkafka_handle(event.speaker.thread)) and (_client_at(event), handle[0]) in known:
@@ -288,7 +288,7 @@ def _own_id(event: Event) -> str | None:
 
 
 def _readers(lines: Sequence[tuple[str, Event]]) -> dict[str, str]:
-    # Member id -> the first id of its reader; empty where one reader may have had all ids, one after another.
+    # Member id -> the first id of its reader; empty if one reader may have had all ids successively.
     ids = {member: _MemberId(is_process=erlang_process(member) is not None) for member, _ in lines}
     for member, event in lines:
         ids[member].add(event)
@@ -304,25 +304,25 @@ def _readers(lines: Sequence[tuple[str, Event]]) -> dict[str, str]:
 
 @dataclass(slots=True, kw_only=True)
 class _MemberId(Extent):
-    """The lines of one member id in a log, and when it joined which generation."""
+    """The lines of a member id in a log, and when it joined which generation."""
 
     is_process: bool = False
-    """An Erlang process stands for the member."""
+    """True if an Erlang process represents the member."""
     joins: dict[int, int | None] = field(default_factory=dict)
 
     def add(self, event: Event) -> None:
-        """Note a line with this id."""
+        """Record a line with this id."""
         self.reach(event.at)
         if isinstance(event, ev.JoinSucceeded | ev.SyncSucceeded):
             self.joins.setdefault(event.generation, event.at)
 
     def overlaps(self, other: _MemberId) -> bool:
-        """True where both were members at once."""
-        # A group that was deleted counts its generations anew, but not within a heartbeat.
+        """True if both were members at the same time."""
+        # A deleted group restarts its generations, but not within a heartbeat.
         for at, then in ((at, other.joins[number]) for number, at in self.joins.items() if number in other.joins):
             if at is None or then is None or abs(at - then) < NEXT_HEARTBEAT_MS:
                 return True
-        # Late lines of a member id may follow its successor's first; a process that ended writes nothing.
+        # Late lines of a member id may follow the first lines of its successor; a process that ended logs nothing.
         margin = -1 if self.is_process and other.is_process else NEXT_HEARTBEAT_MS
         overlap = self.overlap_ms(other)
         return overlap is not None and overlap > margin
@@ -353,7 +353,7 @@ def _at_home(event: Event, homes: Mapping[str, str]) -> Event:
 
 
 def _nearest(file: str, named: Iterable[tuple[tuple[str, ...], str]]) -> set[str]:
-    """The hosts of the logs that share the most folders with a file; none where they share none."""
+    """The hosts of the logs with the most common directories with a file; empty if there is no common directory."""
     folders = tuple(file.split("/")[:-1])
     for depth in range(len(folders), 0, -1):
         if hosts := {host for parts, host in named if parts[:depth] == folders[:depth]}:
@@ -362,7 +362,7 @@ def _nearest(file: str, named: Iterable[tuple[tuple[str, ...], str]]) -> set[str
 
 
 def with_roles(events: Sequence[Event], others: Sequence[Event]) -> Sequence[Event]:
-    """The events, those of unknown role with the one that most lines of their log show, in `events` and `others`."""
+    """The events; those of unknown role get the role of most lines of their log in `events` and `others`."""
     if all(event.speaker.role != "unknown" for event in events):
         return events
     votes: dict[Place, Counter[Role]] = defaultdict(Counter)
@@ -374,7 +374,7 @@ def with_roles(events: Sequence[Event], others: Sequence[Event]) -> Sequence[Eve
 
 
 def with_brokers(events: Sequence[Event]) -> Sequence[Event]:
-    """The events, starts and stops of an unnamed broker with the id of the only broker that wrote to their log."""
+    """The events; starts and stops of an unnamed broker get the id of the only broker that wrote to their log."""
     nameless = {place_of(e) for e in events if _names_no_broker(e)}
     if not nameless:
         return events

@@ -1,4 +1,4 @@
-"""The names inside ids that Kafka generates: client id, instance, process and thread."""
+"""The names in ids that Kafka generates: client id, instance, process and thread."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-"""Addresses that every host has: they name none."""
+"""Addresses that every host has, so that they do not identify one."""
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _CLASSIC_MEMBER = re.compile(rf"(?P<name>.+)-{_UUID}")
 _FIRST_OF_A_UUID = r"[0-9a-f]{4,7}|[0-9a-f]{8}(?:-[0-9a-f]{0,4}){0,3}(?:-[0-9a-f]{0,12})?"
@@ -27,7 +27,7 @@ _ANYBODYS = re.compile(
 _COUNTED_IN_JVM = re.compile(rf"consumer-(?:.+-)?(?P<number>\d+)-{_UUID}")
 _ERLANG_PROCESS = re.compile(r"<\d+\.\d+\.\d+>")
 _HANDLE = re.compile(r".*#(?P<kind>consumer|producer)-\d+")
-"""What librdkafka calls a client within its process: `rdkafka#consumer-1`."""
+"""The handle of a librdkafka client within its process: `rdkafka#consumer-1`."""
 _RANDOM_ID = re.compile(r"\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])")
 # Found sooner: it begins with a character that few texts have.
 _INSIDE_AN_ID = re.compile(r"-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-")
@@ -54,12 +54,12 @@ def topic_and_number(partition: str) -> tuple[str, int | None]:
 
 
 def topic_of(partition: str) -> str:
-    """`orders` of `orders-3`."""
+    """The topic of a partition: `orders` for `orders-3`."""
     return topic_and_number(partition)[0]
 
 
 def broker_name(broker: int | str | None) -> str:
-    """`broker-2`, as reports call a broker; an address where its client prints no number, as KafkaJS does."""
+    """The name of a broker in reports: `broker-2`, or an address if the client logs no id, like KafkaJS."""
     return "another broker" if broker is None else f"broker-{broker}"
 
 
@@ -80,7 +80,7 @@ def librdkafka_handle(thread: str | None) -> re.Match[str] | None:
 
 
 def letters_of_its_own(member_id: str) -> str:
-    """The part of the uuid that a classic member id, whole or cut, has; empty where there is none."""
+    """The part of the uuid in a classic member id, which may be truncated; empty if there is none."""
     found = _CLASSIC_MEMBER.fullmatch(member_id) or _CUT_MEMBER.fullmatch(member_id)
     return member_id.removesuffix("\u2026")[len(found["name"]) + 1 :] if found else ""
 
@@ -92,32 +92,32 @@ def is_bare_member_id(member_id: str) -> bool:
 
 
 def has_unique_suffix(member_id: str) -> bool:
-    """True for an id with its random part; where a person has blotted that out, all members have the same one."""
+    """True for an id with its random part; if a person redacted it, all members have the same one."""
     return name_in_member_id(member_id) is not None or is_bare_member_id(member_id)
 
 
 @lru_cache(maxsize=1 << 14)
 def is_counted_client_id(client_id: str, group: str) -> bool:
-    """True for the client id of a consumer where client.id is not set: each process counts its consumers."""
+    """True for the default client id of a consumer without client.id, which contains a counter of the process."""
     # consumer-{group}-{n}, consumer-{n} before 2.4 (ConsumerConfig, KafkaConsumer).
     return bool(re.fullmatch(rf"consumer-(?:{re.escape(group)}-)?\d+", client_id))
 
 
 @lru_cache(maxsize=1 << 14)
 def is_default_client_id(client_id: str) -> bool:
-    """True for a client id that libraries use where the application sets none: it identifies no process."""
+    """True for a default client id of a library, which does not identify a process."""
     return bool(_ANYBODYS.fullmatch(client_id))
 
 
 def number_in_jvm(member_id: str) -> int | None:
-    """The number of a Java consumer without a client.id: one JVM counts through all of its consumers."""
+    """The number in the client id of a Java consumer without client.id, which is unique in its JVM; else None."""
     found = _COUNTED_IN_JVM.fullmatch(member_id)
     return int(found["number"]) if found else None
 
 
 @lru_cache(maxsize=1 << 14)
 def streams_client(client_id: str) -> str | None:
-    """The Streams client (process) of a thread's name or consumer client id; None for others."""
+    """The Streams client (process) in a thread's name or consumer client id; None for other names."""
     found = _STREAM_THREAD.fullmatch(client_id)
     return found["client"] if found else None
 

@@ -1,7 +1,7 @@
-"""Whose process a line of a JVM, the kernel or a supervisor is about, where the line names no client and no group.
+"""Finds the process of a JVM, kernel or supervisor line that names neither a client nor a group.
 
-Several JVMs may run on one host and write to one directory, so a line is a member's only by what it names: a process
-id, a unit, a main class, the threads of a consumer. Being near in time and place is not enough.
+Several JVMs may run on a host and write to the same directory, so a line is assigned to a member only by a name in it:
+a process id, a unit, a main class, the threads of a consumer. Proximity in time and place is not enough.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _is_called(name: Sequence[str], own: Sequence[str]) -> bool:
 
 
 def may_run_in(participant: Participant, cgroups: Iterable[str]) -> bool:
-    """False for the cgroup of a container where the member's log shows none, or another."""
+    """False for the cgroup of a container if the member's log shows no container, or another one."""
     if own := container_ids(participant):
         # systemd escapes the dashes of a pod's UID.
         return any(each in cgroup.replace("_", "-") for cgroup in cgroups for each in own)
@@ -79,7 +79,7 @@ def container_ids(participant: Participant) -> set[str]:
 
 
 def runs(group: str, participant: Participant, program: str) -> bool:
-    """True for a main class or an archive called like the member.
+    """True for a main class or an archive that is named like the member.
 
     One word of its package may be that of many programs: `com.acme.etl.MonitorEtl` is not `etl-prod`.
     """

@@ -1,4 +1,4 @@
-"""Participants while the lines of a group are read: each line may show another, or a further name of one."""
+"""The participants of a group while its lines are read: each line may show a new participant or another name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ K = TypeVar("K")
 
 
 class ParticipantDraft(Struct, eq=False):
-    """A participant with the names found so far; `places` are those of its process, where a host runs several."""
+    """A participant with the names found so far; `places` are those of its process, if a host runs several."""
 
     kind: ParticipantKind
     name: str
@@ -60,13 +60,13 @@ class ParticipantDraft(Struct, eq=False):
     places: set[str] = field(default_factory=set)
 
     def note(self, **names: str | int | None) -> None:
-        """Add a name to each of these fields, where there is one."""
+        """Add the names that are not None to these fields."""
         for field_name, name in names.items():
             if name:
                 getattr(self, field_name).add(name)
 
     def finished(self) -> Participant:
-        """The participant that this draft became."""
+        """The finished participant."""
         found: dict[str, Any] = {}
         for name in Participant.__struct_fields__:
             known = getattr(self, name)
@@ -76,7 +76,7 @@ class ParticipantDraft(Struct, eq=False):
 
 
 class ParticipantDrafts:
-    """The participants of one group, and the ids that lead to them so far."""
+    """The participants of a group, with their lookup by the ids found so far."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -92,7 +92,7 @@ class ParticipantDrafts:
         self._by_place: dict[str, list[ParticipantDraft]] = defaultdict(list)
 
     def of_member(self, member_id: str) -> ParticipantDraft:
-        """The participant behind a member id; a new one where none is known."""
+        """The participant with a member id; created if unknown."""
         return self._by_member.get(member_id) or self._add_by_member_id(member_id)
 
     def with_client_id(self, client_id: str) -> Sequence[ParticipantDraft]:
@@ -100,11 +100,11 @@ class ParticipantDrafts:
         return self._by_client.get(client_id, ())
 
     def knows_member(self, member_id: str) -> bool:
-        """True where a participant with this member id is known."""
+        """True if a participant with this member id is known."""
         return member_id in self._by_member
 
     def of_instance(self, instance_id: str) -> ParticipantDraft:
-        """The participant behind a group.instance.id; a new one where none is known."""
+        """The participant with a group.instance.id; created if unknown."""
         if instance_id not in self._by_instance:
             participant = self._add(("instance", instance_id), "instance", instance_id)
             self._by_instance[instance_id] = participant
@@ -112,11 +112,11 @@ class ParticipantDrafts:
         return self._by_instance[instance_id]
 
     def of_speaker(self, event: Event) -> ParticipantDraft | None:
-        """The participant whose log this line is in."""
+        """The participant that wrote this line, or None."""
         return speaking(self.kind, self._by_key, self._by_place, event)
 
     def add_speaker(self, event: Event) -> None:
-        """Add the client that writes a line, with the names in it."""
+        """Add the client that wrote a line, with the names in it."""
         speaker = event.speaker
         instance = instance_of(event) if self.kind == "streams" else None
         named = speaker.client_id or speaker.thread or speaker.place or instance
@@ -380,7 +380,7 @@ class ParticipantDrafts:
             participant.note(files=event.speaker.file, hosts=event.speaker.host, pids=event.speaker.pid)
 
     def finished(self) -> Participants:
-        """The participants that the drafts became."""
+        """The finished participants."""
         done = {draft: draft.finished() for draft in self.everybody}
         by_place = {place: tuple([done[a] for a in drafts]) for place, drafts in self._by_place.items()}
         return Participants(

@@ -1,4 +1,4 @@
-"""The participants of a group: one for each client, Streams instance or Connect worker, with every name it has."""
+"""The participants of a group: one for each client, Streams instance or Connect worker, with all its names."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from rebalance_forensics.timeline.identity.names import name_in_member_id, proce
 ParticipantKind = Literal["client", "instance", "worker"]
 NONE: frozenset[str] = frozenset()
 BY_PROCESS = ("streams", "connect", "schema-registry")
-"""Groups in which a process is one participant, however many clients it has."""
-# Lines in which a client prints its own member id.
+"""Kinds of groups in which a process is one participant, regardless of its number of clients."""
+# Lines in which a client logs its own member id.
 _WITH_ITS_OWN_ID = (
     ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded, ev.LeaveSent, ev.MemberTransitioned, ev.JoinFailed,
     ev.SyncFailed, ev.HeartbeatFailed, ev.GroupHeartbeatFailed, ev.PollTimeoutExpired,
@@ -37,13 +37,13 @@ printed inside a container, and the kernel knows that process by another."""
 
 
 class Participant(Struct, frozen=True, eq=False):
-    """A participant over all restarts; `name` is what an operator calls it."""
+    """A participant across all restarts; `name` is its name in reports."""
 
     kind: ParticipantKind
     name: str
     client_ids: frozenset[str] = NONE
     worker_clients: frozenset[str] = NONE
-    """The clients of a Connect worker that are no members: those that read and write its internal topics."""
+    """The clients of a Connect worker for its internal topics, which are not members."""
     instance_ids: frozenset[str] = NONE
     member_ids: frozenset[str] = NONE
     threads: frozenset[str] = NONE
@@ -52,12 +52,12 @@ class Participant(Struct, frozen=True, eq=False):
     processes: frozenset[str] = NONE
     endpoints: frozenset[str] = NONE
     pids: frozenset[int] = frozenset()
-    """The process ids that its own log prints."""
+    """The process ids in its own log."""
     has_log: bool = False
     has_namesakes: bool = False
     """Others of the group have the same client id: only its place or its member ids name it."""
     is_several: bool = False
-    """Several members with this client id write to one log, and no name in its lines tells them apart."""
+    """Several members with this client id write to the same log, and no name in its lines distinguishes them."""
 
     def has_pid(self, pid: int | None, *, of_the_kernel: bool = False) -> bool | None:
         """True for a process id that its log prints, False for another's; None where that is not shown.
@@ -76,11 +76,11 @@ class Participant(Struct, frozen=True, eq=False):
         return self.name in self.client_ids and process_of_streams_client(self.name) is not None
 
     def every_name(self) -> tuple[str, ...]:
-        """All other names, sorted, directories and stems of its files included."""
+        """All other names, sorted, including directories and stems of its files."""
         return tuple(sorted((self.lasting_names() | self.member_ids) - {self.name, ""}))
 
     def lasting_names(self) -> frozenset[str]:
-        """All names but the member ids, which change with each new join."""
+        """All names except the member ids, which change with each new join."""
         return self.client_ids.union(
             self.worker_clients,
             self.instance_ids,
@@ -94,11 +94,11 @@ class Participant(Struct, frozen=True, eq=False):
 
 
 class Participants(Struct, frozen=True, eq=False, kw_only=True):
-    """The participants of one group and how ids lead to them."""
+    """The participants of a group, with their lookup by ids."""
 
     kind: str
     everybody: tuple[Participant, ...]
-    """In the order in which the logs show them."""
+    """All participants, in the order in which they appear in the logs."""
     by_key: Mapping[tuple[str, str], Participant]
     """By client id, or kind of group, and place."""
     by_place: Mapping[str, Sequence[Participant]]
@@ -112,17 +112,17 @@ class Participants(Struct, frozen=True, eq=False, kw_only=True):
     """The group.instance.id of a stream thread -> its client id."""
 
     def of_member(self, member_id: str | None) -> Participant | None:
-        """The participant behind a member id or a `placeholder_id`."""
+        """The participant with a member id or a `placeholder_id`, or None."""
         if not member_id:
             return None
         return self.by_name.get(member_id[1:]) if member_id.startswith("?") else self.by_member.get(member_id)
 
     def of_instance(self, instance_id: str | None) -> Participant | None:
-        """The participant behind a group.instance.id."""
+        """The participant with a group.instance.id, or None."""
         return self.by_instance.get(instance_id) if instance_id else None
 
     def of_speaker(self, event: Event) -> Participant | None:
-        """The participant whose log this line is in; None for brokers and lines that no single one can have written."""
+        """The participant that wrote this line; None for brokers and for lines that several may have written."""
         found = speaking(self.kind, self.by_key, self.by_place, event)
         speaker = event.speaker
         if (
@@ -135,7 +135,7 @@ class Participants(Struct, frozen=True, eq=False, kw_only=True):
         return found if may_have_written(found, speaker.file, speaker.pid) else None
 
     def at_place(self, event: Event) -> Sequence[Participant]:
-        """Every participant that runs where this line was written."""
+        """The participants in the place of this line."""
         return self.by_place.get(place_name(event), ())
 
     def client_of(self, member_id: str) -> str | None:
@@ -210,19 +210,19 @@ def placeholder_id(participant: Participant, client_id: str | None) -> str:
 
 
 def is_placeholder(member_id: str) -> bool:
-    """True for a `placeholder_id`."""
+    """True if a member id is a `placeholder_id`."""
     return member_id.startswith("?")
 
 
 def own_member_id(event: Event) -> str | None:
-    """The member id of the client that writes the line, where it prints it."""
+    """The member id of the client that wrote the line, if the line shows it; else None."""
     if isinstance(event, _WITH_ITS_OWN_ID):
         return event.member
     return event.member if isinstance(event, ev.JoinRequested) and event.why == "member-id-required" else None
 
 
 def place_name(event: Event) -> str:
-    """The place where a line was written: the process where a host runs several, else the host, else the file."""
+    """The place of a line: the process if its host runs several, else the host, else the file."""
     speaker = event.speaker
     return speaker.place or speaker.host or speaker.file
 

@@ -50,7 +50,7 @@ def is_an_administrators(event: Event) -> bool:
 
 
 def is_printed(event: Event) -> bool:
-    """True for an answer of Kafka's in a line that names neither the client nor the group."""
+    """True for a response of Kafka in a line that names neither the client nor the group."""
     speaker = event.speaker
     if not isinstance(event, _ANSWERS) or speaker.role == "broker":
         return False
@@ -65,7 +65,7 @@ def is_printed(event: Event) -> bool:
 
 
 def without_answers_to_others(own: Sequence[Event], lines: Sequence[Event]) -> list[Event]:
-    """The lines without the printed answers that no member got where they were written."""
+    """The lines without logged responses that no member in their place can have received."""
     printed = [event for event in lines if is_printed(event)]
     if not printed:
         return list(lines)
@@ -88,7 +88,7 @@ class _Members:
         self._has_brokers = any(event.speaker.role == "broker" for event in own)
 
     def may_have_got(self, event: Event) -> bool:
-        """False where none of the clients that run there can have got this answer."""
+        """False if none of the clients in that place can have received this response."""
         clients = self._clients.get(place_name(event), [])
         others_heard = self._has_brokers or len(self._clients) > 1
         return not clients or any(client.may_have_got(event, others_heard=others_heard) for client in clients)
@@ -101,7 +101,7 @@ class _Client:
         self._lines = TimeIndex((e for e in lines if e.at is not None), time_of)
 
     def may_have_got(self, event: Event, *, others_heard: bool) -> bool:
-        """False where its lines show that it was well, and nothing ties the answer to it."""
+        """False if its lines show that it was working, and nothing connects the response to it."""
         resource, names = denied_resource(event)
         if resource == "topic" and names and self._topics:
             return not self._topics.isdisjoint(names)
