@@ -14,9 +14,9 @@ from rebalance_forensics.diagnosis.episodes.members.clean_exits import (
 )
 from rebalance_forensics.diagnosis.episodes.members.departures import was_last_member
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import (
-    error_beside,
     exception_before,
     exception_name,
+    inconclusive_errors,
     is_of_a_connection,
 )
 from rebalance_forensics.diagnosis.model import Advice
@@ -73,7 +73,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
                 narrative=f"{left}; only its own log would show whether an error was the reason.",
                 clues={ERROR_UNHEARD: first},
             )
-        elif beside := error_beside(timeline, away):
+        elif beside := inconclusive_errors(timeline, away):
             yield about_absences(
                 timeline,
                 [away],

@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.episodes.members.restarts import (
     RETURNS,
     facts_of_returns,
     former_may_still_run,
-    joins_of,
+    join_responses_of,
     loads_before,
     static_returns,
 )
@@ -55,7 +55,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             clues[FORMER_STOPPED] = Present(lines)
         yield Hypothesis(
             because=lines,
-            circumstances=joins_of(timeline, group),
+            circumstances=join_responses_of(timeline, group),
             culprits=culprits_of(timeline, participants, as_instance=True),
             severity="info",
             implies=facts_of_returns(timeline, group),

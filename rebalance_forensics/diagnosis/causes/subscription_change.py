@@ -47,9 +47,9 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             yield _about(timeline, request.participant, shown, request.events, (request,))
     yield from _resubscribed(timeline, TimeIndex(r for r in logged if r.participant is not None))
     for growth in subscriptions.new_partitions(timeline):
-        if growth.taken_up_by is not None:
+        if growth.only_recipient is not None:
             topics = tuple(growth.topics)
-            yield _about(timeline, growth.taken_up_by, TAKEN_UP, growth.lines, (growth.rebalance,), topics)
+            yield _about(timeline, growth.only_recipient, TAKEN_UP, growth.lines, (growth.rebalance,), topics)
     for request in subscriptions.rejoins_without_reason(timeline) if timeline.kind == "consumer" else ():
         if request.participant is not None:
             yield _about(timeline, request.participant, None, request.events, (request,))
@@ -109,7 +109,7 @@ def _from_to(timeline: Timeline, participant: Participant, lines: Sequence[Event
 
 CAUSE = Cause(
     propose=propose,
-    evidence_types=(Request, ev.Subscribed, ev.SubscriptionUpdated, *subscriptions.GIVING),
+    evidence_types=(Request, ev.Subscribed, ev.SubscriptionUpdated, *subscriptions.NAMING_PARTITIONS),
     signs=(
         speaks_for(rejoins.subscription_logged, STRONG, absent=STRONG),
         speaks_against(rejoins.topic_changed_before, STRONG),

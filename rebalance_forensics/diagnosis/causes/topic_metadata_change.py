@@ -79,7 +79,14 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 CAUSE = Cause(
     propose=propose,
-    evidence_types=(Request, ev.TopicChanged, ev.GroupEpochBumped, *subscriptions.GIVING, *REFUSING, *WAITING),
+    evidence_types=(
+        Request,
+        ev.TopicChanged,
+        ev.GroupEpochBumped,
+        *subscriptions.NAMING_PARTITIONS,
+        *REFUSING,
+        *WAITING,
+    ),
     signs=(
         speaks_for(rejoins.topic_changed_before, 0, absent=STRONG),
         speaks_against(rejoins.subscription_logged, STRONG + WEAK),
@@ -131,7 +138,7 @@ def about_topic_change(timeline: Timeline, change: TopicChange) -> Hypothesis:
 
 def _read_topics_of(timeline: Timeline, change: TopicChange) -> Sequence[str]:
     """The changed topics; if only brokers name several, those that the group reads (all if it reads a pattern)."""
-    if not change.by_brokers or len(change.topics) < 2 or subscriptions.asks_by_pattern(timeline):
+    if not change.by_brokers or len(change.topics) < 2 or subscriptions.subscribes_by_pattern(timeline):
         return change.topics
     return [topic for topic in change.topics if topic in subscriptions.read_topics(timeline)]
 
@@ -269,7 +276,7 @@ def _perhaps_noticed(timeline: Timeline, request: Request) -> Iterator[TopicChan
     if grown:
         changed = [e for e in changed if set(_names_of([e])) & {t for g in grown for t in g.topics}]
     topics = [*changed, *(e for g in grown for e in g.lines)]
-    if any(g.taken_up_by for g in grown):
+    if any(g.only_recipient for g in grown):
         return
     if topics:
         yield _noticed(timeline, [request], _shown_by(timeline, topics, grown), topics)
@@ -304,7 +311,7 @@ def _grown(timeline: Timeline, requests: list[Request]) -> Iterator[TopicChange]
     """New partitions after rebalances without a logged reason."""
     known = {r.id for r in touched(timeline, requests)}
     growths = [
-        g for g in subscriptions.new_partitions(timeline) if g.rebalance.id not in known and g.taken_up_by is None
+        g for g in subscriptions.new_partitions(timeline) if g.rebalance.id not in known and g.only_recipient is None
     ]
     for run in runs(growths, lambda g: g.rebalance.started_at, windows.ONE_SCALING_MS):
         yield TopicChange(

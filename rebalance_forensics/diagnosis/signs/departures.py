@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import left_without_client_log, logs_of_close
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import (
-    error_beside,
     exception_before,
+    inconclusive_errors,
     is_of_a_connection,
 )
 from rebalance_forensics.diagnosis.seen import coordinator_log, looked, own_log, own_place, seen
@@ -140,7 +140,7 @@ def error_before_close(timeline: Timeline, subject: Subject) -> Answer:
 @shown("an error was logged just before it closed, which it may have outlived", otherwise=NOT_SHOWN)
 def error_beside_close(timeline: Timeline, subject: Subject) -> Iterable[Event]:
     """Another thread than its poll loop logged the error, or it had logged the same error before and continued."""
-    return [e for absence in subject.absences for e in error_beside(timeline, absence)[:2]]
+    return [e for absence in subject.absences for e in inconclusive_errors(timeline, absence)[:2]]
 
 
 @shown("the error is a lost connection, and who closed does not show what was wrong with it", otherwise=NOT_SHOWN)

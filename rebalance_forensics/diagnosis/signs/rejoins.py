@@ -44,7 +44,9 @@ def topic_changed_before(timeline: Timeline, subject: Subject) -> Answer:
 def partitions_grew(timeline: Timeline, subject: Subject) -> Sequence[Event]:
     """Assignments after the rejoin hold partitions of a topic that no member had before."""
     rebalances = {r.id for r in touched(timeline, _unexplained_rejoins(timeline, subject))}
-    new = [g for g in subscriptions.new_partitions(timeline) if g.rebalance.id in rebalances and g.taken_up_by is None]
+    new = [
+        g for g in subscriptions.new_partitions(timeline) if g.rebalance.id in rebalances and g.only_recipient is None
+    ]
     return distinct_events(e for g in new for e in g.lines)
 
 

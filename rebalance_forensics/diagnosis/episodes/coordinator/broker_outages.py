@@ -97,7 +97,7 @@ class _Sighting(Struct, frozen=True):
     event: Event
 
 
-def behind_a_living_coordinator(timeline: Timeline, broker: int | str | None, begin: int, end: int) -> list[Downtime]:
+def outages_of_other_brokers(timeline: Timeline, broker: int | str | None, begin: int, end: int) -> list[Downtime]:
     """The outages of other brokers that kept a running coordinator from serving its groups, nearest in time first.
 
     Every commit and every assignment is a write to `__consumer_offsets` that each in-sync replica must acknowledge

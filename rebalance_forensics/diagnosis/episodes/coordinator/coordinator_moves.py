@@ -17,8 +17,8 @@ from msgspec import Struct
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
-    behind_a_living_coordinator,
     broker_outages,
+    outages_of_other_brokers,
     unreachable_before,
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
@@ -236,7 +236,7 @@ def _of_run(
     timeline: Timeline, run: Sequence[Event], broker: int | str | None, shown_by: Row, until: int = 0
 ) -> CoordinatorMove:
     first, last = time_of(run[0]), max(time_of(run[-1]), until)
-    behind = behind_a_living_coordinator(timeline, broker, first, last) if shown_by is not FOUND_ANOTHER else []
+    behind = outages_of_other_brokers(timeline, broker, first, last) if shown_by is not FOUND_ANOTHER else []
     moved = any(isinstance(e, ev.CoordinatorLost) and _next_found(timeline, e) != e.coordinator for e in run)
     if moved or not behind:
         return CoordinatorMove(first, broker, tuple(run[:_MOST_LINES]), shown_by, until=last)
@@ -353,7 +353,7 @@ def _next_found(timeline: Timeline, lost: ev.CoordinatorLost) -> int | None:
     near = lines.between(at - windows.ROUND_TRIP_MS, at + windows.ONE_REBALANCE_MS)
     place = next((number for number, event in enumerate(near) if event is lost), len(near))
     before = [e.coordinator for e in near[:place] if isinstance(e, ev.CoordinatorFound)]
-    # librdkafka gives up the former coordinator once it has been told of the next one (rd_kafka_cgrp_coord_update).
+    # librdkafka gives up the former coordinator after it has learned of the next one (rd_kafka_cgrp_coord_update).
     if before and before[-1] != lost.coordinator:
         return before[-1]
     after = (e.coordinator for e in near[place:] if isinstance(e, ev.CoordinatorFound))

@@ -68,7 +68,7 @@ def exception_before(timeline: Timeline, absence: Absence) -> list[Event]:
     return [e for e, part in _errors_before(timeline, absence) if part == "made it close"]
 
 
-def error_beside(timeline: Timeline, absence: Absence) -> list[Event]:
+def inconclusive_errors(timeline: Timeline, absence: Absence) -> list[Event]:
     """The errors before its close that need not have caused it, nearest first.
 
     Another thread than its poll loop logged them, or the process had logged the same error before and continued.

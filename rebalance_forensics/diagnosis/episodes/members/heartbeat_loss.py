@@ -46,7 +46,7 @@ def silent_since(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> 
 
 
 def last_line(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
-    """The last line of its own log before a start, a shutdown or its end."""
+    """The lines of its shutdown and next start, else the last line of its own log; empty if it has no log."""
     lines = [*(absence.stop.events if absence.stop else ()), *(absence.start.events[:1] if absence.start else ())]
     if lines or not absence.participant.has_log:
         return tuple(lines)

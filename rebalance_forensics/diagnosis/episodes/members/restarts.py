@@ -92,7 +92,7 @@ def _rejoined_after_refusal(timeline: Timeline, returned: Return) -> bool:
     return bool(refused) and not timeline.starts.of(returned.participant).any_between(refused[-1], returned.at)
 
 
-def joins_of(timeline: Timeline, group: Sequence[Return]) -> list[Event]:
+def join_responses_of(timeline: Timeline, group: Sequence[Return]) -> list[Event]:
     """The JoinGroup response of each member nearest to its return, with the generation that the group already had."""
     found: list[Event] = []
     for each in group:
@@ -426,7 +426,7 @@ def same_process(timeline: Timeline, absence: Absence) -> bool:
 
 
 def has_left_by(timeline: Timeline, newcomer: Arrival, at: int) -> bool:
-    """True if the new member had left again before the member left that it might replace."""
+    """True if the new member left again before `at`, when the member left that it might replace."""
     return timeline.departures.of(newcomer.participant).any_between(newcomer.at, at - windows.AT_ONCE_MS)
 
 

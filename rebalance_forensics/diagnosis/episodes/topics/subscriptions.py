@@ -33,22 +33,22 @@ _ASSIGNING = (
     ev.SyncSucceeded,
 )  # fmt: skip
 # Lines that name a member's partitions.
-GIVING = (*_ASSIGNING, ev.PartitionsRevoked)
+NAMING_PARTITIONS = (*_ASSIGNING, ev.PartitionsRevoked)
 
 
 class NewPartitions(Struct, frozen=True, kw_only=True):
     """A rebalance that assigned partitions that no member had before, and the lines that show them.
 
-    `complete`: every member's partitions were known before, so these are certainly new. `taken_up_by`: the only member
-    that was assigned topics new to the group, if nothing shows that the topics themselves are new: its subscription
-    changed rather than the topics.
+    `complete`: every member's partitions were known before, so these are certainly new. `only_recipient`: the only
+    member that was assigned topics new to the group, if nothing shows that the topics themselves are new: its
+    subscription changed rather than the topics.
     """
 
     rebalance: Rebalance
     complete: bool
     topics: tuple[str, ...]
     lines: tuple[Event, ...]
-    taken_up_by: Participant | None
+    only_recipient: Participant | None
 
 
 @listed_once
@@ -56,7 +56,7 @@ def new_partitions(timeline: Timeline) -> Iterator[NewPartitions]:
     """Every rebalance with new partitions that no join, departure or new subscription explains."""
     # Before 2.7, no client logs why it rejoins; before 2.6, no coordinator logs that the leader did.
     first: dict[str, Event] = {}
-    for event in timeline.of(*GIVING):
+    for event in timeline.of(*NAMING_PARTITIONS):
         for _, partitions in _partitions_by_member(timeline, event):
             first |= {partition: event for partition in partitions if partition not in first}
     if not first:
@@ -83,7 +83,7 @@ def new_partitions(timeline: Timeline) -> Iterator[NewPartitions]:
                 complete=complete,
                 topics=topics,
                 lines=tuple(dict.fromkeys(e for _, e in new)),
-                taken_up_by=_only_recipient(timeline, new)
+                only_recipient=_only_recipient(timeline, new)
                 if anew and not _appeared(timeline, rebalance, topics)
                 else None,
             )
@@ -103,7 +103,7 @@ def _only_recipient(timeline: Timeline, new: list[tuple[str, Event]]) -> Partici
 
 def _appeared(timeline: Timeline, rebalance: Rebalance, topics: tuple[str, ...]) -> bool:
     """True if a pattern matches these topics, or a broker created them just before."""
-    if asks_by_pattern(timeline):
+    if subscribes_by_pattern(timeline):
         return True
     made = topics_changed_before(timeline, rebalance.started_at)
     return any(isinstance(e, ev.TopicChanged) and e.topic in topics for e in made)
@@ -214,16 +214,16 @@ def of_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
     if not known or not all(a.has_log for a in timeline.membership.members):
         return changed
     read = read_by_the_group(timeline, changed)
-    return read or changed if asks_by_pattern(timeline) else read
+    return read or changed if subscribes_by_pattern(timeline) else read
 
 
 def subscribed_topics(timeline: Timeline) -> frozenset[str]:
     """The topics that members subscribed to in their logs; empty if a member subscribed to a pattern."""
-    return frozenset() if asks_by_pattern(timeline) else _subscribed_by_name(timeline)
+    return frozenset() if subscribes_by_pattern(timeline) else _subscribed_by_name(timeline)
 
 
 @answered_once
-def asks_by_pattern(timeline: Timeline) -> bool:
+def subscribes_by_pattern(timeline: Timeline) -> bool:
     """True if any member subscribed to a pattern."""
     return any(e.topic_pattern is not None for e in timeline.of(ev.Subscribed))
 
