@@ -47,10 +47,6 @@ def missing_lines(
     }
 
 
-# The default rate limit interval of imjournal is ten minutes; those of journald and imuxsock are at most 30 s.
-_LONGEST_INTERVAL_MS = 2 * QUIET_MS
-
-
 def reported_losses(
     events: EventIndex, extents: Mapping[Place, Span], dropped: Iterable[ev.LinesDropped]
 ) -> Mapping[Place, list[Reported]]:
@@ -97,7 +93,8 @@ def _lost_by(
         else:
             since = logs[place].last_heard(notice) if place in logs else 0
             if since is not None:
-                yield place, (max(begin, since, at - _LONGEST_INTERVAL_MS), at)
+                # imjournal limits rates over ten minutes by default, journald and imuxsock over at most 30 s.
+                yield place, (max(begin, since, at - 2 * QUIET_MS), at)
 
 
 def _throughout(spans: list[Span], extent: Span | None) -> list[Span]:
