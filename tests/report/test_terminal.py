@@ -92,7 +92,11 @@ def test_gaps_with_one_consequence_tell_it_once() -> None:
 def test_what_is_missing_of_many_groups_is_read_once_and_hides_no_other_gap() -> None:
     groups = [f"orders-{n}" for n in range(9)]
     gaps = [
-        replace(a_gap(f"The logs of group {group} end early.", f"Add the log of {group}-1."), group=group)
+        replace(
+            a_gap(f"The logs of group {group} end early.", f"Add the log of {group}-1."),
+            group=group,
+            template="The logs of group {group} end early.",
+        )
         for group in groups
     ]
     alone = a_gap("No broker log.", "Nothing of evictions.")
