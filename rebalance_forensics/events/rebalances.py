@@ -37,7 +37,7 @@ class RebalanceStarted(Event, frozen=True, kw_only=True):
     state: str | None = None
     client_reason: str | None = None
     new_metadata: bool = False
-    """True where a member rejoined with another subscription or other owned partitions than the coordinator knew."""
+    """True if a member rejoined with another subscription or other owned partitions than the coordinator knew."""
     error: str | None = None
 
 

@@ -170,7 +170,7 @@ def _send(
 
 
 def _post(hook: Webhook, text: str, key: str, pauses_s: Sequence[float], timeout_s: float) -> str | None:
-    # Send one message; None when it got through, else what was wrong at last.
+    # Send one message; None if it got through, else what was wrong at last.
     body = json.dumps({**json.loads(text), "routing_key": hook.key}) if hook.kind == "pagerduty" else text
     request = urllib.request.Request(  # noqa: S310 - the scheme was checked
         hook.url, body.encode(), {"Content-Type": "application/json", "Idempotency-Key": key}, method="POST"

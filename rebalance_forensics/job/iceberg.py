@@ -95,7 +95,7 @@ def _bring_up(tables: IcebergTables, edition: Edition, table: Table) -> None:
 
 
 def _changed_since(edition: Edition, table: Table, version: str | None) -> set[Partition] | None:
-    # The partitions of which files came or went; None where that is unknown.
+    # The partitions of which files came or went; None if that is unknown.
     try:
         before = edition.files_at(table, int(version or ""))
     except (ValueError, InputError):

@@ -112,7 +112,7 @@ def _held(options: JobOptions, name: str, say: Say) -> Iterator[Tenure]:
 
 
 def _wait_for(options: JobOptions, name: str, say: Say) -> Lease | None:
-    # The lease, as soon as it can be had; None where the store holds none.
+    # The lease, as soon as it can be had; None if the store holds none.
     store, clock, me = options.store, Clock(), Process.current()
 
     def watch(name: str) -> Watch | None:

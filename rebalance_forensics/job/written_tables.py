@@ -35,7 +35,7 @@ class WrittenTable:
 
     @property
     def version(self) -> int | None:
-        """The version in the table's Delta log; None where an earlier release wrote plain Parquet."""
+        """The version in the table's Delta log; None if an earlier release wrote plain Parquet."""
         return self.edition.version_of(self.table)
 
     @property
@@ -50,7 +50,7 @@ class WrittenTable:
 
     @property
     def rows(self) -> int | None:
-        """How many rows it has; None where an earlier release did not note it."""
+        """How many rows it has; None if an earlier release did not note it."""
         counts = [file.rows for file in self.edition.files(self.table).values()]
         return None if None in counts else sum(filter(None, counts))
 

@@ -102,7 +102,7 @@ class _Dates:
 
     @property
     def apart_ms(self) -> int:
-        """How far the clocks of the group's logs are apart; 0 where that is no more than clocks drift."""
+        """How far the clocks of the group's logs are apart; 0 if that is no more than clocks drift."""
         shifts = {printed - at for at, printed in self._printed.items()}
         apart = max(shifts) - min(shifts)
         return apart if apart > LARGEST_SKEW_MS else 0

@@ -153,7 +153,7 @@ class Framed(Struct, gc=False):
             self.line = replace(self.line, text=self.line.text + rest, partial=False)
 
     def takes(self, text: str, place: Place) -> bool:
-        """Add a line; False where the record has reached its maximum length."""
+        """Add a line; False if the record has reached its maximum length."""
         if len(self.more) >= MAX_LINES or self.size > MAX_BYTES:
             return False
         self.more.append(text)

@@ -71,7 +71,7 @@ def _versions_before(lines: Sequence[Event], log: ProcessLog) -> list[Event]:
 
 
 def _has_whole_seconds(events: Sequence[Event], clocks: Mapping[Place, FileClock]) -> bool:
-    # True where lines are put in a likely order within their second: only a coordinator's log shows that.
+    # True if lines are put in a likely order within their second: only a coordinator's log shows that.
     return any(c.step_ms > 1 for c in clocks.values()) and any(e.speaker.role == "broker" for e in events)
 
 

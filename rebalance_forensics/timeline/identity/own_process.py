@@ -53,7 +53,7 @@ def _names(group: str, participant: Participant) -> Iterable[str]:
 
 
 def _is_called(name: Sequence[str], own: Sequence[str]) -> bool:
-    """True where a name is these words, or begins or ends with them and adds only words that any program has."""
+    """True if a name is these words, or begins or ends with them and adds only words that any program has."""
     # `orders-eu-consumer` is the member orders-eu; `orders-eu-exporter` and `sync-orders-eu` run beside it. A single
     # word is shared by chance.
     if len(own) < 2 or name == own:

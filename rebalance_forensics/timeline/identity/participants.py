@@ -60,7 +60,7 @@ class Participant(Struct, frozen=True, eq=False):
     """Several members with this client id write to the same log, and no name in its lines distinguishes them."""
 
     def has_pid(self, pid: int | None, *, of_the_kernel: bool = False) -> bool | None:
-        """True for a process id that its log prints, False for another's; None where that is not shown.
+        """True for a process id that its log prints, False for another's; None if that is not shown.
 
         Every container has a process 1, so equal low numbers tie nothing; the kernel calls such a process by another.
         """

@@ -147,6 +147,6 @@ class _Client:
 
     @cached_property
     def _topics(self) -> set[str]:
-        """What it subscribed to; empty where it takes topics by a pattern, or no line shows it."""
+        """What it subscribed to; empty if it takes topics by a pattern, or no line shows it."""
         subscribed = [e for e in self._lines if isinstance(e, ev.Subscribed)]
         return set() if any(not e.topics for e in subscribed) else {t for e in subscribed for t in e.topics}

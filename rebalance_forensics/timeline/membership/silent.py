@@ -301,7 +301,7 @@ class Newcomers:
         self.waiting: deque[Newcomer] = deque()
 
     def identify(self, event: Event) -> bool:
-        """True where the client that asks to join now is the oldest of them, which is then identified."""
+        """True if the client that asks to join now is the oldest of them, which is then identified."""
         if not any(abs(time_of(event) - time_of(waiting)) <= windows.ROUND_TRIP_MS for waiting in self.waiting):
             return False
         self.waiting.popleft()

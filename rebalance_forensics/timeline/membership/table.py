@@ -56,7 +56,7 @@ class MembershipTable:
         return [participant for participant in self.participants.everybody if participant in known]
 
     def is_in(self, participant: Participant, at: int) -> bool:
-        """True where the participant is a member at that time, as far as the logs show it.
+        """True if the participant is a member at that time, as far as the logs show it.
 
         A Streams instance is in with any of its threads. Before the first line that shows it, a member that left, or
         that was in without a logged arrival, is taken to have been in.
@@ -79,13 +79,13 @@ class MembershipTable:
         return sizes[bisect_right(times, at)]
 
     def counted_before(self, at: int) -> int:
-        """The size of the last generation before, by the coordinator's count; 0 where unknown."""
+        """The size of the last generation before, by the coordinator's count; 0 if unknown."""
         # A coordinator counts threads, not instances, of a Streams application.
         last = self.counts.last(at) if self.participants.kind == "consumer" else None
         return last.members if last is not None else 0
 
     def is_unknown_at(self, at: int) -> bool:
-        """True where no line up to that time, and no later departure, shows a member: all may have joined unseen."""
+        """True if no line up to that time, and no later departure, shows a member: all may have joined unseen."""
         first = self.transitions.first(0)
         return first is None or (first.at > at and self._all_arrive)
 
@@ -119,7 +119,7 @@ class MembershipTable:
         return TimeIndex(counted, ordered=True)
 
     def all_static_at(self, at: int) -> bool:
-        """True where the generation nearest to that time has static members only, by the coordinator's count."""
+        """True if the generation nearest to that time has static members only, by the coordinator's count."""
         # From 2.7 on a coordinator counts each generation's static members; logs may begin after it named them.
         nearest = self._static_counts.last(at) or self._static_counts.first(at)
         return nearest is not None and nearest.static_count == nearest.member_count
@@ -130,7 +130,7 @@ class MembershipTable:
         return TimeIndex((e for e in received if e.member_count and e.static_count is not None), time_of, ordered=True)
 
     def formed_at_last(self, at: int) -> bool:
-        """True where the last that the coordinator logs by then is a generation with members, not an empty group."""
+        """True if the last that the coordinator logs by then is a generation with members, not an empty group."""
         last = self._lines.of_type(GenerationStabilized, GroupEmptied).last(at)
         return isinstance(last, GenerationStabilized) and last.member_count != 0
 
