@@ -65,6 +65,21 @@ def test_a_group_beyond_its_first_generation_has_its_offsets_topic(generation: i
     assert ("offsets-topic-unavailable" in causes) == (generation == 1)
 
 
+LOADED = "[2026-11-21 02:00:09,900] INFO [GroupCoordinator 1]: Loading group metadata for payments with generation 41\n"
+LOST = (
+    "[2026-11-21 01:59:58,310] INFO [Consumer clientId=c-1, groupId=payments] Group coordinator b1:9092 "
+    "(id: 2147483646 rack: null) is unavailable or invalid, will attempt rediscovery\n"
+)
+
+
+@pytest.mark.parametrize("line", [LOADED, LOST])
+def test_a_group_that_had_a_coordinator_has_its_offsets_topic(line: str, tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_text(TOO_FEW_BROKERS.format(0))
+    (tmp_path / "app.log").write_text(line)
+    causes = {incident.root_causes[0].cause for incident in analyze([str(tmp_path)], LOCAL).incidents}
+    assert "offsets-topic-unavailable" not in causes
+
+
 def test_a_group_that_clients_name_is_kept_out_by_it_under_its_name(tmp_path: Path) -> None:
     (tmp_path / "server.log").write_text("".join(map(TOO_FEW_BROKERS.format, range(9))))
     (tmp_path / "app.log").write_text(SUBSCRIBED)

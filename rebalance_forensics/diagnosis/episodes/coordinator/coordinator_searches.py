@@ -15,7 +15,7 @@ from rebalance_forensics.timeline.identity.participants import Participant, plac
 from rebalance_forensics.timeline.time_index import lists_by_key
 
 # Lines that a client logs only if it has a coordinator.
-_SERVED = (
+SERVED = (
     ev.CoordinatorFound, ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded, ev.PartitionsAssigned,
     ev.AssignmentUpdated, ev.AssignmentComputed, ev.GroupHeartbeatFailed, ev.HeartbeatFailed,
 )  # fmt: skip
@@ -38,7 +38,7 @@ def searches_in_vain(timeline: Timeline) -> Iterator[Search]:
     # If the coordinator moves or restarts, failed searches are only a symptom.
     if not answers or any(chains_of_moves(timeline)):
         return
-    served = timeline.of(*_SERVED)
+    served = timeline.of(*SERVED)
     last = max(map(time_of, answers))
     if any(served.since(last)):
         return

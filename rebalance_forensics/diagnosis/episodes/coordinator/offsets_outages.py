@@ -8,10 +8,11 @@ from msgspec import Struct
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import outages_between
+from rebalance_forensics.diagnosis.episodes.coordinator.coordinator_searches import SERVED
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.events.base import Event
-from rebalance_forensics.timeline.answers import sync_error
+from rebalance_forensics.timeline.answers import found_no_coordinator, sync_error
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -189,12 +190,21 @@ def _refused_in_its_partition(timeline: Timeline) -> list[Event]:
 
 def _not_created(timeline: Timeline) -> list[Event]:
     """Attempts to create the topic with too few brokers, before the group had its first generation."""
-    # A group beyond its first generation has its topic: a broker that starts does not know the other brokers yet.
-    if timeline.generations and timeline.generations[0].generation > 1:
-        return []
-    formed = (timeline.generations[0].reached_at if timeline.generations else None) or timeline.last
     tried = {e.origin: e for e in timeline.of(ev.ReplicasInsufficient) if keeps_all_groups_out(e)}
-    return [e for e in tried.values() if time_of(e) <= formed]
+    until = _had_a_coordinator_at(timeline) if tried else 0
+    return [e for e in tried.values() if time_of(e) < until]
+
+
+def _had_a_coordinator_at(timeline: Timeline) -> int:
+    """When the first line shows that the group had a coordinator, so that its topic was there; 0 if all along."""
+    # A broker that starts fails to create the topic as well: it does not know the other brokers yet.
+    numbers = (n for e in timeline.own if isinstance(n := getattr(e, "generation", None), int))
+    if next(numbers, 0) > 1:
+        return 0
+    formed = timeline.generations[0].reached_at if timeline.generations else None
+    lost = (time_of(e) for e in timeline.of(ev.CoordinatorLost) if not found_no_coordinator(e))
+    served = map(time_of, timeline.of(*SERVED)[:1])
+    return min([timeline.last + 1, *lost, *served, *([formed] if formed is not None else [])])
 
 
 def _is_persistent(timeline: Timeline, refusals: Sequence[Event]) -> bool:
