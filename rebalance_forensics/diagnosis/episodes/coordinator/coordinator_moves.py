@@ -528,21 +528,19 @@ def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[
 
 def load_that_restarted(timeline: Timeline, departure: Departure) -> ev.GroupLoaded | None:
     """The load of the group that restarted the session that expired in this departure; None if there is none."""
-    session = timeouts.shown_session_ms(timeline)
     if departure.why != "session-expired":
         return None
-    if session is None:
-        begin, end = (departure.at - windows.ONE_REBALANCE_MS, departure.at)
-        if not _all_expire_together(timeline, departure):
-            return None
-    else:
+    session = timeouts.shown_session_ms(timeline)
+    begin, end = departure.at - windows.ONE_REBALANCE_MS, departure.at
+    if session is not None:
         begin, end = (departure.at - session + way * windows.ROUND_TRIP_MS for way in (-1, 1))
     speakers = {e.speaker.broker for e in departure.events if e.speaker.role == "broker"}
     loads = [e for e in timeline.of(ev.GroupLoaded).between(begin, end) if e.speaker.broker in speakers]
     load = loads[-1] if loads else None
     if load is None or session is not None:
         return load
-    return None if timeline.rebalances.any_between(time_of(load), departure.at - windows.TICK_MS) else load
+    stable = not timeline.rebalances.any_between(time_of(load), departure.at - windows.TICK_MS)
+    return load if stable and _all_expire_together(timeline, departure) else None
 
 
 def _all_expire_together(timeline: Timeline, departure: Departure) -> bool:
@@ -550,7 +548,8 @@ def _all_expire_together(timeline: Timeline, departure: Departure) -> bool:
     # Heartbeats of members that ran on after the load come at times of their own, and so do the ends of their sessions.
     begin, end = departure.at - windows.TICK_MS, departure.at + windows.TICK_MS
     expired = {d.participant for d in timeline.departures.between(begin, end) if d.why == "session-expired"}
-    return len(expired) > 1 and expired >= set(timeline.membership.members_at(begin))
+    members = timeline.membership
+    return len(expired) > 1 and members.number_at(begin) <= len(expired) and expired >= set(members.members_at(begin))
 
 
 def _blocked_by_broker(timeline: Timeline, departure: Departure, move: CoordinatorMove) -> bool:
