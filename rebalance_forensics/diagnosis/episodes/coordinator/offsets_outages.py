@@ -19,6 +19,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms
 from rebalance_forensics.timeline.unnamed_groups import keeps_all_groups_out
 from rebalance_forensics.timeline.windows import (
+    ONE_REBALANCE_MS,
     PROCESS_START_MS,
     QUIET_MS,
     REQUEST_MS,
@@ -192,7 +193,14 @@ def _not_created(timeline: Timeline) -> list[Event]:
     """Attempts to create the topic with too few brokers, before the group had its first generation."""
     tried = {e.origin: e for e in timeline.of(ev.ReplicasInsufficient) if keeps_all_groups_out(e)}
     until = _had_a_coordinator_at(timeline) if tried else 0
-    return [e for e in tried.values() if time_of(e) < until]
+    attempts: list[Event] = sorted((e for e in tried.values() if time_of(e) < until), key=time_of)
+    if not attempts:
+        return []
+    # Brokers that start together fail until all of them have registered, which belongs to the start of the cluster.
+    only_starting = until <= timeline.last and until - time_of(attempts[0]) <= PROCESS_START_MS
+    appeared = next(iter(map(time_of, timeline.own)), None)
+    is_over = appeared is not None and appeared - time_of(attempts[-1]) > ONE_REBALANCE_MS
+    return [] if only_starting or is_over else attempts
 
 
 def _had_a_coordinator_at(timeline: Timeline) -> int:
@@ -203,7 +211,7 @@ def _had_a_coordinator_at(timeline: Timeline) -> int:
         return 0
     formed = timeline.generations[0].reached_at if timeline.generations else None
     lost = (time_of(e) for e in timeline.of(ev.CoordinatorLost) if not found_no_coordinator(e))
-    served = map(time_of, timeline.of(*SERVED)[:1])
+    served = map(time_of, timeline.of(*SERVED, ev.GenerationStabilized)[:1])
     return min([timeline.last + 1, *lost, *served, *([formed] if formed is not None else [])])
 
 
