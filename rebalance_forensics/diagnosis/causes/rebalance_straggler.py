@@ -515,8 +515,9 @@ def long_barriers(timeline: Timeline) -> Iterator[LongBarrier]:
         last, removed = awaited(timeline, rebalance), removed_at_timeout(timeline, rebalance)
         lines = _lines(timeline, rebalance, removed, last)
         # Without a logged end of the join phase, the leader's assignment may account for part of the time, but not for
-        # more than REQUEST_TIMEOUT_MS.
-        if lines and (stable is not None or last or end - begin > windows.REQUEST_TIMEOUT_MS):
+        # more than REQUEST_TIMEOUT_MS. The first generation may have waited for group.initial.rebalance.delay.ms.
+        waited_long = rebalance.generation > 1 and end - begin > windows.REQUEST_TIMEOUT_MS
+        if lines and (stable is not None or last or waited_long):
             # The joins and requests that opened the barrier are its triggers, not separate incidents.
             asked = timeline.requests.between(begin - windows.ROUND_TRIP_MS + 1, begin + windows.ROUND_TRIP_MS - 1)
             began_by: tuple[Fact, ...] = (*timeline.arrivals.between(begin - windows.ROUND_TRIP_MS, end), *asked)
