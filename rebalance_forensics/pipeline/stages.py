@@ -108,23 +108,23 @@ def in_order(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     places = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in ORDER])
     begins = np.cumsum([0, *(part.num_rows for part in parts)])
     slices = [_Slice(places.slice(begin, BATCH_ROWS), begins) for begin in range(0, len(places), BATCH_ROWS)]
-    if sum(len(one.parts) for one in slices) <= MOST_OPENED * len(parts):
+    if sum(len(piece.parts) for piece in slices) <= MOST_OPENED * len(parts):
         del table
         yield from _from_parts(parts, slices, begins)
     else:
-        # Rows of many groups as they came: each slice is from nearly every part, so it is taken from one chunk of all.
+        # Rows of many groups in no order: each slice has rows of nearly every batch, so all are combined first.
         del parts
         table = table.cast(LARGE_ROWS).combine_chunks()
-        for one in slices:
-            yield from table.take(one.places).cast(ROWS).to_batches()
+        for piece in slices:
+            yield from table.take(piece.places).cast(ROWS).to_batches()
         del table
-    # What is made of the rows takes the memory that they took.
+    # Return the memory of the rows before the groups are investigated.
     del places, slices
     pa.default_memory_pool().release_unused()
 
 
 class _Slice:
-    """Some rows in their order: their places among all, and the parts, one after another, in which they lie."""
+    """Consecutive sorted rows: their positions in all batches, and the batches that contain them."""
 
     def __init__(self, places: pa.Array, begins: npt.NDArray[np.int64]) -> None:
         self.places = places
@@ -135,16 +135,18 @@ class _Slice:
 def _from_parts(
     parts: list[pa.RecordBatch], slices: Sequence[_Slice], begins: npt.NDArray[np.int64]
 ) -> Iterator[pa.RecordBatch]:
-    # The rows of one group come nearly in order: few parts are open at a time, and each is let go with its last row.
+    # The rows of one group are nearly in order: few batches are open at a time; each is released with its last row.
     kept: dict[int, pa.RecordBatch] = dict(enumerate(parts))
     parts.clear()
-    last = {part: number for number, one in enumerate(slices) for part in one.parts}
-    for number, one in enumerate(slices):
-        opened = pa.Table.from_batches([kept[part] for part in one.parts], ROWS).cast(LARGE_ROWS).combine_chunks()
-        sizes = [kept[part].num_rows for part in one.parts]
-        moved = np.cumsum([0, *sizes[:-1]]) - begins[one.parts]
-        places = one.numbers + moved[np.searchsorted(one.parts, np.searchsorted(begins, one.numbers, "right") - 1)]
-        for part in one.parts:
+    last = {part: number for number, piece in enumerate(slices) for part in piece.parts}
+    for number, piece in enumerate(slices):
+        opened = pa.Table.from_batches([kept[part] for part in piece.parts], ROWS).cast(LARGE_ROWS).combine_chunks()
+        sizes = [kept[part].num_rows for part in piece.parts]
+        moved = np.cumsum([0, *sizes[:-1]]) - begins[piece.parts]
+        places = (
+            piece.numbers + moved[np.searchsorted(piece.parts, np.searchsorted(begins, piece.numbers, "right") - 1)]
+        )
+        for part in piece.parts:
             if last[part] == number:
                 del kept[part]
         yield from opened.take(array_of(places.tolist(), pa.int64())).cast(ROWS).to_batches()

@@ -325,6 +325,6 @@ def _all_left(timeline: Timeline, run: Sequence[Departure]) -> bool:
 
 def _only_at_departures(denials: TimeIndex[ev.TopicReadDenied], run: Sequence[Departure]) -> bool:
     # Denials that continue while no member leaves, or while these members are away, concern another application.
-    around = denials.between(run[0].at - ONE_REBALANCE_MS, run[-1].at + ONE_REBALANCE_MS)
-    near = [e for e in around if any(abs(time_of(e) - d.at) <= NEXT_HEARTBEAT_MS for d in run)]
-    return 2 * len(near) > len(around)
+    denied = denials.between(run[0].at - ONE_REBALANCE_MS, run[-1].at + ONE_REBALANCE_MS)
+    near = [e for e in denied if any(abs(time_of(e) - d.at) <= NEXT_HEARTBEAT_MS for d in run)]
+    return 2 * len(near) > len(denied)
