@@ -126,3 +126,40 @@ def test_a_thread_that_throws_missing_source_topic_was_told_so_in_its_assignment
     assert found.root_causes[0].confidence >= 0.75
     assert found.root_causes[0].culprits == ()
     assert "source topics" in found.root_causes[0].advice[0].action
+
+
+def received_by_the_other_instance(*, last_thread: bool) -> Application:
+    """Only node-2 and the coordinator are heard; node-1 asks, with its last thread through a thread that it adds."""
+    story = shop()
+    story.by_thread(
+        2,
+        1,
+        "01:10:00.900",
+        "A Kafka Streams client in this Kafka Streams application is requesting to shutdown the application",
+        "ERROR",
+    )
+    asks = 2 if last_thread else 1
+    if last_thread:
+        gone = member_id(story.consumer(1, 1))
+        reason = "client reason: the consumer unsubscribed from all topics"
+        story.says("01:09:59.900", f"[Group shop] Member {gone} has left group through explicit `LeaveGroup` request; {reason}")
+    story.round(
+        "01:10:01.200",
+        f"Updating metadata for member {member_id(story.consumer(asks, 1))} during Stable; client reason: "
+        "Shutdown requested",
+    )
+    return story
+
+
+def test_an_instance_that_only_received_the_request_is_not_blamed_for_it() -> None:
+    story = received_by_the_other_instance(last_thread=False)
+    story.events = [e for e in story.events if "node-1/" not in e.origin.path]
+    found = next(i for i in story.incidents() if i.root_causes[0].cause == "streams-shutdown")
+    assert "node-2" not in {n for c in found.root_causes[0].culprits for n in (c.name, *c.names)}
+
+
+def test_a_coordinator_does_not_show_who_asked_through_a_thread_that_was_added_for_it() -> None:
+    story = received_by_the_other_instance(last_thread=True)
+    story.events = [e for e in story.events if e.speaker.role == "broker"]
+    found = next(i for i in story.incidents() if i.root_causes[0].cause == "streams-shutdown")
+    assert found.root_causes[0].culprits == ()

@@ -17,6 +17,7 @@ from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.identity.participants import Participant
 
 _MISSING_SOURCE_TOPIC = "MissingSourceTopicException"
 SHUTDOWN_REQUESTED = clue(
@@ -75,10 +76,10 @@ CAUSE = Cause(
 def about_shutdown_asked(timeline: Timeline, lines: Sequence[Event], requests: Sequence[Request]) -> Hypothesis:
     """A shutdown that an instance requested, according to its own lines or to rejoins that pass the request on."""
     at = time_of(lines[0]) if lines else requests[0].at
-    asking = [e for e in lines if isinstance(e, ThreadFailed) or getattr(e, "asking", False)] or lines[:1]
+    asking = [e for e in lines if isinstance(e, ThreadFailed) or getattr(e, "asking", False)]
     by = next((a for e in asking if (a := timeline.participants.of_speaker(e)) is not None), None)
     if by is None and requests:
-        by = requests[0].participant
+        by = _first_to_pass_it_on(timeline, requests[0])
     errors = thrown_by(timeline, by, at - windows.NEXT_HEARTBEAT_MS, at + windows.ROUND_TRIP_MS)
     names = (getattr(e, "exception", None) or getattr(e, "error", None) for e in (*asking, *errors))
     exception: str | None = next(filter(None, names), None)
@@ -94,7 +95,7 @@ def about_shutdown_asked(timeline: Timeline, lines: Sequence[Event], requests: S
     )
     return Hypothesis(
         # At most three rejoins first: a thread rejoins hundreds of times to pass the request on.
-        because=[*asking[:2], *errors[:3], *passed_on[:3], *lines, *passed_on],
+        because=[*(asking or lines)[:2], *errors[:3], *passed_on[:3], *lines, *passed_on],
         culprits=culprits,
         severity="critical",
         ongoing=not timeline.starts.since(at + 1),  # no instance comes back by itself
@@ -106,6 +107,16 @@ def about_shutdown_asked(timeline: Timeline, lines: Sequence[Event], requests: S
         f"{f' after {exception}' if exception else ''}; every instance stops.",
         advice=(again,),
     )
+
+
+def _first_to_pass_it_on(timeline: Timeline, request: Request) -> Participant | None:
+    """The instance of the first rejoin that passes the request on, if no line shows that it only received it."""
+    # An instance logs that it asks at WARN or ERROR. If it asks with its last thread, it adds a thread, whose JoinGroup
+    # carries the request (KafkaStreams.handleStreamsUncaughtException): then the first rejoin is that of another one.
+    by, since = request.participant, request.at - windows.PROCESS_START_MS
+    if by is None or by.has_log:
+        return None
+    return None if any(fact.participant != by for fact in timeline.moves(since, request.at)) else by
 
 
 def about_missing_source_topics(timeline: Timeline, missing: Sequence[Event]) -> Hypothesis:
