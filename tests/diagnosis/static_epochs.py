@@ -15,7 +15,7 @@ class StaticStory(Story):
     def pod(self, name: str, time: str, message: str) -> StaticStory:
         """A static consumer says something in its own app.log."""
         prefix = f"[Consumer instanceId={name}, clientId={name}-client, groupId={self.group}] "
-        self.line(f"{name}/app.log", time, prefix + message, logger=MEMBERSHIP)
+        self.line(f"{name}-client/app.log", time, prefix + message, logger=MEMBERSHIP)
         return self
 
     def is_now(self, name: str, member: str, time: str, old: str, new: str, epoch: int) -> StaticStory:

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import rebalance_forensics as rf
 from rebalance_forensics.diagnosis.episodes.members.restarts import static_returns
 from tests.diagnosis.static_epochs import AGAIN, FORMED, OTHER, two_pods
@@ -83,6 +85,24 @@ def test_a_kip_848_member_that_leaves_with_epoch_minus_two_and_is_back_in_the_sa
 def test_a_kip_848_member_that_comes_back_in_a_later_epoch_had_been_removed() -> None:
     story = two_pods().closes("pod-1", FORMED, "01:10:00.000", 2, leaves_with=-2)
     story.joins("pod-1", AGAIN, "01:12:00.000", 4, "orders-0, orders-1")
+    assert "static-member-restart" not in story.causes()
+
+
+@pytest.mark.parametrize(("heard", "epoch"), [("both pods", 2), ("pod-1", 2), ("pod-1", 1)])
+def test_a_kip_848_process_that_ends_without_a_line_and_is_back_in_the_same_epoch_kept_its_place(
+    heard: str, epoch: int
+) -> None:
+    """Log4j 2 stops logging in a shutdown hook of its own, so that a process may log no close of its consumer."""
+    story = two_pods()
+    if heard == "pod-1":
+        story.events = [e for e in story.events if e.origin.path.startswith("pod-1-client/")]
+    story.joins("pod-1", AGAIN, "01:10:04.000", epoch, "orders-0, orders-1")
+    assert story.causes() == ["static-member-restart"]
+    assert story.blamed() == ["pod-1"]
+
+
+def test_a_kip_848_process_that_ends_without_a_line_and_is_back_two_epochs_later_had_been_removed() -> None:
+    story = two_pods().joins("pod-1", AGAIN, "01:12:00.000", 4, "orders-0, orders-1")
     assert "static-member-restart" not in story.causes()
 
 

@@ -142,7 +142,9 @@ def received_by_the_other_instance(*, last_thread: bool) -> Application:
     if last_thread:
         gone = member_id(story.consumer(1, 1))
         reason = "client reason: the consumer unsubscribed from all topics"
-        story.says("01:09:59.900", f"[Group shop] Member {gone} has left group through explicit `LeaveGroup` request; {reason}")
+        story.says(
+            "01:09:59.900", f"[Group shop] Member {gone} has left group through explicit `LeaveGroup` request; {reason}"
+        )
     story.round(
         "01:10:01.200",
         f"Updating metadata for member {member_id(story.consumer(asks, 1))} during Stable; client reason: "

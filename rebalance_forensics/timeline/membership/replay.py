@@ -375,11 +375,13 @@ class MembershipReplay(MembershipRecorder):
         return False
 
     def _came_back(self, participant: Participant, before: str, member: str, event: ev.MemberTransitioned) -> None:
-        # Record a static return if the epoch is unchanged: a removal and a new member each bump it.
-        del self._between_ids[participant]
+        # A removal and a new member each bump the epoch, so that a static return leaves it as it is. Its own log may
+        # lack the last epoch before, whose assignment it had already.
+        closed = self._between_ids.pop(participant)[1]
         if before not in self.live or member in self.live:
             return
-        if (event.epoch or 0) > self._epoch:
+        unlogged = 0 if type(closed) is ev.MemberTransitioned else 1
+        if (event.epoch or 0) > self._epoch + unlogged:
             self.depart(before, event, "vanished", silent="restarted")
             self.arrive(member, event)
             return
@@ -410,7 +412,12 @@ class MembershipReplay(MembershipRecorder):
         # In a log of whole seconds, the coordinator's line about a process may precede its start.
         joined = {a.member for a in takewhile(lambda a: a.at > start.at - ROUND_TRIP_MS, self.latest(Arrival))}
         for member in self.live.of(start.participant):
-            if member != absent and member not in joined:
+            if member == absent or member in joined:
+                continue
+            if start.participant.instance_ids and self._epoch:
+                # A static KIP-848 member that ended without a line may still be a member: its next epoch shows it.
+                self._between_ids[start.participant] = member, event
+            else:
                 self.depart(member, event, "vanished", silent="restarted")
 
     def _participant_departed(
