@@ -109,6 +109,15 @@ def test_who_expires_sooner_than_a_session_lasts_was_in_the_group_before_those_w
     assert all(i.root_causes[0].cause != "startup" for i in story.case().incidents)
 
 
+@pytest.mark.parametrize(("release", "least"), [("4.2.0", 0.0), ("4.3.0", 0.75)])
+def test_epoch_two_is_the_first_of_a_group_since_brokers_of_4_3(release: str, least: float) -> None:
+    story = EpochStory(release=(4, 1), seen="brokers", generation=1)
+    story.line("broker-2/server.log", "00:59:00.000", f"Kafka version: {release}", logger=APP_INFO)
+    found = story.joins("c-1", "01:10:00.000").case().incidents[0].root_causes[0]
+    assert found.cause == "startup"
+    assert least <= found.confidence < (least or 0.6) + 0.25
+
+
 @pytest.mark.parametrize("old", [0, 5])
 def test_an_old_client_in_a_later_generation_does_not_tell_that_it_is_alone(old: int) -> None:
     story = Story(seen="clients", release=(2, 2), generation=old).started("c-1", "00:59:58.000")
@@ -116,6 +125,7 @@ def test_an_old_client_in_a_later_generation_does_not_tell_that_it_is_alone(old:
     assert [(cause.cause, cause.confidence < 0.6) for cause in causes] == [("startup", old > 0)]
 
 
+APP_INFO = "org.apache.kafka.common.utils.AppInfoParser"
 COORDINATOR_CLASS = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
 AT = "2026-03-01 01:10:{:02},100"
 PYTHON_INFO = AT + " - kafka.coordinator - INFO - "

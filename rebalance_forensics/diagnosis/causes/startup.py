@@ -9,6 +9,7 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import touched
 from rebalance_forensics.diagnosis.episodes.members.departures import (
+    FIRST_EPOCH,
     after_all_left,
     joins_empty_group,
     startup_arrivals,
@@ -19,9 +20,11 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.releases import Affected, releases_of
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS, TICK_MS
 
 EMPTY = ("Empty", "Dead")
+_SINCE_4_3 = (Affected((4, 3), None),)
 FROM_EMPTY = clue("joined-an-empty-group", DECISIVE, "the group was empty, and these members joined it together")
 # Only weak evidence, so that a scale-out remains possible.
 PERHAPS_EMPTY = clue(
@@ -113,11 +116,14 @@ def _later_generation(events: Sequence[Event]) -> Event | None:
 
 def _later_epoch(timeline: Timeline, arrivals: Sequence[Arrival], first: int, last: int) -> Event | None:
     """The line that shows that these members joined in a later epoch than the first, or None."""
-    # In groups without a leader (KIP-848, KIP-932) the members that form the group get epoch 1.
+    # In groups without a leader (KIP-848, KIP-932) the members that form the group get epoch 1, from brokers since 4.3
+    # epoch 2.
     if timeline.has_coordinator_log:
         bumped = timeline.of(ev.GroupEpochBumped).first(first - ROUND_TRIP_MS)
-        later = bumped is not None and bumped.epoch > 1 and time_of(bumped) <= last + NEXT_HEARTBEAT_MS
-        return bumped if later else None
+        if bumped is None or time_of(bumped) > last + NEXT_HEARTBEAT_MS:
+            return None
+        newer = bumped.epoch == FIRST_EPOCH and releases_of(timeline).affects("broker", _SINCE_4_3, [bumped])
+        return None if newer or bumped.epoch <= 1 else bumped
     came = {a.member for a in arrivals}
     near = timeline.of(ev.MemberTransitioned).between(first, last + NEXT_HEARTBEAT_MS)
     answered = min((e for e in near if e.member in came and e.epoch), key=lambda e: e.epoch or 0, default=None)
