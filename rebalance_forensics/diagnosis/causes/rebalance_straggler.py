@@ -14,6 +14,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import co
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, distinct_events
 from rebalance_forensics.diagnosis.episodes.members.departures import startup_arrivals, waits_for_newcomers
 from rebalance_forensics.diagnosis.episodes.members.rebalance_notices import RebalanceNotice, rebalance_notices
+from rebalance_forensics.diagnosis.episodes.members.reconciliations import Reconciliation, reconciliations
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.episodes.topics.missing_topics import vanished_topics
 from rebalance_forensics.diagnosis.model import Advice, Culprit
@@ -60,6 +61,11 @@ HEARD = clue(
     "heard-and-did-not-join",
     STRONG,
     "its heartbeats showed again and again that the group was rebalancing, and it did not rejoin",
+)
+GAVE_UP_LATE = clue(
+    "gave-partitions-up-late",
+    DECISIVE,
+    "its log shows how long it took from its new assignment until it had given partitions up",
 )
 WAITED_ALONE = clue("only-newcomer-heard", -WEAK, "only a newcomer's log shows how long it waited to be let in")
 _THREAD_DUMPS = "Take thread dumps of {} during a rebalance: what keeps it from calling poll()?"
@@ -201,6 +207,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     yield from (about_rebalance_timeouts(timeline, run) for run in missed)
     yield from (about_long_barrier(timeline, barrier) for barrier in barriers)
     yield from (about_late_join(timeline, late) for late in late_joins(timeline, barriers))
+    yield from (about_late_revocations(timeline, late) for late in late_revocations(timeline))
     if (still_open := about_open_barrier(timeline)) is not None:
         yield still_open
 
@@ -337,6 +344,46 @@ def about_long_barrier(timeline: Timeline, barrier: LongBarrier) -> Hypothesis:
     )
 
 
+def late_revocations(timeline: Timeline) -> list[list[Reconciliation]]:
+    """KIP-848: reconciliations that took longer than heartbeats explain until partitions were given up, if together."""
+    late = (
+        reconciliation
+        for participant in timeline.participants.everybody
+        for reconciliation in reconciliations(timeline, participant)
+        if reconciliation.lasted_ms > allowed_ms(timeline)
+    )
+    return runs(late, lambda one: one.began_at, timeouts.all_have_heard_ms(timeline), lambda one: one.ended_at)
+
+
+def about_late_revocations(timeline: Timeline, late: Sequence[Reconciliation]) -> Hypothesis:
+    """Members of a KIP-848 group that gave partitions up late: no other member can be assigned them before."""
+    participants = tuple(dict.fromkeys(one.participant for one in late))
+    culprits, longest = each_culprit(participants), max(late, key=lambda one: one.lasted_ms)
+    lasted_ms = timeline.measured(longest.lasted_ms)
+    began, ended = late[0].began_at, max(one.ended_at for one in late)
+    rebalance = next((r for r in reversed(timeline.rebalances) if r.started_at <= began + windows.ROUND_TRIP_MS), None)
+    opened = began if rebalance is None else min(rebalance.started_at, began)
+    since = max(opened, began - timeouts.all_have_heard_ms(timeline)) - windows.ROUND_TRIP_MS
+    own = "their" if len(culprits) > 1 else "its"
+    where = f"in {own} rebalance listener" if all(one.in_listener for one in late) else f"before {own} next poll()"
+    return Hypothesis(
+        because=[e for one in late for e in (one.began_by, *one.revoked[-1:], one.ended_by)],
+        culprits=culprits,
+        clues={GAVE_UP_LATE: Present((longest.began_by, *longest.revoked[-1:], longest.ended_by))},
+        participants=participants,
+        severity="warning",
+        onset=began,
+        until=ended,
+        explains=tuple(r for r in timeline.rebalances.between(opened, began) if r is rebalance),
+        implies=tuple(a for a in timeline.arrivals.between(since, ended) if a.participant not in participants),
+        narrative=(
+            f"{names_of(culprits)} gave partitions up late{lasting(lasted_ms, ' ({} ' + where + ')')}: "
+            "until then no other member could read them."
+        ),
+        advice=poll_during_rebalances(timeline, lasted_ms, culprits, "The next owner of its partitions"),
+    )
+
+
 def about_late_join(timeline: Timeline, late: RebalanceNotice) -> Hypothesis:
     """A late rejoin that only the member's own log shows."""
     culprits, at, lasted_ms = each_culprit((late.participant,)), late.ended_at, timeline.measured(late.lasted_ms)
@@ -440,7 +487,9 @@ def about_open_barrier(timeline: Timeline) -> Hypothesis | None:
     )
 
 
-def poll_during_rebalances(timeline: Timeline, open_ms: int | None, culprits: Sequence[Culprit]) -> tuple[Advice, ...]:
+def poll_during_rebalances(
+    timeline: Timeline, open_ms: int | None, culprits: Sequence[Culprit], who_waited: str = "The whole group"
+) -> tuple[Advice, ...]:
     """Advice for members that rejoin late: find out what they do, or lower max.poll.interval.ms to limit the wait.
 
     `open_ms` is how long the group waited, None if the lines have no times.
@@ -448,7 +497,7 @@ def poll_during_rebalances(timeline: Timeline, open_ms: int | None, culprits: Se
     limit = timeouts.shown_poll_ms(timeline) or 0
     known = f" ({limit} ms)" if limit else ""
     return (
-        Advice(action=_take_dumps(culprits), why=f"The whole group waited{lasting(open_ms, ' {}')} for it."),
+        Advice(action=_take_dumps(culprits), why=f"{who_waited} waited{lasting(open_ms, ' {}')} for it."),
         Advice(
             action=f"Lower {consumer_setting(timeline, timeouts.POLL)}: it bounds how long a rebalance waits "
             "(rebalance timeout).",
