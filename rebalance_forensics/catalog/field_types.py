@@ -339,14 +339,20 @@ def _held(states: list[tuple[str, str]], kind: re.Pattern[str]) -> FieldValue:
     return tuple(sorted((process, tasks(match[1]) if match else ()) for process, match in matches))
 
 
-# StreamsGroupHeartbeatResponse.Status: 1 MISSING_SOURCE_TOPICS, 2 INCORRECTLY_PARTITIONED_TOPICS.
+# StreamsGroupHeartbeatResponse.Status: 1 MISSING_SOURCE_TOPICS, 2 INCORRECTLY_PARTITIONED_TOPICS, 3
+# MISSING_INTERNAL_TOPICS.
 _MISSING = re.compile(r"\(1\) Source topics? ([^()]+?) (?:are|is) missing")
+_INTERNAL = re.compile(r"\(3\) Internal topics are missing: ([^();]+)")
 _MISFIT = re.compile(r"\(2\) [^(]*?\btopics? ([\w.-]+)")
 
 
 def streams_statuses(text: str) -> dict[str, FieldValue]:
     """The topics that the statuses of a streams group name, from `(1) Source topics orders, returns are missing.`."""
-    found = {"missing_topics": _MISSING.search(text), "misfit_topics": _MISFIT.search(text)}
+    found = {
+        "missing_topics": _MISSING.search(text),
+        "internal_topics": _INTERNAL.search(text),
+        "misfit_topics": _MISFIT.search(text),
+    }
     return {name: tuple(re.findall(r"[^\s,\[\]]+", match[1])) for name, match in found.items() if match}
 
 

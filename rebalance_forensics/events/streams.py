@@ -219,9 +219,10 @@ class ShutdownRequested(Event, frozen=True, kw_only=True):
 
 
 class SourceTopicsMissing(Event, frozen=True, kw_only=True):
-    """Source topics of the topology are missing or not co-partitioned."""
+    """Source topics of the topology are missing or not co-partitioned, or its `internal` topics are missing."""
 
     topics: tuple[str, ...] = ()
+    internal: bool = False
     detail: str | None = None
 
 
@@ -232,12 +233,13 @@ TopologyState = Literal["initialized", "stale", "current", "being-configured", "
 class StreamsStatusReported(Event, frozen=True, kw_only=True):
     """KIP-1071: status codes of the coordinator, topology and configuration changes.
 
-    `missing_topics` are source topics that do not exist, `misfit_topics` those with other partitions than the topology
-    expects.
+    `missing_topics` are source topics that do not exist, `internal_topics` changelog and repartition topics that do not
+    exist, and `misfit_topics` those with other partitions than the topology expects.
     """
 
     detail: str | None = None
     topology: TopologyState | None = None
     topology_epoch: int | None = None
     missing_topics: tuple[str, ...] = ()
+    internal_topics: tuple[str, ...] = ()
     misfit_topics: tuple[str, ...] = ()

@@ -94,3 +94,44 @@ def test_internal_topics_that_are_about_to_be_made_are_no_failure() -> None:
     story = StreamsStory(seen="clients", release=(4, 1))
     told_all_along(story, "(3) Internal topics are missing: [shop-counts]", "01:00:02.000", "01:00:30.000")
     assert story.causes() == []
+
+
+LOST = "(3) Internal topics are missing: orders-app-counts-repartition"
+NOT_FOUND = (
+    "Valid topic configuration found in 1ms, but internal topics are missing for topology epoch 0: "
+    "orders-app-counts-repartition"
+)
+FOUND = "Valid topic configuration found in 0ms, topology epoch 0 is now initialized."
+
+
+def an_internal_topic_is_deleted(story: StreamsStory) -> StreamsStory:
+    """The coordinator finds it missing, revokes all tasks, and assigns them again when a member has created it."""
+    member = story.member("node-1", 1)
+    removed = (
+        "[QuorumController id=2] Replayed RemoveTopicRecord for topic orders-app-counts-repartition with ID bx-d7A."
+    )
+    story.broker("01:09:59.000", removed, logger="org.apache.kafka.controller.ReplicationControlManager")
+    story.coordinator_says("01:10:00.000", NOT_FOUND, member).bumped("01:10:00.010", "node-1")
+    story.thread_says("node-1", 1, "01:10:00.100", f"Membership is in the following statuses: {LOST}")
+    story.given("node-1", 1, "01:10:00.200")
+    story.coordinator_says("01:10:01.000", FOUND, member).bumped("01:10:01.010", "node-1")
+    story.given("node-1", 1, "01:10:01.200", "0_1").goes_on("01:15:00.000")
+    return story
+
+
+@EVERY_SIDE
+def test_a_repartition_topic_that_is_deleted_under_a_running_application_takes_all_its_tasks_away(seen: Side) -> None:
+    story = an_internal_topic_is_deleted(two_nodes(seen))
+    assert story.causes() == ["topic-metadata-change"]
+    assert story.blamed() == ["orders-app-counts-repartition"]
+    assert story.the_incident().severity == "warning"
+
+
+def test_an_application_that_is_reset_while_it_is_stopped_creates_its_internal_topics_again() -> None:
+    story = two_nodes("both")
+    story.closes("node-1", "01:10:00.000", "node-2").closes("node-2", "01:10:00.500", "node-1")
+    story.reborn("node-1")
+    story.comes("node-1", "01:10:30.000")
+    story.coordinator_says("01:10:30.100", NOT_FOUND, story.member("node-1", 1))
+    story.thread_says("node-1", 1, "01:10:30.200", f"Membership is in the following statuses: {LOST}")
+    assert "topic-metadata-change" not in story.causes()

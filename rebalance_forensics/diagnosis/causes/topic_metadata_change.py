@@ -15,7 +15,9 @@ from rebalance_forensics.diagnosis.episodes.topics import subscriptions
 from rebalance_forensics.diagnosis.episodes.topics.missing_topics import (
     REFUSING,
     WAITING,
+    LostInternalTopics,
     VanishedTopics,
+    lost_internal_topics,
     unready_topics,
     vanished_topics,
 )
@@ -74,6 +76,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             "task.",
             advice=(restore,),
         )
+    yield from (about_lost_internal_topics(timeline, lost) for lost in lost_internal_topics(timeline))
     yield from (about_vanished_topics(timeline, topics) for topics in vanished)
 
 
@@ -141,6 +144,33 @@ def _read_topics_of(timeline: Timeline, change: TopicChange) -> Sequence[str]:
     if not change.by_brokers or len(change.topics) < 2 or subscriptions.subscribes_by_pattern(timeline):
         return change.topics
     return [topic for topic in change.topics if topic in subscriptions.read_topics(timeline)]
+
+
+def about_lost_internal_topics(timeline: Timeline, lost: LostInternalTopics) -> Hypothesis:
+    """A streams group whose tasks were revoked because its changelog or repartition topics were deleted."""
+    names, lines = listed(lost.topics), distinct_events([*lost.deleted[:2], *lost.reports])
+    begin, end = time_of(lines[0]), time_of(lost.restored or lost.reports[-1])
+    until = end + windows.ROUND_TRIP_MS
+    topic, were = ("topic", "was") if len(lost.topics) == 1 else ("topics", "were")
+    again = f"The coordinator had {names} created again, empty" if lost.restored else f"{names} {were} deleted"
+    reset = Advice(
+        action=f"Find out who deleted {names}; if results must be complete, reset the application and process again.",
+        why=f"{again}: unprocessed records of a repartition topic, and the state in a changelog topic, are lost.",
+    )
+    rebalances = tuple(timeline.rebalances.between(begin, until))
+    return Hypothesis(
+        because=[*lines, *([lost.restored] if lost.restored else [])],
+        culprits=topic_culprits(lost.topics),
+        clues={DELETION_LOGGED: Present(lines)},
+        severity="warning" if lost.restored else "critical",
+        onset=begin,
+        until=until,
+        ongoing=lost.restored is None and timeline.last - end <= windows.HEARTBEAT_MS,
+        explains=rebalances,
+        implies=rebalances,
+        narrative=f"Internal {topic} {names} {were} deleted while the application ran: all its tasks were revoked.",
+        advice=(reset,),
+    )
 
 
 def about_vanished_topics(timeline: Timeline, vanished: VanishedTopics) -> Hypothesis:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact
@@ -26,7 +27,7 @@ from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, setting_ms
 # Evidence of a deleted topic.
 REFUSING = (ev.OffsetCommitFailed,)
 # Evidence of members waiting for topics.
-WAITING = (ev.StreamsStatusReported,)
+WAITING = (ev.StreamsStatusReported, ev.SourceTopicsMissing)
 
 
 class VanishedTopics(Struct, frozen=True):
@@ -139,3 +140,51 @@ def unready_topics(timeline: Timeline) -> Iterator[UnreadyTopics]:
 
 def _topics(report: ev.StreamsStatusReported) -> tuple[str, ...]:
     return report.missing_topics or report.misfit_topics
+
+
+class LostInternalTopics(Struct, frozen=True):
+    """Changelog and repartition topics of a running streams group that were deleted, and the lines that show it."""
+
+    topics: tuple[str, ...]
+    deleted: tuple[ev.TopicChanged, ...]
+    reports: tuple[Event, ...]
+    restored: Event | None
+    """The line that shows them created again: of the coordinator, or of a member that gets tasks again."""
+
+
+@listed_once
+def lost_internal_topics(timeline: Timeline) -> Iterator[LostInternalTopics]:
+    """Every time the coordinator of a running streams group (KIP-1071) missed internal topics."""
+    reports = [e for e in timeline.of(ev.SourceTopicsMissing, ev.StreamsStatusReported) if _internal(timeline, e)]
+    for run in runs(reports, time_of, windows.ONE_REBALANCE_MS):
+        begin, topics = time_of(run[0]), {topic for e in run for topic in _internal(timeline, e)}
+        near = timeline.of(ev.TopicChanged).between(begin - windows.ONE_REBALANCE_MS, begin)
+        deleted = tuple(e for e in near if e.change == "deleted" and e.topic in topics)
+        had_tasks = any(e.active for e in timeline.of(ev.TasksAssigned).between(0, begin - 1))
+        # An application that starts for the first time, or after a reset, creates them.
+        running = timeline.membership.number_at(begin - windows.NEXT_HEARTBEAT_MS) > 0
+        if running and (deleted or had_tasks):
+            yield LostInternalTopics(tuple(sorted(topics)), deleted, tuple(run), _restored(timeline, run))
+
+
+def _internal(timeline: Timeline, report: Event) -> tuple[str, ...]:
+    if isinstance(report, ev.StreamsStatusReported):
+        return report.internal_topics
+    topics = report.topics if isinstance(report, ev.SourceTopicsMissing) and report.internal else ()
+    # 4.1 logs no group, but internal topics are named after the application, and so is its group.
+    return topics if report.group else tuple(topic for topic in topics if topic.startswith(f"{timeline.group}-"))
+
+
+def _restored(timeline: Timeline, reports: list[Event]) -> Event | None:
+    # Until the topics exist, the coordinator assigns no task.
+    members = {timeline.participants.of_speaker(e) for e in reports if e.speaker.role != "broker"}
+    after = timeline.of(ev.StreamsStatusReported, ev.TasksAssigned).onwards(time_of(reports[0]) + 1)
+    return next(
+        (
+            e
+            for e in after
+            if (isinstance(e, ev.StreamsStatusReported) and e.topology == "complete")
+            or (isinstance(e, ev.TasksAssigned) and e.active and timeline.participants.of_speaker(e) in members)
+        ),
+        None,
+    )
