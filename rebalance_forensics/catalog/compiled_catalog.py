@@ -32,6 +32,7 @@ _MOST_LINES = 4
 MIN_START = 2
 # This many characters identify a text of Kafka's.
 UNAMBIGUOUS_START = 9
+_SEPARATORS = (",", ";", "|", '"', "\t")
 
 Release = tuple[int, int]
 """Major and minor version of a Kafka release."""
@@ -118,7 +119,7 @@ def _reader(programs: Sequence[Program], types: Types) -> Callable[[str], dict[s
 
 
 def _begun(text: str, anything: Program, programs: Sequence[Program]) -> dict[str, FieldValue]:
-    """The fields of a text that only the catch-all program matches because the rest of Kafka's text is missing."""
+    """The fields of a text that only the catch-all matches because Kafka's text breaks off or others follow it."""
     # Which of Kafka's texts it was is unknown if several start alike or too little is left.
     begun = [program.constants for program in programs if _begins(text, program)]
     if not begun:
@@ -129,10 +130,13 @@ def _begun(text: str, anything: Program, programs: Sequence[Program]) -> dict[st
 
 
 def _begins(text: str, program: Program) -> bool:
-    """True if a text ends within the first literal text of a program, or in the value after it."""
+    """True if a text ends within the first literal text of a program, or goes on after it with a value or column."""
     if program.lead.startswith(text):
-        return len(text) >= MIN_START
-    return bool(program.placeholders) and len(program.lead) >= UNAMBIGUOUS_START and text.startswith(program.lead)
+        return not text or len(text) >= MIN_START
+    if len(program.lead) < UNAMBIGUOUS_START or not text.startswith(program.lead):
+        return False
+    # Words that go on after all of Kafka's text are somebody else's sentence; a separator begins the next column.
+    return bool(program.placeholders) or text[len(program.lead) :].lstrip(" ")[:1] in _SEPARATORS
 
 
 def compile_catalog(loaded: PatternSet, entry_of: EntryOf | None = None) -> CompiledCatalog:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from rebalance_forensics.events.base import Assignment, Event
+from rebalance_forensics.events.membership import LeaveReason
 
 RebalanceTrigger = Literal[
     "member-added",
@@ -22,11 +23,37 @@ RebalanceTrigger = Literal[
 """The first cause of a rebalance, as in the coordinator's `(reason: …)`; further causes are not logged."""
 
 
+JoinReason = Literal[
+    "already-rebalancing",
+    "revoke-partitions",
+    "metadata-changed",
+    "subscription-changed",
+    "assignment-mismatch",
+    "error-response",
+    "leaving",
+    "generation-modified",
+    "commit-failed",
+    "member-id-required",
+    "rebalance-failed",
+    "enforced",
+    "followup",
+    "shutdown-requested",
+    "own-words",
+    "not-provided",
+    "other",
+    "unknown",
+]
+"""Why a member joins again. `own-words`: a text that no client sends by itself, so the application's; `unknown` if the
+reason in the line is truncated."""
+
+
 class RebalanceStarted(Event, frozen=True, kw_only=True):
     """The coordinator started the join phase ("Preparing to rebalance group …").
 
     `generation` is the old one. `state` is the actual former state, which only some reasons contain. `reason` is the
-    text in `(reason: …)`, `trigger` its kind; `members` are those it names.
+    text in `(reason: …)`, `trigger` its kind; `members` are those it names. `client_reason` is the text in which the
+    first of them says why it joined or left (KIP-800), `why` its kind; `before`, `after` and `followup_at` are parts of
+    it, as in a JoinRequested.
     """
 
     generation: int | None = None
@@ -36,9 +63,14 @@ class RebalanceStarted(Event, frozen=True, kw_only=True):
     instance_id: str | None = None
     state: str | None = None
     client_reason: str | None = None
+    why: Literal[JoinReason, LeaveReason] | None = None
+    before: str | None = None
+    after: str | None = None
+    followup_at: int | None = None
     new_metadata: bool = False
     """True if a member rejoined with another subscription or other owned partitions than the coordinator knew."""
     error: str | None = None
+    """For which the assignment could not be stored, or which the client names in its reason."""
 
 
 class GenerationStabilized(Event, frozen=True, kw_only=True):
@@ -113,30 +145,10 @@ class JoinStarted(Event, frozen=True, kw_only=True):
     """A member sends JoinGroup ("(Re-)joining group", Connect's "Rebalance started")."""
 
 
-JoinReason = Literal[
-    "already-rebalancing",
-    "revoke-partitions",
-    "metadata-changed",
-    "subscription-changed",
-    "assignment-mismatch",
-    "error-response",
-    "leaving",
-    "generation-modified",
-    "commit-failed",
-    "member-id-required",
-    "rebalance-failed",
-    "enforced",
-    "followup",
-    "shutdown-requested",
-    "other",
-    "unknown",
-]
-
-
 class JoinRequested(Event, frozen=True, kw_only=True):
     """A member has to rejoin and logs why ("Request joining group due to: …").
 
-    `why` is the kind (`unknown` if the reason is truncated), `reason` the text. `before`/`after` hold
+    `why` is the kind, `reason` the text. `before`/`after` hold
     `topic=partitions` pairs or topics of a changed subscription or metadata; `followup_at` the epoch ms of a Streams
     follow-up (0: immediate). `found_by` is which of librdkafka's checks found other topics: that of its list, which a
     subscribe() changes as well, or that of the metadata.

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import windows
+from rebalance_forensics.timeline.clients import is_java
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines
 from rebalance_forensics.timeline.event_index import EventIndex, merged, time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request, RequestWhy, numbered
@@ -19,27 +20,19 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 from rebalance_forensics.timeline.model import RebalanceMode
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 
-# The kind of a request is the reason in the event, with one exception.
+# The kind of a request is the reason in the event. A member whose subscription changes during a rebalance rejoins
+# afterwards for a new assignment (ConsumerCoordinator).
 _REQUESTS: Mapping[str | None, RequestWhy] = {
     **{why: why for why in get_args(RequestWhy)}, "assignment-mismatch": "subscription-changed",
 }  # fmt: skip
-# KIP-800 reasons in the wording of the Java client, franz-go and Sarama; the first match applies.
-_WHY_IN_REASON: tuple[tuple[str, RequestWhy], ...] = (
-    ("cached metadata has changed", "metadata-changed"),
-    ("topics have new partitions", "metadata-changed"),
-    ("partitions on topics another member is consuming have changed", "metadata-changed"),
-    ("partitions were added to a subscribed topic", "metadata-changed"),
-    ("subscription has changed", "subscription-changed"),
-    # A member whose subscription changes during a rebalance rejoins afterwards for a new assignment
-    # (ConsumerCoordinator).
-    ("does not match the current subscription", "subscription-changed"),
-    ("need to revoke partitions", "revoke-partitions"),
-    ("after revoking what we lost", "revoke-partitions"),
-    ("followup rebalance", "followup"),
-    ("probing rebalance", "followup"),
-    ("shutdown requested", "shutdown-requested"),
-    ("enforced", "enforced"),
-)
+# The reasons of clients that tell more than the coordinator's own words; the others belong to an ongoing rebalance.
+_TELLING: Mapping[str | None, RequestWhy] = {
+    why: _REQUESTS[why]
+    for why in (
+        "metadata-changed", "subscription-changed", "assignment-mismatch", "revoke-partitions", "followup",
+        "shutdown-requested", "enforced",
+    )
+}  # fmt: skip
 
 
 def requests_of(participants: Participants, events: EventIndex) -> tuple[Request, ...]:
@@ -50,7 +43,7 @@ def requests_of(participants: Participants, events: EventIndex) -> tuple[Request
             continue
         if type(event) is ev.JoinRequested and _may_be_subscribe(event, events):
             continue
-        if type(event) is ev.JoinRequested and (why := _REQUESTS.get(event.why)) is not None:
+        if type(event) is ev.JoinRequested and (why := _requested_by(event)) is not None:
             found.append(Request(participants.of_speaker(event), event.at, why, (event,), event.reason))
         elif type(event) is ev.RebalanceStarted and (why := _REQUESTS.get(event.trigger)) is not None:
             participant = participants.of_member(event.members[0]) if event.members else None
@@ -58,7 +51,7 @@ def requests_of(participants: Participants, events: EventIndex) -> tuple[Request
             if answered is not None:
                 found[answered] = replace(found[answered], events=(*found[answered].events, event))
             else:
-                why = _why_in(event.client_reason) or why
+                why = _TELLING.get(event.why, why)
                 found.append(Request(participant, event.at, why, (event,), event.client_reason or event.reason))
     return numbered("request", sorted(found, key=lambda r: r.at))
 
@@ -84,15 +77,20 @@ def _answered_by(found: Sequence[Request], participant: Participant | None, at: 
     return None
 
 
-def _why_in(client_reason: str | None) -> RequestWhy | None:
-    """The kind of request in a KIP-800 reason; None for `not provided` and for rejoins in an ongoing rebalance."""
-    text = (client_reason or "").lower()
-    return next((why for words, why in _WHY_IN_REASON if words in text), None)
+def _requested_by(event: ev.JoinRequested) -> RequestWhy | None:
+    """The kind of a client's request; None for rejoins in an ongoing rebalance."""
+    if event.why == "own-words":
+        # Only for Java clients are all reasons known.
+        return "enforced" if is_java(event) else "other"
+    return _REQUESTS.get(event.why)
+
+
+def gives_reason(event: ev.RebalanceStarted) -> bool:
+    """True if the client said why it joins or leaves (KIP-800); before 3.2 none does."""
+    return bool(event.client_reason) and event.why != "not-provided"
 
 
 REJOINS = ("member-rejoined", "leader-rejoined")
-# The coordinator's message for a client that gives no reason (KIP-800).
-_NO_REASON = (None, "", "not provided")
 _FOLLOW_UP_EVENTS = (
     ev.JoinRequested, ev.RebalanceStarted, ev.FollowUpTriggered, ev.FollowUpScheduled, ev.FollowUpRequested,
     ev.VersionProbed, ev.WorkerAssigned, ev.DelayedRebalance,
@@ -119,7 +117,7 @@ class _FollowUps:
         of_interest = merged(lines.own.of_type(*_FOLLOW_UP_EVENTS), lines.ungrouped.of_type(*_FOLLOW_UP_EVENTS))
         timed = [e for e in of_interest if e.at is not None]
         self._opened = TimeIndex((e for e in timed if type(e) is ev.RebalanceStarted), time_of)
-        unexplained = {id(e) for e in self._opened if e.client_reason in _NO_REASON}
+        unexplained = {id(e) for e in self._opened if not gives_reason(e)}
         self._requests: TimeIndex[Event] = TimeIndex((e for e in timed if id(e) not in unexplained), time_of)
         self._assigned = TimeIndex((e for e in timed if type(e) is ev.WorkerAssigned), time_of)
         joins = lines.own.of_type(ev.JoinSucceeded, ev.SyncSucceeded)
@@ -167,7 +165,7 @@ class _FollowUps:
             # A Connect worker with revoked connectors or tasks stops them and rejoins without logging it (KIP-415).
             return "cooperative" if any(e.revoked_connectors or e.revoked_tasks for e in given) else None
         # A member rejoins a Stable group as soon as it has its assignment; before 3.2 (KIP-800) it gives no reason.
-        unexplained = all(e.client_reason in _NO_REASON and e.state in (None, "Stable") for e in opened)
+        unexplained = all(not gives_reason(e) and e.state in (None, "Stable") for e in opened)
         done = previous.completed_at
         at_once = done is not None and 0 <= at - done <= windows.ROUND_TRIP_MS
         return "cooperative" if opened and unexplained and at_once else None
@@ -187,31 +185,21 @@ def _requested(now: Sequence[Event], before: Sequence[Event]) -> str | None:
     for event in now:
         match event:
             # A line that is truncated before the time shows no kind: only 0 means an immediate follow-up.
-            case ev.FollowUpTriggered(scheduled_at=int(at)) | ev.JoinRequested(why="followup", followup_at=at):
+            case (
+                ev.FollowUpTriggered(scheduled_at=int(at))
+                | ev.JoinRequested(why="followup", followup_at=int(at))
+                | ev.RebalanceStarted(why="followup", followup_at=int(at))
+            ):
                 return "probing" if at else _immediate(before)
-            case ev.JoinRequested(why="revoke-partitions"):
+            case ev.JoinRequested(why="followup") | ev.RebalanceStarted(why="followup"):
+                # 3.2 gives a probing rebalance as the reason for all follow-ups, including immediate ones.
+                return _last_scheduled(before) or "probing"
+            case ev.JoinRequested(why="revoke-partitions") | ev.RebalanceStarted(why="revoke-partitions"):
                 return "cooperative"
-            case ev.JoinRequested(why="shutdown-requested"):
+            case ev.JoinRequested(why="shutdown-requested") | ev.RebalanceStarted(why="shutdown-requested"):
                 return "shutdown"
-            case ev.RebalanceStarted(client_reason=reason) if kind := _in_reason(reason or "", before):
-                return kind
             case ev.DelayedRebalance(phase="reached" | "expired"):
                 return "connect-delayed"
-    return None
-
-
-def _in_reason(reason: str, before: Sequence[Event]) -> str | None:
-    match _why_in(reason):
-        case "revoke-partitions":
-            return "cooperative"
-        case "shutdown-requested":
-            return "shutdown"
-        case "followup" if "followup rebalance" in reason.lower():
-            number = reason.rsplit(" ", 1)[-1].rstrip(".")
-            return _immediate(before) if number in ("0", "1970") else "probing"
-        case "followup":
-            # 3.2 gives a probing rebalance as the reason for all follow-ups, including immediate ones.
-            return _last_scheduled(before) or "probing"
     return None
 
 

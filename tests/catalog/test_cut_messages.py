@@ -182,7 +182,7 @@ def test_a_message_whose_beginning_was_cut_with_its_logger_is_known_by_its_end(
 @pytest.mark.parametrize(
     ("head", "tail", "why"),
     [
-        ("R", "equested by operator", "enforced"),
+        ("R", "equested by operator", "own-words"),
         ("Request joi", "ack b is drained", "unknown"),
         ("R", "dicated by the current assignment and re-join", "revoke-partitions"),
         ("R", "rs-3, orders-4]", None),
@@ -268,8 +268,9 @@ def test_the_advice_at_the_end_of_a_poll_timeout_tells_it(catalog: Catalog, head
         ("need to revoke partitions [orders-3, ord", "revoke-partitions"),
         ("triggered follow", "followup"),
         ("rebalance", "unknown"),
-        ("rack b is drained", "enforced"),
-        ("Shutdown requested by the night shift", "enforced"),
+        ("rack b is drained", "own-words"),
+        ("Shutdown requested by the night shift", "own-words"),
+        ('Shutdown requested,"17","INFO"', "shutdown-requested"),
     ],
 )
 def test_a_reason_that_breaks_off_without_a_mark_is_not_the_applications_own(

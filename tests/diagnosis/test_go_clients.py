@@ -34,9 +34,13 @@ from tests.diagnosis.other_clients import (
         ("rejoining after we previously errored and backed off", None),
         ("rejoining because we are the leader and noticed some topics have new partitions", "topic-metadata-change"),
         ("partitions were added to a subscribed topic", "topic-metadata-change"),
+        ("topics purged from consuming", "subscription-change"),
+        ("offset commit error: UNKNOWN_MEMBER_ID: The coordinator is not aware of this member.", None),
+        ("group is rebalancing", None),
+        ("the heartbeat goroutine has stopped", None),
     ],
 )
-def test_what_franz_go_and_sarama_say_by_themselves_is_no_wish_of_the_application(
+def test_a_reason_that_franz_go_or_sarama_sends_by_itself_enforces_no_rebalance(
     tmp_path: Path, reason: str, cause: str | None
 ) -> None:
     rejoins = f"Leader {KGO} re-joining group during Stable; client reason: {reason}"
@@ -49,6 +53,17 @@ def test_what_franz_go_and_sarama_say_by_themselves_is_no_wish_of_the_applicatio
     found_causes = {each.cause for incident in found for each in incident.root_causes}
     assert "enforced-rebalance" not in found_causes
     assert cause is None or cause in found_causes
+
+
+def test_a_franz_go_application_that_calls_force_rebalance_enforces_one(tmp_path: Path) -> None:
+    rejoins = f"Leader {KGO} re-joining group during Stable; client reason: from ForceRebalance"
+    found = incidents(
+        tmp_path,
+        COORDINATOR.format(0, STABLE.format(4)),
+        COORDINATOR.format(20, REBALANCE.format(4, rejoins)),
+        COORDINATOR.format(21, STABLE.format(5)),
+    )
+    assert found[-1].root_causes[0].cause == "enforced-rebalance"
 
 
 def test_the_name_that_an_application_gives_kafka_gos_logger_is_no_host(tmp_path: Path) -> None:

@@ -38,33 +38,15 @@ _REJOIN_REASONS = (
 )  # fmt: skip
 # Clients that log changed topics and subscriptions, but not an enforced rebalance.
 _LOGS_OTHER_REASONS = Affected((2, 7), (3, 0))
-# Reasons that AbstractCoordinator and ConsumerCoordinator send by themselves, 3.2 to 4.3.
-_JAVA_REASONS = (
-    "group is already rebalancing", "need to revoke partitions", "cached metadata has changed",
-    "subscription has changed",
-    "received assignment", "encountered ", "consumer pro-actively leaving", "rebalance failed", "offset commit failed",
-    "need to re-join with the given member", "followup rebalance", "probing rebalance", "Shutdown requested",
-    "assignment metadata has changed", "poll timeout has expired", "consumer is being closed", "unsubscribed",
-)  # fmt: skip
-# Reasons that franz-go (consumer_group.go) and Sarama (consumer_group_session.go) send by themselves (KIP-800).
-_OTHER_CLIENTS_REASONS = (
-    "beginning to manage the group", "rejoining from normal rebalance", "rejoining after we previously errored",
-    "after revoking what we lost", "group leader restarted and was reassigned old plan", "topics have new partitions",
-    "partitions on topics another member is consuming", "offset commit error", "client leaving group",
-    "group is rebalancing", "member id is not known by the group coordinator", "generation id is not current",
-    "group instance id has been fenced", "partitions were added to a subscribed topic",
-    "ConsumeClaim handler has exited", "heartbeat goroutine has stopped",
-)  # fmt: skip
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that enforced a rebalance, gave the application's own reason for one, or rejoined without a reason."""
     # Since 3.0 clients log enforceRebalance. Before that, it is the only reason to rejoin that they do not log.
     for request in timeline.requests:
-        # One of Kafka's own reasons followed by other text, such as the next CSV column, is not the application's.
-        enforced = request.why == "enforced" and not (request.reason or "").startswith(_JAVA_REASONS)
+        enforced = request.why == "enforced"
         if request.participant is not None and (enforced or _has_application_reason(timeline, request)):
-            shown = ENFORCED_LOGGED if request.why == "enforced" else OWN_WORDS
+            shown = ENFORCED_LOGGED if enforced else OWN_WORDS
             words = f"asked for a rebalance: {request.reason or 'no reason given'}"
             yield _about(timeline, request.participant, request.events, (request,), shown, words)
     for rejoined in _unexplained_rejoins(timeline):
@@ -167,13 +149,7 @@ def _without_a_reason(timeline: Timeline, rejoined: Rejoin) -> Iterator[Hypothes
 
 
 def _has_application_reason(timeline: Timeline, request: Request) -> bool:
-    # A reason that no Kafka client sends by itself was passed to enforceRebalance(reason).
-    if timeline.kind != "consumer":
+    """True if the coordinator logs a reason that no client sends by itself: it was passed to enforceRebalance."""
+    if timeline.kind != "consumer" or request.why not in ("other", "member-rejoined", "leader-rejoined"):
         return False
-    known = (*_JAVA_REASONS, *_OTHER_CLIENTS_REASONS)
-    reasons = [e.client_reason or "" for e in request.events if isinstance(e, ev.RebalanceStarted)]
-    sent = (reason for reason in reasons if reason.strip() not in ("", "not provided", "null"))
-    if any(not any(words in reason for words in known) for reason in sent):
-        return request.why in ("other", "member-rejoined", "leader-rejoined")
-    # Only for Java clients are all reasons known.
-    return request.why == "other" and any(isinstance(e, ev.JoinRequested) and is_java(e) for e in request.events)
+    return any(isinstance(e, ev.RebalanceStarted) and e.why == "own-words" for e in request.events)

@@ -241,18 +241,19 @@ def _leaver_in_words(timeline: Timeline, rebalance: Rebalance) -> str:
         return ""
     participant = timeline.participants.of_member(opened.members[0])
     if participant is None:
-        return _left_in_words(opened.members[0], opened.client_reason)
+        return _left_in_words(opened.members[0], opened)
     lost = timeline.events_from(participant, ev.CoordinatorLost)
     if any(map(ended_its_session, lost.between(rebalance.started_at - HEARTBEAT_MS, rebalance.started_at))):
         unanswered = "left the group after a session without an answer to its heartbeat"
         return f"{participant.name} {unanswered}; these lines do not show why there was none, "
-    return _left_in_words(participant.name, opened.client_reason)
+    return _left_in_words(participant.name, opened)
 
 
-def _left_in_words(who: str, reason: str | None) -> str:
+def _left_in_words(who: str, line: ev.RebalanceStarted | ev.MemberLeft) -> str:
     """A departure with the reason in its LeaveGroup (KIP-800), as the beginning of a sentence."""
     # "the consumer is being closed" also after an exception: the reason names the call, not why it was made.
-    if reason and reason != "not provided":
+    reason = line.client_reason if isinstance(line, ev.RebalanceStarted) else line.reason
+    if reason and line.why != "not-provided":
         return f'{who} left the group ("{reason}"); these lines do not show '
     return f"{who} left the group; these lines do not show why, "
 
@@ -365,10 +366,10 @@ def _coordinators_words(timeline: Timeline, line: Event) -> str:
                 f"{broker} loaded the group as its coordinator: it started, or another broker coordinated the group "
                 "before; these lines do not show which."
             )
-        case ev.MemberLeft(member=member, reason=reason):
+        case ev.MemberLeft(member=member):
             participant = timeline.participants.of_member(member) if member else None
             who = "A member" if participant is None else participant.name
-            return f"{_left_in_words(who, reason)}whether it came back or who stayed."
+            return f"{_left_in_words(who, line)}whether it came back or who stayed."
         case ev.GroupEmptied():
             return "The group lost its last member; these lines do not show whether it left or was removed."
     return "The group rebalanced: its leader's assignment arrived. These lines do not show why it rebalanced."

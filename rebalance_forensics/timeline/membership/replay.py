@@ -7,7 +7,7 @@ history.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice, takewhile
 
 from rebalance_forensics import events as ev
@@ -26,12 +26,9 @@ from rebalance_forensics.timeline.windows import HEARTBEAT_MS, PROCESS_START_MS,
 FIRST_GENERATION = 1
 """A new group starts in generation 0 (ClassicGroup); an empty group that was not deleted keeps its generation."""
 # KIP-800 reasons of LeaveGroup; franz-go closes "per normal operation".
-_WHY_IN_REASON: tuple[tuple[str, DepartureWhy], ...] = (
-    ("poll timeout", "poll-timeout"),
-    ("unsubscribed", "unsubscribed"),
-    ("being closed", "closed"),
-    ("per normal operation", "closed"),
-)
+_DEPARTURES: Mapping[str | None, DepartureWhy] = {
+    why: why for why in ("poll-timeout", "unsubscribed", "closed", "removed-by-admin")
+}
 # Lines of a client just before it leaves, which may be the only ones that show the reason.
 _HINTS = (ev.PollTimeoutExpired, ev.Unsubscribed)
 # An eviction without a member id is one of the last departures: the members that missed the rebalance follow it.
@@ -153,7 +150,7 @@ class MembershipReplay(MembershipRecorder):
                 case "is in" | "replaced":
                     self.ensure_member(member, event)
                 case "left":
-                    self.depart(member, event, departure_why(event.client_reason, None))
+                    self.depart(member, event, departure_why(event.why))
                 case why:
                     self.depart(member, event, why)
 
@@ -163,7 +160,7 @@ class MembershipReplay(MembershipRecorder):
             member = next(iter(self.live.of(self.participants.of_instance(event.instance_id))), None)
         if member is None or event.temporarily:
             return  # a static member that closes remains a member until its session expires (KIP-848, epoch -2)
-        why = departure_why(event.reason, event.why)
+        why = departure_why(event.why)
         participant = self.participants.of_member(member)
         if why == "left" and participant is not None:
             why = self._hinted(participant, event, HEARTBEAT_MS, (ev.Unsubscribed,)) or why
@@ -292,7 +289,7 @@ class MembershipReplay(MembershipRecorder):
         if isinstance(event, ev.InstanceFenced):
             return "fenced"
         # The reason of a LeaveGroup: before 2.4 by the lines before it, or by the heartbeat thread that wrote it.
-        why = departure_why(event.reason, event.why)
+        why = departure_why(event.why)
         if why != "left":
             return why
         return "poll-timeout" if _by_heartbeat_thread(event) else self._hinted(participant, event, HEARTBEAT_MS) or why
@@ -453,11 +450,9 @@ def _was_in_again(last: Departure | None, event: Event) -> bool:
     return (event.at or 0) - last.at > QUIET_MS
 
 
-def departure_why(reason: str | None, why: str | None) -> DepartureWhy:
+def departure_why(why: str | None) -> DepartureWhy:
     """The kind of departure for a leave reason; `left` if there is no reason."""
-    text = (reason or "").lower()
-    shown = (kind for words, kind in _WHY_IN_REASON if why == kind or words in text)
-    return next(shown, "removed-by-admin" if why == "removed-by-admin" else "left")
+    return _DEPARTURES.get(why, "left")
 
 
 def predates_leave(left: Departure | None, asked: Event | None, answer: Event) -> bool:

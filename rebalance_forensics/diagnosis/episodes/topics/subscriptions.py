@@ -17,6 +17,7 @@ from rebalance_forensics.timeline.facts import Rebalance, Request
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once, listed_once
 from rebalance_forensics.timeline.identity.names import topic_and_number, topic_of
 from rebalance_forensics.timeline.identity.participants import Participant
+from rebalance_forensics.timeline.rebalance_requests import gives_reason
 from rebalance_forensics.timeline.time_index import TimeIndex, lists_by_key, sets_by_key
 from rebalance_forensics.timeline.windows import (
     HEARTBEAT_MS,
@@ -260,7 +261,7 @@ def rejoins_without_reason(timeline: Timeline) -> list[Request]:
 
 def _lacks_reason(request: Request) -> bool:
     starts = [e for e in request.events if isinstance(e, ev.RebalanceStarted)]
-    if any(e.client_reason not in (None, "", "not provided") for e in starts) or len(starts) < len(request.events):
+    if any(map(gives_reason, starts)) or len(starts) < len(request.events):
         return False
     updated = any(e.new_metadata for e in starts)
     return request.why == "leader-rejoined" or (request.why == "member-rejoined" and updated)
@@ -386,9 +387,6 @@ def _snapshots(event: Event) -> tuple[dict[str, str], dict[str, str]]:
 
 def change_in(event: Event) -> tuple[str, str] | None:
     """The metadata that a member saw before and now, from its own line or the reason that the coordinator logs."""
-    if isinstance(event, ev.JoinRequested) and event.before is not None and event.after is not None:
-        return event.before, event.after
-    reason = (event.client_reason or "") if isinstance(event, ev.RebalanceStarted) else ""
-    change = reason.partition("changed from ")[2].replace(" at the beginning of the rebalance", "")
-    before, to, after = change.partition(" to ")
-    return (before, after) if to else None
+    if isinstance(event, ev.JoinRequested | ev.RebalanceStarted) and event.before is not None:
+        return (event.before, event.after) if event.after is not None else None
+    return None
