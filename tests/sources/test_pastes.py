@@ -263,3 +263,11 @@ def test_a_heading_with_a_log_line_is_a_row_and_bars_inside_an_object_separate_n
     written = json.dumps({"@timestamp": "2026-11-20T10:15:30Z", "thread": "heartbeat | payments", "message": message})
     table = f"| Nov 20, 2026 @ 10:15:30.860 | log: {written} |\n| --- | --- |\n"
     assert [record.message for record in read(table, tmp_path)] == [message]
+
+
+def test_a_message_of_brod_stays_below_its_heading_in_a_paste_without_times() -> None:
+    member = "group coordinator (groupId=payments,memberId=a@b/<0.276.0>-ef0b4e06,generation=75,pid=#PID<0.276.0>):"
+    rejoining = f"[info] {member}\nre-joining group, reason::RebalanceInProgress"
+    lines = [*rejoining.split("\n"), f"[info] {member}", "elected=true", "", "It then goes on."]
+    begun = [entry[2] for entry in pastes.entries(iter(["\n".join(lines).encode()]))]
+    assert [line.text for line in begun if line.begins] == [lines[0], lines[2], lines[5]]

@@ -19,6 +19,7 @@ from rebalance_forensics.sources.pastes.piece import (
     belongs_below,
     has_time,
     is_exception,
+    is_heading,
     is_object,
     is_setting,
     lacks_message,
@@ -68,7 +69,7 @@ def restored(page: Sequence[Piece]) -> list[Placed]:
     pieces = [each for each in found if isinstance(each, Piece)]
     timed = any(has_time(each.text) for each in pieces)
     done: list[Placed] = [each for each in found if not isinstance(each, Piece)]
-    after_blank, in_settings, after_record, before = True, False, False, ""
+    after_blank, in_settings, after_record, below_heading, before = True, False, False, False, ""
     for piece in parted(_with_messages(_whole(pieces, timed=timed))):
         if not piece.text.strip():
             after_blank = True
@@ -82,10 +83,13 @@ def restored(page: Sequence[Piece]) -> list[Placed]:
         goes_on = piece.text.startswith(_GOES_ON) and not (after_blank and piece.text.startswith(_CAUSE))
         goes_on = goes_on or (after_record and not after_blank and is_exception(piece.text))
         goes_on = goes_on or (not timed and not after_blank and wraps.is_rest_of_a_sentence(before, piece.text))
+        below_heading = below_heading and not after_blank and not looks_like_record(piece.text)
+        goes_on = goes_on or below_heading
         begins = not goes_on and (not timed or after_blank or looks_like_record(piece.text))
         in_settings = in_settings and is_setting(piece.text)
         done.append((piece.offset, piece.number, Line(text=piece.text, begins=begins and not in_settings)))
         in_settings = in_settings or text.endswith(_SETTINGS_FOLLOW)
+        below_heading = below_heading or is_heading(text.rstrip())
         after_blank, after_record, before = False, looks_like_record(piece.text), piece.text
     return sorted(done, key=lambda entry: entry[1])
 

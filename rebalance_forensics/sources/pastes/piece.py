@@ -19,6 +19,8 @@ _SHORT = 2048
 _OBJECT = '{"'
 _SETTING = re.compile(r"[a-z][\w.-]*+ = ")
 _EXCEPTION = re.compile(r"(?:Caused by: )?(?:[a-z_]\w{0,60}\.){2,12}[A-Z][\w$]{0,80}(?:Exception|Error)(?::|\Z)")
+# brod_group_coordinator.erl, log/4: the message is below a heading that names the member.
+_HEADINGS = ("Group member (", "group coordinator (")
 LEVEL_FIRST = re.compile(rf"\[?{LEVEL}\]?[\s:|]")
 
 
@@ -57,6 +59,11 @@ def is_setting(text: str) -> bool:
 def is_exception(text: str) -> bool:
     """True if the text starts like the first line of a Java stack trace."""
     return _EXCEPTION.match(text) is not None
+
+
+def is_heading(text: str) -> bool:
+    """True for a heading with the member's names, as brod writes it above each message."""
+    return text.endswith("):") and any(heading in text for heading in _HEADINGS)
 
 
 def looks_like_record(text: str) -> bool:
