@@ -45,7 +45,13 @@ class Client(Struct, frozen=True, kw_only=True, eq=False):
     """The folder in patterns/ with its log messages."""
     component: str | None = None
     """The module that logs, if two clients share a folder."""
+    patterns: tuple[str, ...] = ()
+    """The patterns of such a folder that only this client logs, which lines without a module show as well."""
     heartbeats: Heartbeats = "own thread"
+    default_session: str = ""
+    """The default of its session timeout, in words; Java's is in timeouts.py."""
+    default_id: str | None = None
+    """Its default client id, or the name that it begins with."""
     leaves_to_reset: bool = False
     """Logs a LeaveGroup when it drops its member id after an error. The consumer was not closed, and if the request
     does not reach the coordinator, its session expires."""
@@ -53,17 +59,28 @@ class Client(Struct, frozen=True, kw_only=True, eq=False):
 
 CLIENTS = (
     Client(name="Java", wording="consumer"),
-    Client(name="librdkafka", wording="librdkafka"),
+    # rdkafka_conf.c
+    Client(name="librdkafka", wording="librdkafka", default_id="rdkafka", default_session="45 s, before 1.9 10 s"),
     # consumer_group_session.go, consumer_group.go and consumergroup.go: a goroutine, independent of record processing.
-    Client(name="Sarama", wording="sarama"),
-    Client(name="franz-go", wording="franz-go"),
-    Client(name="kafka-go", wording="kafka-go", leaves_to_reset=True),  # consumergroup.go, run
-    Client(name="KafkaJS", wording="node", heartbeats="between records"),  # runner.js
+    Client(name="Sarama", wording="sarama", default_id="sarama", default_session="10 s"),
+    Client(name="franz-go", wording="franz-go", default_id="kgo", default_session="45 s"),
+    Client(name="kafka-go", wording="kafka-go", default_session="30 s", leaves_to_reset=True),  # consumergroup.go, run
+    # runner.js
+    Client(name="KafkaJS", wording="node", default_id="kafkajs", default_session="30 s", heartbeats="between records"),
     # group_coordinator.py: a coroutine in the application's event loop.
-    Client(name="aiokafka", wording="python", component="group_coordinator", heartbeats="event loop"),
-    Client(name="kafka-python", wording="python"),
-    Client(name="ruby-kafka", wording="ruby", heartbeats="event loop"),  # consumer.rb
-    Client(name="brod", wording="erlang"),
+    Client(
+        name="aiokafka",
+        wording="python",
+        component="group_coordinator",
+        patterns=("python/aiokafka-coordinator-lost",),
+        heartbeats="event loop",
+        default_session="10 s",
+        default_id="aiokafka",
+    ),
+    Client(name="kafka-python", wording="python", default_id="kafka-python", default_session="10 s"),
+    # consumer.rb
+    Client(name="ruby-kafka", wording="ruby", default_id="ruby-kafka", default_session="30 s", heartbeats="event loop"),
+    Client(name="brod", wording="erlang", default_session="30 s"),
 )
 
 STATIC_POLL_TIMEOUT_LOGGED_SINCE = (3, 0)
@@ -86,7 +103,8 @@ def client_of(event: Event) -> Client | None:
     if folder not in (words, "python"):
         return None
     clients = _BY_WORDING.get(words or "", ())
-    return next((client for client in clients if client.component in (None, event.speaker.component)), None)
+    named = (c for c in clients if event.pattern in c.patterns or c.component in (None, event.speaker.component))
+    return next(named, None)
 
 
 def is_java(event: Event) -> bool:
@@ -122,6 +140,12 @@ def library_of(timeline: Timeline, participant: Participant) -> Client | None:
     return max(known, key=lambda client: client.component is not None, default=None)
 
 
+def probable_library(timeline: Timeline, participant: Participant) -> Client:
+    """The client library in a participant's log, else the one with its client id for a default, else Java's."""
+    by_id = (c for c in CLIENTS if c.default_id and f"{participant.name}-".startswith(f"{c.default_id}-"))
+    return library_of(timeline, participant) or next(by_id, _JAVA)
+
+
 @answered_once
 def _first_lines(timeline: Timeline) -> Mapping[Participant | None, Mapping[Client, Event]]:
     """The first line of each client library in each participant's log."""
@@ -135,8 +159,8 @@ def _first_lines(timeline: Timeline) -> Mapping[Participant | None, Mapping[Clie
 
 
 def is_java_member(timeline: Timeline, participant: Participant) -> bool:
-    """True if a member uses Kafka's Java consumer by its log; assumed for a member without a log."""
-    return library_of(timeline, participant) in (None, _JAVA)
+    """True if a member uses Kafka's Java consumer by its log; assumed for a member without a log or a telling id."""
+    return probable_library(timeline, participant) is _JAVA
 
 
 @answered_once

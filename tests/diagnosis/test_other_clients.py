@@ -345,3 +345,18 @@ def test_kafkajs_syncgroup_for_a_forgotten_member_shows_that_it_was_out(tmp_path
                       error="The coordinator is not aware of this member")  # fmt: skip
     (incident,) = incidents(tmp_path, refused)
     assert incident.severity == "warning"
+
+
+def test_heartbeats_that_a_handler_blocks_are_let_through_as_the_client_of_the_member_does_it(tmp_path: Path) -> None:
+    lines = (
+        "Heartbeat failed: local member_id was not recognized; resetting and re-joining group",
+        "Heartbeat session expired - marking coordinator dead",
+        "Marking the coordinator dead (node 107)for group payments.",
+    )
+    (incident,) = incidents(tmp_path, *lines)
+    slow = next(cause for cause in incident.root_causes if cause.cause == "slow-processing")
+    actions = " ".join(advice.action for advice in slow.advice)
+    assert "event loop" in actions
+    assert "eachMessage" not in actions
+    paused = next(cause for cause in incident.root_causes if cause.cause == "process-pause")
+    assert not any("GC log" in advice.action for advice in paused.advice)

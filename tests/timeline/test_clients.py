@@ -12,7 +12,9 @@ from rebalance_forensics.timeline.clients import (
     CLIENTS,
     is_java_member,
     lacks_poll_timer,
+    library_of,
     logs_leadership,
+    probable_library,
     would_log,
 )
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -82,6 +84,39 @@ def test_a_join_without_a_line_about_leading_shows_a_follower_where_leaders_log_
 )
 def test_the_words_that_kafka_python_took_over_are_those_of_who_logs_them(logger: str, *, java: bool) -> None:
     assert is_java_member(*member("(Re-)joining group payments", logger=logger)) is java
+
+
+@pytest.mark.parametrize(
+    ("message", "library"),
+    [
+        ("Marking the coordinator dead (node 107)for group payments.", "aiokafka"),
+        ("Marking the coordinator dead (node 107) for group payments: Heartbeat session expired.", "kafka-python"),
+    ],
+)
+def test_a_line_without_its_module_is_of_the_library_that_words_it_so(message: str, library: str) -> None:
+    client = library_of(*member(message))
+    assert client is not None
+    assert client.name == library
+
+
+@pytest.mark.parametrize(
+    ("client_id", "library"),
+    [
+        ("rdkafka", "librdkafka"),
+        ("aiokafka-0.7.2", "aiokafka"),
+        ("kafka-python-1.4.6", "kafka-python"),
+        ("sarama", "Sarama"),
+        ("sarama2java", "Java"),
+        ("consumer-payments-1", "Java"),
+    ],
+)
+def test_a_member_without_a_log_has_the_library_whose_default_client_id_it_has(client_id: str, library: str) -> None:
+    story = Story(seen="brokers")
+    failed = f"Member {member_id(client_id)} in group payments has failed, removing it from the group"
+    story.line("broker-1/server.log", "01:00:00.000", f"[GroupCoordinator 1]: {failed}")
+    timeline = story.timeline()
+    (participant,) = timeline.participants.everybody
+    assert probable_library(timeline, participant).name == library
 
 
 def test_every_folder_with_the_words_of_a_client_library_has_a_client_that_writes_them() -> None:

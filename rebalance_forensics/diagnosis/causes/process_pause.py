@@ -17,10 +17,16 @@ from rebalance_forensics.diagnosis.signs import connections, heartbeats, process
 from rebalance_forensics.diagnosis.wording import sessions
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.timeline.clients import is_java_member, probable_library
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.timeouts import known_session_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
+
+_WITHOUT_GC_LOG = (
+    "Check {who} for CPU throttling (cgroup nr_throttled), VM steal and anything that suspends the process or its host "
+    "(SIGSTOP, a snapshot, a live migration)."
+)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -95,16 +101,17 @@ def after_pause(timeline: Timeline, absence: Absence) -> tuple[Advice, ...]:
     """Advice to find out what paused the process, or to raise the session timeout above the pause."""
     away, known = sessions.away_ms(absence), known_session_ms(timeline, absence.participant)
     missed_heartbeats, who = sessions.missed_heartbeats(timeline, absence), absence.participant
+    library = probable_library(timeline, who)
     return timeline.cached_as(
-        ("after a pause", missed_heartbeats, away, known), lambda: _after_pause(timeline, who, missed_heartbeats, away)
+        ("after a pause", missed_heartbeats, away, known, library.name),
+        lambda: _after_pause(timeline, who, missed_heartbeats, away),
     )
 
 
 def _without_gc_pause(path: str, advice: Advice) -> Advice:
     return replace(
         advice,
-        action="Check {who} for CPU throttling (cgroup nr_throttled), VM steal and anything that suspends the process "
-        "or its host (SIGSTOP, a snapshot, a live migration).",
+        action=_WITHOUT_GC_LOG,
         why=f"Its GC log ({path}) shows no stop that long, so no collection paused it. {advice.why}",
     )
 
@@ -117,7 +124,9 @@ def _after_pause(
     session = sessions.session_in_words(timeline, participant)
     return (
         Advice(
-            action="Check the GC log, CPU throttling (cgroup nr_throttled) and VM steal of {who} at that time.",
+            action="Check the GC log, CPU throttling (cgroup nr_throttled) and VM steal of {who} at that time."
+            if is_java_member(timeline, participant)
+            else _WITHOUT_GC_LOG,
             why=f"{missed_heartbeats}; the session timeout is {session}.",
         ),
         Advice(

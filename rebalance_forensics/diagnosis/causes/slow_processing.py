@@ -69,12 +69,21 @@ IMPLAUSIBLE = clue(
     "its poll timeout expired, and by more than any poll loop takes: a stalled loop, a suspended host or a bug "
     "of the client's timer",
 )
-_LET_HEARTBEATS_THROUGH = (
-    Advice(
-        action="Send heartbeats while records are handled: call heartbeat() in eachMessage or eachBatch (KafkaJS) or "
-        "trigger_heartbeat (ruby-kafka), keep blocking calls out of the event loop (aiokafka).",
-        why="This client sends no heartbeat while a handler keeps its loop busy.",
+_LET_HEARTBEATS_THROUGH = {
+    "KafkaJS": Advice(
+        action="Call heartbeat() in eachMessage or eachBatch while records are handled.",
+        why="KafkaJS sends no heartbeat until a handler returns or calls it.",
     ),
+    "ruby-kafka": Advice(
+        action="Call trigger_heartbeat while records are handled.",
+        why="ruby-kafka sends no heartbeat until a handler returns or calls it.",
+    ),
+    "aiokafka": Advice(
+        action="Keep blocking calls out of the event loop: await them, or run them in a thread (asyncio.to_thread).",
+        why="aiokafka sends its heartbeats from the application's event loop, which a blocking call stops.",
+    ),
+}
+_RAISE_THE_SESSION = (
     Advice(
         action="Raise the session timeout above the duration of the slowest handler if such records are normal.",
         why="A handler that ends within the session timeout costs no membership.",
@@ -117,7 +126,6 @@ _FREE_THE_HERDER = (
         cost="A rebalance may then wait that long for a stuck worker.",
     ),
 )
-_WITHOUT_POLL_TIMEOUT = {"blocked": _LET_HEARTBEATS_THROUGH, "too-late": _LET_REBALANCES_THROUGH}
 # Minimum number of members for a rolling restart: two that leave and return while a third dies may have been slow.
 _ENOUGH_FOR_WALK = 3
 Shown = Literal["poll-timeout", "same-process", "by-turns", "silent", "blocked", "too-late"]
@@ -276,9 +284,13 @@ def shorten_loops(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBro
         advice = (back,)
     if all(clients.heartbeats_from_poll(timeline, away.participant) for away in slow.absences):
         return (*advice, *_POLL_MORE_OFTEN)
-    if slow.shown in _WITHOUT_POLL_TIMEOUT:
-        return (*advice, *_WITHOUT_POLL_TIMEOUT[slow.shown])
     libraries = [clients.library_of(timeline, away.participant) for away in slow.absences]
+    if slow.shown == "too-late":
+        return (*advice, *_LET_REBALANCES_THROUGH)
+    if slow.shown == "blocked":
+        names = dict.fromkeys(library.name for library in libraries if library is not None)
+        in_handlers = (_LET_HEARTBEATS_THROUGH[name] for name in names if name in _LET_HEARTBEATS_THROUGH)
+        return (*advice, *in_handlers, *_RAISE_THE_SESSION)
     records, limit, away_ms = "", slow.limit_ms, timeline.measured(slow.away_ms(timeline))
     if timeline.kind == "streams":
         action, cost = _FIND_WHAT_BLOCKS_THE_THREAD, None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds
 from rebalance_forensics.events.coordinator import CoordinatorLost
-from rebalance_forensics.timeline import timeouts
-from rebalance_forensics.timeline.clients import SINK_CLIENTS
+from rebalance_forensics.timeline import clients, timeouts
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import EXPELLED
@@ -21,6 +20,9 @@ def session_in_words(timeline: Timeline, participant: Participant | None = None)
         return seconds(shown)
     if default := timeouts.known_session_ms(timeline, participant):
         return f"not in the logs (default {seconds(default)})"
+    if participant is not None and not clients.is_java_member(timeline, participant):
+        library = clients.probable_library(timeline, participant)
+        return f"not in the logs (default of {library.name}: {library.default_session})"
     new, old = seconds(timeouts.DEFAULTS[timeouts.SESSION]), seconds(timeouts.SESSION_BEFORE_3_0)
     return f"not in the logs (default {new}, before 3.0 {old}, in Java clients)"
 
@@ -45,8 +47,8 @@ def consumer_setting(timeline: Timeline, name: str) -> str:
 
 @answered_once
 def _runs_in_connect(timeline: Timeline) -> bool:
-    clients = [client for participant in timeline.participants.everybody for client in participant.client_ids]
-    return bool(clients) and all(client.startswith(SINK_CLIENTS) for client in clients)
+    names = [client for participant in timeline.participants.everybody for client in participant.client_ids]
+    return bool(names) and all(name.startswith(clients.SINK_CLIENTS) for name in names)
 
 
 def least_session(timeline: Timeline) -> str:
