@@ -13,7 +13,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.streams import StreamsParticipants
 from rebalance_forensics.timeline.clocks.group_clock import TimedLines, timed
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
-from rebalance_forensics.timeline.coordinators import coordinators_of, lines_of_former_coordinators
+from rebalance_forensics.timeline.coordinators import coordinators_of, lines_of_former_coordinators, starts_in_own_logs
 from rebalance_forensics.timeline.coverage import Coverage, coverage_of
 from rebalance_forensics.timeline.event_index import settings_of
 from rebalance_forensics.timeline.facts import Rebalance
@@ -48,7 +48,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     profile = profile_of(lines)
     processes = processes_of(profile.participants, lines.own, lines.nearby)
     grouped = lines.of_the_group()
-    coordinators = coordinators_of(grouped)
+    coordinators = coordinators_of(grouped, starts_in_own_logs(lines.ungrouped))
     coverage = coverage_of(
         profile.participants,
         lines.own,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from heapq import merge
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
@@ -17,28 +19,44 @@ from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.model import CoordinatorTerm
 
 
-def coordinators_of(events: Sequence[Event]) -> tuple[CoordinatorTerm, ...]:
-    """The terms of the coordinators in order, by broker lines, and by clients' lookups that these do not contradict."""
-    seen: list[tuple[int, str]] = []
+def coordinators_of(events: Sequence[Event], starts: Iterable[ev.BrokerStarted] = ()) -> tuple[CoordinatorTerm, ...]:
+    """The terms of the coordinators in order, by broker lines, and by clients' lookups that these do not contradict.
+
+    A term lasts until another one begins, or until its broker unloads the group or starts again, if nothing shows which
+    broker coordinates the group next. `starts` are the brokers' own lines.
+    """
+    terms: list[CoordinatorTerm] = []
     speaker, last = None, None
-    for event in events:
-        if event.speaker is speaker and not isinstance(event, ev.GroupUnloaded):
+    for event in merge(events, starts, key=time_of):
+        if event.at is None:
+            continue
+        if isinstance(event, ev.GroupUnloaded | ev.BrokerStarted):
+            if last is not None and event.speaker.broker is not None and broker_name(event.speaker.broker) == last:
+                terms[-1] = replace(terms[-1], ended_at=event.at)
+                speaker, last = None, None
+            continue
+        if event.speaker is speaker:
             continue  # the same coordinator as before
         broker = _broker(event)
-        if broker is None or event.at is None:
+        if broker is None:
             continue
         speaker = event.speaker if event.speaker.role == "broker" and event.group is not None else None
         if broker != last:
-            seen.append((event.at, broker))
+            if terms and terms[-1].broker != broker:
+                terms[-1] = replace(terms[-1], ended_at=event.at)
+            terms.append(CoordinatorTerm(broker=broker, started_at=event.at, ended_at=None))
             last = broker
-    ends = [*(at for at, _ in seen[1:]), None]
-    terms = zip(seen, ends, strict=False)
-    return tuple([CoordinatorTerm(broker=broker, started_at=at, ended_at=end) for (at, broker), end in terms])
+    return tuple(terms)
+
+
+def starts_in_own_logs(ungrouped: EventIndex) -> Iterator[ev.BrokerStarted]:
+    """The lines with which brokers begin to start; they may load groups before they log that they have started."""
+    for start in ungrouped.of_type(ev.BrokerStarted):
+        if start.phase == "starting" and start.broker in (None, start.speaker.broker):
+            yield start
 
 
 def _broker(event: Event) -> str | None:
-    if isinstance(event, ev.GroupUnloaded):
-        return None
     if event.speaker.role == "broker" and event.group is not None and event.speaker.broker is not None:
         return broker_name(event.speaker.broker)
     if isinstance(event, ev.CoordinatorFound) and event.coordinator is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import merge
@@ -133,7 +134,7 @@ class CoveredLog(Struct, frozen=True, kw_only=True):
     detailed: bool
     excerpt: bool = False
     resumes: bool = False
-    """True for the part of a log after a gap of missing lines."""
+    """True for the part of a log after missing lines or another broker's term."""
 
 
 class Coverage:
@@ -268,7 +269,7 @@ def coverage_of(
         (
             part
             for place, log in lasting
-            for term in _while_coordinating(log, brokers[place][0].speaker.broker, terms)
+            for term in _parts(log, _coordinated_elsewhere(brokers[place][0].speaker.broker, terms))
             for part in _parts(term, missing.get(place, ()))
         ),
         whole,
@@ -309,9 +310,11 @@ def _in_parts(
 
 
 def _parts(log: CoveredLog, missing: Iterable[Span]) -> Iterator[CoveredLog]:
-    """The parts of a log before, between and after the spans with missing lines."""
-    begin, resumes = log.begin, False
+    """The parts of a log before, between and after the spans with missing lines, or of another broker's term."""
+    begin, resumes = log.begin, log.resumes
     for since, until in missing:
+        if begin > log.end:
+            return
         if since > begin:
             yield replace(log, begin=begin, end=min(since, log.end), resumes=resumes)
         if until >= begin:
@@ -394,19 +397,14 @@ def _opens_a_log(event: Event) -> bool | None:
     return generation <= 1 if isinstance(event, _BEGIN_A_GENERATION) else generation == 0
 
 
-def _while_coordinating(log: CoveredLog, broker: int | None, terms: Sequence[CoordinatorTerm]) -> Iterator[CoveredLog]:
-    """The parts of a broker's log outside the terms of other coordinators."""
-    begin = log.begin
-    for term in terms if broker is not None else ():
-        if term.broker == broker_name(broker) or (term.ended_at is not None and term.ended_at <= begin):
-            continue
-        if term.started_at is not None and term.started_at > begin:
-            yield replace(log, begin=begin, end=min(term.started_at, log.end))
-        if term.ended_at is None or term.ended_at >= log.end:
-            return
-        begin = term.ended_at
-    if begin <= log.end:
-        yield replace(log, begin=begin)
+def _coordinated_elsewhere(broker: int | None, terms: Sequence[CoordinatorTerm]) -> Iterator[Span]:
+    """When another broker coordinated the group, or nothing shows which one did."""
+    # A broker logs that it loads a group. Until one does, the silence of a broker that unloaded it proves nothing.
+    for term, following in zip(terms, (*terms[1:], None), strict=False) if broker is not None else ():
+        if term.broker != broker_name(broker):
+            yield term.started_at or 0, sys.maxsize if term.ended_at is None else term.ended_at
+        if term.ended_at is not None:
+            yield term.ended_at, sys.maxsize if following is None else following.started_at or 0
 
 
 def _on_the_clock(

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from rebalance_forensics import events as ev
+from rebalance_forensics.timeline.coverage import covering
 from tests.diagnosis.logs import Logs
-from tests.story import Story
+from tests.story import Story, ms
 
 OWN, OTHER = "MkU3OEVBNTcwNTJENDM2Qk", "5L6g3nShT-eMCtK--X86sw"
 
@@ -43,3 +44,48 @@ def test_a_group_that_moves_has_one_term_after_the_other() -> None:
     first, second = story.history().coordinators
     assert (first.broker, second.broker) == ("broker-2", "broker-3")
     assert (first.started_at or 0) < (second.started_at or 0)
+
+
+def unloaded(at: str) -> Story:
+    """A group whose coordinator, the only broker with a log, unloads it."""
+    story = Story(seen="brokers").formed("c-1", "c-2")
+    story.says(at, f"Unloading group metadata for {story.group} with generation 1")
+    return story.broker("01:30:00.000", "Created log for partition unread-0 in /var/kafka with properties {}.")
+
+
+def test_a_term_ends_when_the_group_is_unloaded_and_begins_again_when_it_is_loaded() -> None:
+    story = unloaded("01:10:00.000")
+    story.says("01:20:00.000", f"Loading group metadata for {story.group} with generation 4")
+    terms = [(term.started_at, term.ended_at) for term in story.history().coordinators]
+    assert terms == [(ms("00:59:59.980"), ms("01:10:00.000")), (ms("01:20:00.000"), None)]
+
+
+def test_a_broker_that_starts_again_coordinates_a_group_only_once_it_loads_it() -> None:
+    story = Story(seen="brokers").formed("c-1", "c-2")
+    story.broker("01:10:00.000", "Connecting to zookeeper on zk1:2181", logger="kafka.server.KafkaServer")
+    story.broker("01:10:02.000", "[KafkaServer id=2] started", logger="kafka.server.KafkaServer")
+    story.broker("01:30:00.000", "Created log for partition unread-0 in /var/kafka with properties {}.")
+    (term,) = story.history().coordinators
+    assert term.ended_at == ms("01:10:00.000")
+
+
+def test_a_broker_that_loads_a_group_before_it_logs_that_it_started_keeps_it() -> None:
+    story = Story(seen="brokers").formed("c-1", "c-2")
+    story.says("01:10:01.000", f"Loading group metadata for {story.group} with generation 1")
+    story.broker("01:10:02.000", "[KafkaServer id=2] started", logger="kafka.server.KafkaServer")
+    (term,) = story.history().coordinators
+    assert term.ended_at is None
+
+
+def test_the_silence_of_a_broker_that_unloaded_the_group_proves_nothing() -> None:
+    brokers = unloaded("01:10:00.000").timeline().coverage.brokers
+    assert covering(brokers, ms("01:05:00.000"), ms("01:09:00.000"))
+    assert not covering(brokers, ms("01:11:00.000"), ms("01:12:00.000"))
+
+
+def test_the_log_of_a_broker_that_gave_the_group_away_and_got_it_back_does_not_cover_the_time_between() -> None:
+    story = unloaded("01:10:00.000")
+    story.says("01:12:00.000", f"Loading group metadata for {story.group} with generation 4")
+    brokers = story.timeline().coverage.brokers
+    assert not covering(brokers, ms("01:09:00.000"), ms("01:13:00.000"))
+    assert covering(brokers, ms("01:12:00.000"), ms("01:13:00.000"))
