@@ -254,3 +254,11 @@ def test_a_member_whose_own_log_mentions_no_refusal_was_not_refused() -> None:
     story = Story().formed("c-1", "c-2")
     refused(refused(story, "01:10:00.000", "10.0.0.7"), "01:10:01.000", "10.0.0.8")
     assert "authorization-failure" not in lost(story, ("c-1", "01:10:09.000"), ("c-2", "01:10:09.500")).causes()
+
+
+def test_new_connections_that_brokers_refuse_may_be_another_applications() -> None:
+    story = refused(Story(seen="brokers").formed("c-1", "c-2", "c-3"), "01:10:00.000", "10.0.0.7", again=False)
+    refused(story, "01:10:01.000", "10.0.0.8", again=False)
+    lost(story, ("c-1", "01:10:09.000"), ("c-2", "01:10:10.000"))
+    cause = story.the_incident().root_causes[0]
+    assert (cause.cause, cause.confidence) == ("authorization-failure", 0.55)

@@ -45,7 +45,8 @@ LEFT_WHEN_DENIED = clue(
 )
 LEFT_AGAIN = clue("left-again", STRONG, "members came back and left right after another such denial")
 HOST_REFUSED = clue("its-host-refused", DECISIVE, "brokers had just refused logins from its host")
-LOGINS_REFUSED = clue("logins-refused", STRONG, "it was lost just after brokers began to refuse logins")
+LOGINS_REFUSED = clue("logins-refused", STRONG, "it was lost just after brokers began to refuse connected clients")
+NEW_LOGINS_REFUSED = clue("new-logins-refused", WEAK, "it was lost just after brokers began to refuse several hosts")
 LOGIN_REFUSED = clue(
     "login-refused", 0, "it was lost just after a broker refused a login, of a client that no line names"
 )
@@ -294,10 +295,13 @@ def _about_refused_logins(
     participants = tuple(dict.fromkeys(d.participant for d in departures))
     again = [e for e in lines if e.again]
     shown = tuple([*again, *(e for e in lines if not e.again)][:MOST_DENIALS])
+    row = HOST_REFUSED if all(p.hosts for p in participants) else LOGIN_REFUSED
     # A single member whose host is unknown may have been lost by coincidence when a producer or probe was refused. That
-    # is implausible for several members if several hosts, or established connections, were refused.
-    several = len(participants) > 1 and (bool(again) or len({e.address for e in lines}) > 1)
-    row = HOST_REFUSED if all(p.hosts for p in participants) else LOGINS_REFUSED if several else LOGIN_REFUSED
+    # is implausible for several members if established connections were refused. New connections, even from several
+    # hosts, may be those of another application.
+    if row is LOGIN_REFUSED and len(participants) > 1:
+        several = len({e.address for e in lines}) > 1
+        row = LOGINS_REFUSED if again else NEW_LOGINS_REFUSED if several else LOGIN_REFUSED
     answers = _distinct(e.answer for e in lines)
     words = f": {answers[0]}" if len(answers) == 1 else ""
     narrative = (

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.sources.pastes import characters, examples, joined_records, marks, tables, wraps
-from rebalance_forensics.sources.pastes.piece import Piece, has_time, is_exception, lacks_message, looks_like_record
+from rebalance_forensics.sources.pastes.piece import (
+    Piece,
+    has_time,
+    is_exception,
+    is_setting,
+    lacks_message,
+    looks_like_record,
+)
 
 LARGEST = 32 << 20
 """Bytes; people do not select more by hand."""
@@ -28,7 +35,8 @@ _LOST = 5
 def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
     """True for a file that is a paste: a table, wrapped lines, records that lost a header or gained marks."""
     # Lines that were truncated (`cut`) at a column are as full as wrapped ones.
-    lines = [line.rstrip() for line in head.split("\n")[:_MAX_SEARCHED]]
+    everything = head.split("\n")
+    lines = [line.rstrip() for line in everything[:_MAX_SEARCHED]]
     return (
         marks.has_fence(lines)
         or tables.has_rule(lines)
@@ -41,7 +49,7 @@ def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
         or (len(lines) < _MAX_SEARCHED and (characters.has_bold(headers) or is_exception(lines[0])))
         or joined_records.is_glued(lines)
         or _is_cut(lines)
-        or (not cut and _is_wrapped(lines))
+        or (not cut and _is_wrapped(_with_settings_besides(everything)))
         or examples.has_any(set(lines).difference(headers))
         or _has_names_above(lines, set(headers))
         or _has_lost(lines, set(headers))
@@ -63,8 +71,19 @@ def _has_names_above(lines: Sequence[str], headers: set[str]) -> bool:
     return named > 1 and named * 2 > len(records)
 
 
+def _with_settings_besides(lines: Sequence[str]) -> Sequence[str]:
+    """The first lines: as many as are searched, and the settings between them."""
+    searched = 0
+    for index, line in enumerate(lines):
+        searched += not is_setting(line.lstrip())
+        if searched > _MAX_SEARCHED:
+            return [each.rstrip() for each in lines[:index]]
+    return [line.rstrip() for line in lines]
+
+
 def _is_wrapped(lines: Sequence[str]) -> bool:
-    lengths = [len(line) for line in lines if line]
+    # The lines of a configuration are short, however wide the terminal was, and Kafka Streams logs hundreds of them.
+    lengths = [len(line) for line in lines if line and not is_setting(line.lstrip())]
     longest = max(lengths, default=0)
     if sum(length >= longest - _NEAR_THE_EDGE for length in lengths) * _FULL_LINES < len(lengths):
         return False
