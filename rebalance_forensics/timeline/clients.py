@@ -60,10 +60,10 @@ class Client(Struct, frozen=True, kw_only=True, eq=False):
 CLIENTS = (
     Client(name="Java", wording="consumer"),
     # rdkafka_conf.c
-    Client(name="librdkafka", wording="librdkafka", default_id="rdkafka", default_session="45 s, before 1.9 10 s"),
+    Client(name="librdkafka", wording="librdkafka", default_id="rdkafka", default_session="10 or 45 s, by release"),
     # consumer_group_session.go, consumer_group.go and consumergroup.go: a goroutine, independent of record processing.
     Client(name="Sarama", wording="sarama", default_id="sarama", default_session="10 s"),
-    Client(name="franz-go", wording="franz-go", default_id="kgo", default_session="45 s"),
+    Client(name="franz-go", wording="franz-go", default_id="kgo", default_session="10 or 45 s, by release"),
     Client(name="kafka-go", wording="kafka-go", default_session="30 s", leaves_to_reset=True),  # consumergroup.go, run
     # runner.js
     Client(name="KafkaJS", wording="node", default_id="kafkajs", default_session="30 s", heartbeats="between records"),
@@ -74,13 +74,13 @@ CLIENTS = (
         component="group_coordinator",
         patterns=("python/aiokafka-coordinator-lost",),
         heartbeats="event loop",
-        default_session="10 s",
+        default_session="10 or 30 s, by release",
         default_id="aiokafka",
     ),
-    Client(name="kafka-python", wording="python", default_id="kafka-python", default_session="10 s"),
+    Client(name="kafka-python", wording="python", default_id="kafka-python", default_session="10 to 45 s, by release"),
     # consumer.rb
     Client(name="ruby-kafka", wording="ruby", default_id="ruby-kafka", default_session="30 s", heartbeats="event loop"),
-    Client(name="brod", wording="erlang", default_session="30 s"),
+    Client(name="brod", wording="erlang", default_session="30 s in current releases"),
 )
 
 STATIC_POLL_TIMEOUT_LOGGED_SINCE = (3, 0)

@@ -352,22 +352,22 @@ def late_revocations(timeline: Timeline) -> list[list[Reconciliation]]:
         for reconciliation in reconciliations(timeline, participant)
         if reconciliation.lasted_ms > allowed_ms(timeline)
     )
-    return runs(late, lambda one: one.began_at, timeouts.all_have_heard_ms(timeline), lambda one: one.ended_at)
+    return runs(late, lambda each: each.began_at, timeouts.all_have_heard_ms(timeline), lambda each: each.ended_at)
 
 
 def about_late_revocations(timeline: Timeline, late: Sequence[Reconciliation]) -> Hypothesis:
     """Members of a KIP-848 group that gave partitions up late: no other member can be assigned them before."""
-    participants = tuple(dict.fromkeys(one.participant for one in late))
-    culprits, longest = each_culprit(participants), max(late, key=lambda one: one.lasted_ms)
+    participants = tuple(dict.fromkeys(each.participant for each in late))
+    culprits, longest = each_culprit(participants), max(late, key=lambda each: each.lasted_ms)
     lasted_ms = timeline.measured(longest.lasted_ms)
-    began, ended = late[0].began_at, max(one.ended_at for one in late)
+    began, ended = late[0].began_at, max(each.ended_at for each in late)
     rebalance = next((r for r in reversed(timeline.rebalances) if r.started_at <= began + windows.ROUND_TRIP_MS), None)
     opened = began if rebalance is None else min(rebalance.started_at, began)
     since = max(opened, began - timeouts.all_have_heard_ms(timeline)) - windows.ROUND_TRIP_MS
     own = "their" if len(culprits) > 1 else "its"
-    where = f"in {own} rebalance listener" if all(one.in_listener for one in late) else f"before {own} next poll()"
+    where = f"in {own} rebalance listener" if all(each.in_listener for each in late) else f"before {own} next poll()"
     return Hypothesis(
-        because=[e for one in late for e in (one.began_by, *one.revoked[-1:], one.ended_by)],
+        because=[e for each in late for e in (each.began_by, *each.revoked[-1:], each.ended_by)],
         culprits=culprits,
         clues={GAVE_UP_LATE: Present((longest.began_by, *longest.revoked[-1:], longest.ended_by))},
         participants=participants,
