@@ -135,3 +135,39 @@ def test_an_application_that_is_reset_while_it_is_stopped_creates_its_internal_t
     story.coordinator_says("01:10:30.100", NOT_FOUND, story.member("node-1", 1))
     story.thread_says("node-1", 1, "01:10:30.200", f"Membership is in the following statuses: {LOST}")
     assert "topic-metadata-change" not in story.causes()
+
+
+REFUSED_LEAVE = (
+    "StreamsGroupHeartbeatRequest failed because of UNKNOWN_MEMBER_ID: ClientResponse(receivedTimeMs=1795843285966, "
+    "latencyMs=11, disconnected=false, timedOut=false, responseBody=StreamsGroupHeartbeatResponseData(errorCode=25, "
+    "errorMessage='Member {} is not a member of group orders-app.', memberId='', memberEpoch=0))"
+)
+REJOINS = (
+    "Time between subsequent calls to poll() was longer than the configured max.poll.interval.ms, exceeded approximately "
+    "by 5308 ms. Member {} will rejoin the group now."
+)
+
+
+@EVERY_SIDE
+def test_a_process_that_stands_still_until_its_poll_timeout_was_paused_if_its_session_ended_before(seen: Side) -> None:
+    story = two_nodes(seen)
+    for thread in (1, 2):
+        fenced = f"Streams member {story.member('node-2', thread)} fenced from the group because the member session "
+        story.coordinator_says("01:10:08.000", f"{fenced}expired..")
+    story.bumped("01:10:08.010", "node-1")
+    for thread in (1, 2):
+        story.thread_says("node-2", thread, "01:10:25.000", EXPIRED)
+        story.moves("node-2", thread, "01:10:25.001", "STABLE", "PREPARE_LEAVING")
+        story.moves("node-2", thread, "01:10:25.002", "LEAVING", "STALE")
+        story.thread_says("node-2", thread, "01:10:25.050", REFUSED_LEAVE.format(story.member("node-2", thread)))
+    for thread in (1, 2):
+        story.thread_says("node-2", thread, "01:10:25.300", REJOINS.format(story.member("node-2", thread)))
+        story.moves("node-2", thread, "01:10:25.301", "STALE", "JOINING")
+        story.coordinator_says("01:10:25.310", "Member joins the streams group.", story.member("node-2", thread))
+    story.bumped("01:10:25.320", "node-2")
+    for thread in (1, 2):
+        story.moves("node-2", thread, "01:10:25.400", "JOINING", "RECONCILING")
+        story.given("node-2", thread, "01:10:25.500", f"0_{2 + thread}")
+    story.goes_on("01:15:00.000")
+    assert story.causes() == ["process-pause"]
+    assert "slow-processing" not in [r.cause for r in story.the_incident().root_causes if r.confidence >= 0.55]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.answers import error_of
+from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Departure, DepartureWhy
+from rebalance_forensics.timeline.windows import HEARTBEAT_MS, ROUND_TRIP_MS
 
 NOT_KNOWN = frozenset({"UNKNOWN_MEMBER_ID", "FENCED_MEMBER_EPOCH"})
 EXPELLED = NOT_KNOWN | {"ILLEGAL_GENERATION"}
@@ -80,6 +83,29 @@ def is_late_commit(event: Event) -> bool:
     """True for CommitFailedException, logged by the client or by the application."""
     # The exception means that the group has already rebalanced and reassigned the partitions.
     return isinstance(event, ev.OffsetCommitFailed | ev.ExceptionLogged) and error_of(event) == "CommitFailedException"
+
+
+def noticed_late(departure: Departure, event: Event, why: DepartureWhy) -> bool:
+    """True for a client's line that it leaves, long after it was removed: its whole process had stood still.
+
+    A member whose poll loop stalls sends heartbeats until its poll timeout, and its session does not expire before.
+    """
+    if departure.why == "session-expired" and why == "poll-timeout":
+        evicted = any(isinstance(e, ev.MemberFailed) for e in departure.events)
+        expired_at = time_of(event) - (getattr(event, "exceeded_ms", None) or 0)
+        return evicted and expired_at - departure.at > HEARTBEAT_MS
+    return event.speaker.role != "broker" and any(was_removed_before(departure, e) for e in departure.events)
+
+
+def was_removed_before(departure: Departure, answer: Event) -> bool:
+    """True if a KIP-848 member that leaves at its poll timeout is answered that it is no longer a member."""
+    # A member in a rebalance may also have been removed because it did not give partitions up in time.
+    if not isinstance(answer, ev.GroupHeartbeatFailed) or answer.error not in NOT_KNOWN:
+        return False
+    at = time_of(answer)
+    left = [e for e in departure.events if isinstance(e, ev.MemberTransitioned) and e.before == "STABLE"]
+    timed_out = [e for e in departure.events if isinstance(e, ev.PollTimeoutExpired)]
+    return bool(left) and any(0 <= at - time_of(e) <= ROUND_TRIP_MS for e in timed_out)
 
 
 def is_rebalance_notice(event: Event) -> bool:

@@ -360,7 +360,9 @@ class MembershipRecorder:
             # If a coordinator died before it wrote the next generation, its successor evicts members that had already
             # left.
             return
-        if _RANK.index(why) < _RANK.index(departure.why):
+        if departure.why == "poll-timeout" and lost_membership.was_removed_before(departure, event):
+            amend(departure, why="expelled")
+        elif _RANK.index(why) < _RANK.index(departure.why) and not lost_membership.noticed_late(departure, event, why):
             amend(departure, why=why)
         if event.speaker.role == "broker" and sent.speaker.role != "broker" and event.at is not None:
             # A LeaveGroup is processed after a JoinGroup on the same connection, which gets its response after the
