@@ -340,20 +340,29 @@ def _held(states: list[tuple[str, str]], kind: re.Pattern[str]) -> FieldValue:
 
 
 # StreamsGroupHeartbeatResponse.Status: 1 MISSING_SOURCE_TOPICS, 2 INCORRECTLY_PARTITIONED_TOPICS, 3
-# MISSING_INTERNAL_TOPICS.
+# MISSING_INTERNAL_TOPICS, 4 SHUTDOWN_APPLICATION.
 _MISSING = re.compile(r"\(1\) Source topics? ([^()]+?) (?:are|is) missing")
 _INTERNAL = re.compile(r"\(3\) Internal topics are missing: ([^();]+)")
+_SHUTDOWN = re.compile(r"\(4\) Streams group member (\S+) encountered a fatal error and requested a shutdown")
 _MISFIT = re.compile(r"\(2\) [^(]*?\btopics? ([\w.-]+)")
 
 
 def streams_statuses(text: str) -> dict[str, FieldValue]:
-    """The topics that the statuses of a streams group name, from `(1) Source topics orders, returns are missing.`."""
+    """The topics that the statuses of a streams group name, from `(1) Source topics orders, returns are missing.`.
+
+    With status 4, the id of the member that asked for a shutdown.
+    """
     found = {
         "missing_topics": _MISSING.search(text),
         "internal_topics": _INTERNAL.search(text),
         "misfit_topics": _MISFIT.search(text),
     }
-    return {name: tuple(re.findall(r"[^\s,\[\]]+", match[1])) for name, match in found.items() if match}
+    named: dict[str, FieldValue] = {
+        name: tuple(re.findall(r"[^\s,\[\]]+", match[1])) for name, match in found.items() if match
+    }
+    if asked := _SHUTDOWN.search(text):
+        named["shutdown_by"] = asked[1]
+    return named
 
 
 class FieldType(Struct, frozen=True):

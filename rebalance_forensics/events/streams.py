@@ -215,6 +215,7 @@ class ShutdownRequested(Event, frozen=True, kw_only=True):
     """An instance requests the shutdown of the whole application (`asking`), or was told that another one did."""
 
     asking: bool
+    member: str | None = None
     error: str | None = None
 
 
@@ -234,7 +235,8 @@ class StreamsStatusReported(Event, frozen=True, kw_only=True):
     """KIP-1071: status codes of the coordinator, topology and configuration changes.
 
     `missing_topics` are source topics that do not exist, `internal_topics` changelog and repartition topics that do not
-    exist, and `misfit_topics` those with other partitions than the topology expects.
+    exist, and `misfit_topics` those with other partitions than the topology expects. `shutdown_by` is the id of the
+    member that asked the whole application to shut down.
     """
 
     detail: str | None = None
@@ -243,3 +245,4 @@ class StreamsStatusReported(Event, frozen=True, kw_only=True):
     missing_topics: tuple[str, ...] = ()
     internal_topics: tuple[str, ...] = ()
     misfit_topics: tuple[str, ...] = ()
+    shutdown_by: str | None = None

@@ -143,8 +143,8 @@ REFUSED_LEAVE = (
     "errorMessage='Member {} is not a member of group orders-app.', memberId='', memberEpoch=0))"
 )
 REJOINS = (
-    "Time between subsequent calls to poll() was longer than the configured max.poll.interval.ms, exceeded approximately "
-    "by 5308 ms. Member {} will rejoin the group now."
+    "Time between subsequent calls to poll() was longer than the configured max.poll.interval.ms, exceeded "
+    "approximately by 5308 ms. Member {} will rejoin the group now."
 )
 
 
@@ -171,3 +171,28 @@ def test_a_process_that_stands_still_until_its_poll_timeout_was_paused_if_its_se
     story.goes_on("01:15:00.000")
     assert story.causes() == ["process-pause"]
     assert "slow-processing" not in [r.cause for r in story.the_incident().root_causes if r.confidence >= 0.55]
+
+
+def test_a_source_topic_that_its_coordinator_misses_stops_the_application_though_no_client_has_a_log() -> None:
+    story = two_nodes("brokers")
+    member = story.member("node-1", 1)
+    story.coordinator_says("01:01:00.000", FOUND, member)
+    missing = "Topic configuration failed for topology epoch 0 in 0ms: Source topics orders are missing."
+    story.coordinator_says("01:10:00.000", missing, member).bumped("01:10:00.010", "node-1")
+    late = f"Member {member} fenced from the group because it failed to transition from epoch 3 within 20000ms."
+    story.coordinator_says("01:10:20.000", late)
+    story.goes_on("01:15:00.000")
+    assert story.causes() == ["topic-metadata-change"]
+    assert story.blamed() == ["orders"]
+    assert story.the_incident().severity == "critical"
+
+
+def test_the_member_that_asks_for_a_shutdown_is_named_by_the_coordinator_and_by_the_status_of_another() -> None:
+    asked = two_nodes("brokers")
+    member = asked.member("node-1", 1)
+    asked.coordinator_says("01:10:00.000", "Shutdown requested for the streams application.", member)
+    told = two_nodes("clients")
+    status = f"(4) Streams group member {member} encountered a fatal error and requested a shutdown for the entire "
+    told_all_along(told, f"{status}application.", "01:10:00.000")
+    assert [story.causes() for story in (asked, told)] == [["streams-shutdown"]] * 2
+    assert [story.blamed() for story in (asked, told)] == [[member], ["node-1"]]

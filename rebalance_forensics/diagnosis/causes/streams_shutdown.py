@@ -12,13 +12,21 @@ from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.diagnosis.wording.durations import listed
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import ExceptionLogged
-from rebalance_forensics.events.streams import ShutdownRequested, SourceTopicsMissing, StreamsStateChanged, ThreadFailed
+from rebalance_forensics.events.streams import (
+    ShutdownRequested,
+    SourceTopicsMissing,
+    StreamsStateChanged,
+    StreamsStatusReported,
+    ThreadFailed,
+)
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Fact, Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
 
+# Lines that may show a shutdown request.
+_ASKING = (ShutdownRequested, ThreadFailed, StreamsStatusReported)
 _MISSING_SOURCE_TOPIC = "MissingSourceTopicException"
 SHUTDOWN_REQUESTED = clue(
     "application-shutdown-requested", DECISIVE + WEAK, "an instance sent a shutdown request for the entire application"
@@ -42,11 +50,7 @@ THREW_MISSING_SOURCE_TOPIC = clue(
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """A requested shutdown, else missing source topics; at most one hypothesis."""
-    lines = [
-        e
-        for e in timeline.of(ShutdownRequested, ThreadFailed)
-        if not isinstance(e, ThreadFailed) or "SHUTDOWN_APPLICATION" in (e.response or "").upper()
-    ]
+    lines = [e for e in timeline.of(*_ASKING) if shows_request(e)]
     requests = [r for r in timeline.requests if r.why == "shutdown-requested"]
     if lines or requests:
         yield about_shutdown_asked(timeline, lines, requests)
@@ -56,7 +60,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 CAUSE = Cause(
     propose=propose,
-    evidence_types=(ShutdownRequested, ThreadFailed, Request, SourceTopicsMissing, ExceptionLogged),
+    evidence_types=(*_ASKING, Request, SourceTopicsMissing, ExceptionLogged),
     implies=(
         "shutdown",
         "scale-in",
@@ -73,11 +77,25 @@ CAUSE = Cause(
 )
 
 
+def shows_request(event: Event) -> bool:
+    """True for a line of an instance that asks for a shutdown, or of one that is told so."""
+    match event:
+        case ThreadFailed(response=response):
+            return "SHUTDOWN_APPLICATION" in (response or "").upper()
+        case StreamsStatusReported(shutdown_by=asking):
+            return asking is not None
+    return isinstance(event, ShutdownRequested)
+
+
 def about_shutdown_asked(timeline: Timeline, lines: Sequence[Event], requests: Sequence[Request]) -> Hypothesis:
     """A shutdown that an instance requested, according to its own lines or to rejoins that pass the request on."""
     at = time_of(lines[0]) if lines else requests[0].at
     asking = [e for e in lines if isinstance(e, ThreadFailed) or getattr(e, "asking", False)]
     by = next((a for e in asking if (a := timeline.participants.of_speaker(e)) is not None), None)
+    if by is None:
+        # Members of a streams group (KIP-1071) do not pass the request on.
+        members = (getattr(e, "shutdown_by", None) or getattr(e, "member", None) for e in lines)
+        by = next((a for member in members if (a := timeline.participants.of_member(member)) is not None), None)
     if by is None and requests:
         by = _first_to_pass_it_on(timeline, requests[0])
     errors = thrown_by(timeline, by, at - windows.NEXT_HEARTBEAT_MS, at + windows.ROUND_TRIP_MS)

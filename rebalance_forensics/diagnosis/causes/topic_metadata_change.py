@@ -56,7 +56,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             yield about_topic_change(timeline, change)
     # The coordinator of a KIP-1071 group revokes all tasks when a source topic is deleted.
     for unready in (topics for topics in unready_topics(timeline) if topics.deleted):
-        begin, end = time_of(unready.reports[0]), time_of(unready.reports[-1])
+        begin, end = unready.begin, unready.end
         names, lines = listed(unready.topics), distinct_events(unready.reports)
         restore = Advice(
             action=f"Create {names} again, or remove the topic from the topology and restart.",

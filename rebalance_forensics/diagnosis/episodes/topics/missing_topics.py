@@ -95,23 +95,20 @@ def vanished_topics(timeline: Timeline) -> Iterator[VanishedTopics]:
 
 
 class UnreadyTopics(Struct, frozen=True):
-    """The status reports while members waited for topics, and the topics that they name."""
+    """The reports while members waited for topics, and the topics that they name."""
 
-    reports: list[ev.StreamsStatusReported]
+    reports: list[Event]
     topics: tuple[str, ...]
     missing: bool
     deleted: bool
     """True if they are missing and the group had tasks before: it read them until they were deleted."""
+    end: int
+    """Time of the last report, or until when the coordinator, which reports them once, found them missing."""
 
     @property
     def begin(self) -> int:
         """Time of the first report."""
         return time_of(self.reports[0])
-
-    @property
-    def end(self) -> int:
-        """Time of the last report."""
-        return time_of(self.reports[-1])
 
 
 def rebalances_without_topics(timeline: Timeline, unready: UnreadyTopics) -> tuple[Fact, ...]:
@@ -125,21 +122,40 @@ def unready_topics(timeline: Timeline) -> Iterator[UnreadyTopics]:
     """Every long wait for topics that did not end in an application error."""
     # KIP-1071: the coordinator checks the topology and, since 4.1, reports the problem to each member in its heartbeat
     # response (StreamsGroupHeartbeatResponse.Status). In the classic protocol, the leader checks the topics.
-    reports = [e for e in timeline.of(ev.StreamsStatusReported) if e.speaker.role != "broker" and _topics(e)]
+    reports = [e for e in timeline.of(ev.StreamsStatusReported, ev.SourceTopicsMissing) if _topics(e)]
     for run in runs(reports, time_of, windows.ONE_REBALANCE_MS):
-        begin, end, missing = time_of(run[0]), time_of(run[-1]), any(e.missing_topics for e in run)
+        begin, last = time_of(run[0]), time_of(run[-1])
+        missing = any(not isinstance(e, ev.StreamsStatusReported) or e.missing_topics for e in run)
         # Missing topics that end the application are the cause `streams-shutdown`.
-        ends = timeline.of(ev.StreamsStateChanged).between(end - windows.ROUND_TRIP_MS, end + windows.ONE_REBALANCE_MS)
+        ends = timeline.of(ev.StreamsStateChanged).between(
+            last - windows.ROUND_TRIP_MS, last + windows.ONE_REBALANCE_MS
+        )
         failed = any(e.after in ("PENDING_ERROR", "ERROR") for e in ends)
+        end = last if any(e.speaker.role != "broker" for e in run) else _found_again(timeline, last)
         if not missing or (end - begin >= windows.AT_ONCE_MS and not failed):
             topics = sorted({topic for e in run for topic in _topics(e)})
-            # A task needs all source topics of its subtopology.
-            had_tasks = any(e.active for e in timeline.of(ev.TasksAssigned).between(0, begin - 1))
-            yield UnreadyTopics(run, tuple(topics), missing, deleted=missing and had_tasks)
+            yield UnreadyTopics(run, tuple(topics), missing, missing and _were_there(timeline, begin), end)
 
 
-def _topics(report: ev.StreamsStatusReported) -> tuple[str, ...]:
-    return report.missing_topics or report.misfit_topics
+def _topics(report: Event) -> tuple[str, ...]:
+    if isinstance(report, ev.StreamsStatusReported):
+        return report.missing_topics or report.misfit_topics
+    # In the classic protocol, the leader logs them.
+    if not isinstance(report, ev.SourceTopicsMissing) or report.speaker.role != "broker" or report.internal:
+        return ()
+    return report.topics if report.group else ()
+
+
+def _were_there(timeline: Timeline, at: int) -> bool:
+    # A task needs all source topics of its subtopology.
+    had_tasks = any(e.active for e in timeline.of(ev.TasksAssigned).between(0, at - 1))
+    checked = timeline.of(ev.StreamsStatusReported).between(0, at - 1)
+    return had_tasks or any(e.topology == "complete" and e.group for e in checked)
+
+
+def _found_again(timeline: Timeline, since: int) -> int:
+    checked = timeline.of(ev.StreamsStatusReported).onwards(since)
+    return next((time_of(e) for e in checked if e.topology == "complete"), timeline.last)
 
 
 class LostInternalTopics(Struct, frozen=True):
