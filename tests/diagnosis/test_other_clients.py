@@ -11,6 +11,7 @@ from tests.diagnosis.other_clients import (
     AIOKAFKA,
     ANOTHER,
     APP,
+    COORDINATOR,
     DENIED,
     FORGOTTEN,
     IN_GENERATION,
@@ -21,9 +22,11 @@ from tests.diagnosis.other_clients import (
     PYTHON,
     PYTHON_NO_LONGER,
     RDKAFKA,
+    STABLE,
     causes,
     heard,
     incidents,
+    joins,
     kafkajs,
     rdkafka,
     rejoined,
@@ -360,3 +363,17 @@ def test_heartbeats_that_a_handler_blocks_are_let_through_as_the_client_of_the_m
     assert "eachMessage" not in actions
     paused = next(cause for cause in incident.root_causes if cause.cause == "process-pause")
     assert not any("GC log" in advice.action for advice in paused.advice)
+
+
+def test_generations_of_a_time_without_a_coordinators_log_may_well_have_their_assignment(tmp_path: Path) -> None:
+    (tmp_path / "broker-1").mkdir()
+    lines = [*joins(30, RDKAFKA, 8), COORDINATOR.format(34, STABLE.format(9))]
+    lines += [COORDINATOR.format(35, f"Assignment received from leader {ANOTHER} for group payments for generation 9")]
+    (tmp_path / "broker-1" / "server.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    joined = f"JoinGroup response: GenerationId {{}}, Protocol range, LeaderId {ANOTHER}, my MemberId {RDKAFKA}, "
+    names = rdkafka(-9000, "JOIN", f'Joining group "payments" with 1 subscribed topic(s) and member id "{RDKAFKA}"')
+    rejoins = (
+        rdkafka(-9000 + 60 * number, "JOINGROUP", joined.format(number) + "member metadata count 0: (no error)")
+        for number in range(3, 9)
+    )
+    assert "assignment-failure" not in causes(incidents(tmp_path, names, *rejoins))

@@ -260,7 +260,7 @@ def never_assigned(timeline: Timeline) -> tuple[tuple[Event, ...], list[Particip
     for rebalance in timeline.rebalances:
         if has_epochs and any(isinstance(e, _OF_EPOCHS) for e in rebalance.events):
             continue
-        if rebalance.stabilized_at is not None and rebalance.completed_at is None:
+        if rebalance.completed_at is None and _was_created_in_a_coordinators_log(timeline, rebalance):
             at = rebalance.started_at
             if logs_assignments or not timeline.moves(at - ROUND_TRIP_MS, at + ROUND_TRIP_MS):
                 row.append(rebalance)
@@ -274,6 +274,12 @@ def never_assigned(timeline: Timeline) -> tuple[tuple[Event, ...], list[Particip
     named = dict.fromkeys(timeline.participants.of_member(m) for e in opened for m in e.members)
     lines: Sequence[Event] = opened or [e for r in row for e in r.events]
     return tuple(lines), [a for a in named if a is not None]
+
+
+def _was_created_in_a_coordinators_log(timeline: Timeline, rebalance: Rebalance) -> bool:
+    # Members also log that a generation was created, at times that no coordinator's log at hand covers.
+    at = rebalance.stabilized_at
+    return at is not None and bool(covering(timeline.coverage.brokers, at, at))
 
 
 def _stuck(timeline: Timeline, rebalance: Rebalance) -> tuple[tuple[Event, ...], list[Participant]] | None:
