@@ -47,8 +47,7 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
     lines = timed(*attributed(identified_lines), ungrouped)
     profile = profile_of(lines)
     processes = processes_of(profile.participants, lines.own, lines.nearby)
-    grouped = lines.of_the_group()
-    coordinators = coordinators_of(grouped, starts_in_own_logs(lines.ungrouped))
+    coordinators = coordinators_of(lines.own, starts_in_own_logs(lines.ungrouped))
     coverage = coverage_of(
         profile.participants,
         lines.own,
@@ -102,7 +101,7 @@ def _replayed(
     former = lines_of_former_coordinators(events)
     membership = MembershipReplay(participants, processes.starts)
     classic, epochs = Generations(participants), GroupEpochs(participants)
-    void = former.evicting | former.too_late
+    void = former.all
     for event in events:
         if (event.group is not None or isinstance(event, StreamsParticipants)) and id(event) not in void:
             classic.apply(event)

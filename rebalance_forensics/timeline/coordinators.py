@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from heapq import merge
 from typing import Literal
 
@@ -19,7 +19,7 @@ from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.model import CoordinatorTerm
 
 
-def coordinators_of(events: Sequence[Event], starts: Iterable[ev.BrokerStarted] = ()) -> tuple[CoordinatorTerm, ...]:
+def coordinators_of(events: EventIndex, starts: Iterable[ev.BrokerStarted] = ()) -> tuple[CoordinatorTerm, ...]:
     """The terms of the coordinators in order, by broker lines, and by clients' lookups that these do not contradict.
 
     A term lasts until another one begins, or until its broker unloads the group or starts again, if nothing shows which
@@ -27,7 +27,9 @@ def coordinators_of(events: Sequence[Event], starts: Iterable[ev.BrokerStarted] 
     """
     terms: list[CoordinatorTerm] = []
     speaker, last = None, None
-    for event in merge(events, starts, key=time_of):
+    late = lines_of_former_coordinators(events).all
+    of_group = (event for event in events if event.group is not None)
+    for event in merge(of_group, starts, key=time_of):
         if event.at is None:
             continue
         if isinstance(event, ev.GroupUnloaded | ev.BrokerStarted):
@@ -38,7 +40,7 @@ def coordinators_of(events: Sequence[Event], starts: Iterable[ev.BrokerStarted] 
         if event.speaker is speaker:
             continue  # the same coordinator as before
         broker = _broker(event)
-        if broker is None:
+        if broker is None or id(event) in late:
             continue
         speaker = event.speaker if event.speaker.role == "broker" and event.group is not None else None
         if broker != last:
@@ -71,6 +73,11 @@ class FormerCoordinatorLines(Struct, frozen=True):
     """Evictions by a broker that did not know yet that another broker had loaded the group."""
     too_late: frozenset[int] = frozenset()
     """Lines that a broker logged after it unloaded the group: they no longer affect any member."""
+
+    @property
+    def all(self) -> frozenset[int]:
+        """All lines of former coordinators."""
+        return self.evicting | self.too_late
 
 
 # A broker that was paused expires all sessions when it resumes, before it learns that it no longer coordinates the
@@ -137,7 +144,8 @@ def handovers(timeline: Timeline, since: int) -> Iterator[Handover]:
     # The last broker that logged as the coordinator, and the one that has neither unloaded the group nor stopped.
     spoke: Event | None = None
     holder: Event | None = None
-    spoken = (e for e in timeline.coordinator_events if e.speaker.broker is not None)
+    late = lines_of_former_coordinators(timeline.own).all
+    spoken = (e for e in timeline.coordinator_events if e.speaker.broker is not None and id(e) not in late)
     for event in sorted([*spoken, *stops_and_starts(timeline)], key=time_of):
         match event:
             case ev.MemberLoaded():
