@@ -55,6 +55,7 @@ CAUSE = Cause(
         speaks_against(heartbeats.lost_in_the_move, STRONG),
         speaks_against(connections.throttled, DECISIVE),
         speaks_against(connections.waited_on_open_connections, DECISIVE),
+        speaks_against(connections.searched_after_failed_write, DECISIVE),
     ),
     prior=-WEAK,
     implies=("rebalance-straggler", "startup"),

@@ -90,6 +90,7 @@ CAUSE = Cause(
         speaks_against(heartbeats.lost_in_the_move, STRONG),
         speaks_against(connections.throttled, DECISIVE),
         speaks_against(connections.waited_on_open_connections, DECISIVE),
+        speaks_against(connections.searched_after_failed_write, DECISIVE),
     ),
     implies=("rebalance-straggler", "startup"),
     lookalikes=("process-crash", "network-partition", "slow-processing"),

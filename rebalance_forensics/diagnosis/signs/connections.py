@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rebalance_forensics import events as ev
-from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import NOT_CONNECTED
+from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import NOT_CONNECTED, write_failed
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.seen import coordinator_log, looked, own_log
 from rebalance_forensics.diagnosis.sign import (
@@ -90,7 +90,7 @@ def connection_losses(timeline: Timeline, absence: Absence) -> list[Event]:
     joined = last.at if last is not None else None
     # A member that joined had reached its coordinator: failed connections during its start do not count.
     begin = max(absence.at - timeouts.session_timeout_ms(timeline) - 2 * ROUND_TRIP_MS, joined or 0)
-    found = [e for e in losses.between(begin, until + ROUND_TRIP_MS) if not _was_throttled(e)]
+    found = [e for e in losses.between(begin, until + ROUND_TRIP_MS) if not _was_answered(timeline, e)]
     if _kept_its_coordinator(timeline, absence, found):
         return []
     if timeline.measured(1) is None:
@@ -106,7 +106,14 @@ def connection_losses(timeline: Timeline, absence: Absence) -> list[Event]:
     lost = timeline.events_from(absence.participant, ev.CoordinatorLost).between(since, until - HEARTBEAT_MS - 1)
     if waits_on_open_connections(timeline, absence):
         return []
-    return [e for e in lost if _search_exceeds(timeline, absence, e, HEARTBEAT_MS)]
+    return [e for e in lost if _search_exceeds(timeline, absence, e, HEARTBEAT_MS) and not _was_answered(timeline, e)]
+
+
+def _was_answered(timeline: Timeline, lost: Event) -> bool:
+    """True if the broker had just answered when the member lost it: a failed commit, or a throttled request."""
+    if isinstance(lost, ev.CoordinatorLost):
+        return write_failed(timeline, lost)
+    return _was_throttled(lost)
 
 
 def _was_throttled(lost: Event) -> bool:
@@ -256,6 +263,16 @@ def throttled_requests(timeline: Timeline, absence: Absence) -> list[ev.Connecti
 def waited_on_open_connections(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     """The member was running and connected: the brokers delayed their responses, as they do for a quota."""
     return waits_on_open_connections(timeline, absence)
+
+
+@of_every("it looked for its coordinator, which answered that it could not write a commit, until the group lost it")
+def searched_after_failed_write(timeline: Timeline, absence: Absence) -> Sequence[Event]:
+    """The member was running and connected when its silence began: brokers that answer no FindCoordinator keep it."""
+    last = timeline.events_from(absence.participant, ev.CoordinatorLost).last(absence.at)
+    if last is None or not write_failed(timeline, last) or not _search_exceeds(timeline, absence, last, HEARTBEAT_MS):
+        return ()
+    found = timeline.coordinator_found(absence.participant, time_of(last), absence.at - ROUND_TRIP_MS)
+    return (last,) if found is None else ()
 
 
 @of_every("until it evicted this member, its coordinator left the requests of another running member unanswered")

@@ -52,6 +52,8 @@ _OF_A_BROKER = frozenset({"broker", "cluster", "confluent", "kafka", "kafkaserve
 
 # Causes that clients log for a connection that could not be established.
 NOT_CONNECTED = ("error connecting", "could not be established", "connection setup timeout")
+# The response to a commit that the replicas of `__consumer_offsets` did not acknowledge in time.
+_WRITE_ERRORS = ("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE")
 _MOST_LINES = 4
 
 How = Literal["shut-down", "failed", "lost", "froze", "unreachable"]
@@ -109,6 +111,13 @@ def outages_of_other_brokers(timeline: Timeline, broker: int | str | None, begin
     if broker is None or any(outage.broker == broker for outage in near):
         return []
     return sorted(near, key=lambda outage: abs(outage.started_at - begin))
+
+
+def write_failed(timeline: Timeline, lost: Event) -> bool:
+    """True if a member gave up its coordinator for its response to a commit: it could not write to its partition."""
+    who, at = timeline.participants.of_speaker(lost), time_of(lost)
+    commits = timeline.events_from(who, ev.OffsetCommitFailed).between(at - windows.ROUND_TRIP_MS, at)
+    return any(e.error in _WRITE_ERRORS for e in commits)
 
 
 def outages_between(timeline: Timeline, begin: int, end: int) -> list[Downtime]:

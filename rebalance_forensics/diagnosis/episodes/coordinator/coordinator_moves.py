@@ -18,8 +18,10 @@ from msgspec import Struct
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import (
     broker_outages,
+    outages_between,
     outages_of_other_brokers,
     unreachable_before,
+    write_failed,
 )
 from rebalance_forensics.diagnosis.episodes.coordinator.join_rejections import denied
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, formed_at, with_rebalances
@@ -40,7 +42,6 @@ from rebalance_forensics.timeline.identity.participants import Participant, plac
 from rebalance_forensics.timeline.membership.lost_membership import OF_MEMBERS, ended_its_session, shows_member
 
 _MOVED = "NOT_COORDINATOR"
-_WRITE_ERRORS = ("REQUEST_TIMED_OUT", "COORDINATOR_NOT_AVAILABLE")
 # At most this many lines are kept: a few members' lines show a move as well as all of them.
 _MOST_LINES = 8
 _ANSWERED = (ev.CoordinatorLost, ev.GroupHeartbeatFailed, ev.HeartbeatFailed, ev.JoinRequested, ev.SyncFailed)
@@ -105,9 +106,29 @@ def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
         moves = _first_of_each(moves, [find(timeline, settled or 0)])
     steps = [*moves, *_restarts_of_others(timeline)] if moves else []
     for walk in walks(steps, lambda m: m.at, lambda m: m.broker):
-        chain = [m for m in walk if m.events]
-        if chain:
-            yield chain
+        for chain in _apart_from_faults(timeline, walk):
+            if shown := [m for m in chain if m.events]:
+                yield shown
+
+
+def _apart_from_faults(timeline: Timeline, walk: Sequence[CoordinatorMove]) -> list[list[CoordinatorMove]]:
+    """The moves of a walk, split where a broker that froze or failed by itself follows or precedes another broker."""
+    # Restarts in turn are one plan, and a broker that an administrator kills may be restarted next. A stalled host or
+    # a full disk is no step of a plan. Brokers that froze or failed at the same time have a common reason, and a broker
+    # that returns takes its groups over again.
+    found = [list(walk[:1])]
+    for before, move in pairwise(walk):
+        apart = move.broker != before.broker and move.at - before.until > windows.PROCESS_START_MS
+        returned = any(isinstance(e, ev.GroupLoaded) and e.speaker.broker == before.broker for e in move.events)
+        if apart and (_is_a_fault(timeline, move) or (not returned and _is_a_fault(timeline, before))):
+            found.append([])
+        found[-1].append(move)
+    return found
+
+
+def _is_a_fault(timeline: Timeline, move: CoordinatorMove) -> bool:
+    near = outages_between(timeline, move.at, move.until)
+    return any(o.broker == move.broker and o.how in ("froze", "failed") for o in near)
 
 
 def _first_of_each(
@@ -186,14 +207,16 @@ def _requests(timeline: Timeline) -> frozenset[int]:
 
 
 def _commit_not_written(timeline: Timeline, lost: Event) -> bool:
-    """True if a member gave up its coordinator after a failed commit and found the same broker again at once."""
+    """True if a member gave up its coordinator after a failed commit and found the same broker again at once.
+
+    If another broker is out at that time, that outage is why the write failed, and the coordinator serves nobody.
+    """
     who, at = timeline.participants.of_speaker(lost), time_of(lost)
     if who is None or not isinstance(lost, ev.CoordinatorLost) or lost.coordinator is None:
         return False
-    commits = timeline.events_from(who, ev.OffsetCommitFailed).between(at - windows.ROUND_TRIP_MS, at)
     found = timeline.coordinator_found(who, at, at + windows.ROUND_TRIP_MS)
-    refused = any(e.error in _WRITE_ERRORS for e in commits)
-    return refused and found is not None and found.coordinator == lost.coordinator
+    again = found is not None and found.coordinator == lost.coordinator
+    return again and write_failed(timeline, lost) and not outages_of_other_brokers(timeline, lost.coordinator, at, at)
 
 
 def _restarts_of_others(timeline: Timeline) -> Iterator[CoordinatorMove]:
@@ -482,9 +505,11 @@ def _has_members(timeline: Timeline, at: int) -> bool:
     lost = timeline.departures.between(at - windows.ONE_REBALANCE_MS, at + windows.ROUND_TRIP_MS)
     last = {d.participant: d for d in lost}
     members += [d.participant for d in last.values() if _is_expired_by_client(d)]
-    return timeline.membership.is_unknown_at(at) or not all(
-        timeline.closed_by(member, at + windows.ROUND_TRIP_MS, until=at) for member in members
-    )
+    if not members:
+        # Coordinators before 2.0 log no join: a generation that formed and was not emptied has members.
+        formed = timeline.of(ev.GenerationStabilized, ev.GroupEmptied).last(at)
+        return timeline.membership.is_unknown_at(at) or isinstance(formed, ev.GenerationStabilized)
+    return not all(timeline.closed_by(member, at + windows.ROUND_TRIP_MS, until=at) for member in members)
 
 
 def effects_of_moves(timeline: Timeline, chain: list[CoordinatorMove]) -> tuple[Fact, ...]:
