@@ -291,7 +291,8 @@ def _by_brokers(
         names = set(blamed[id(part)])
         if down:
             # A broker without an outage kept running, but could not respond while another one was down.
-            names = names & down or {_nearest(part, down, outages)}
+            names &= down | _lost_by(part, names, terms)
+            names = names or {_nearest(part, down, outages)}
         if names & in_turn and len(in_turn) > 1:
             names |= in_turn
         joined = [component for component in components if component[0] & names or not names]
@@ -310,6 +311,17 @@ def _by_brokers(
         _narrowed(names, parts, terms, doubtful) if shared else (sorted(names, key=natural), parts, False)
         for names, parts, shared in components
     ]
+
+
+def _lost_by(part: Part, names: Collection[str], terms: Terms) -> set[str]:
+    """Those of the brokers that lost this group to another one, except to one that took it over again."""
+    # A broker that returns is the preferred leader again: its groups move back from brokers that kept running.
+    begin, end = part.begin - ROUND_TRIP_MS, part.end + REQUEST_TIMEOUT_MS
+    lost: list[str] = []
+    for term, following in pairwise(terms[part.group]):
+        if begin <= (following.started_at or 0) <= end and following.broker not in lost:
+            lost.append(term.broker)
+    return {*lost} & {*names}
 
 
 def _brokers_of(part: Part, stalls: StallsOf) -> list[str]:
