@@ -15,8 +15,8 @@ __all__ = ["AnalyzedLogs", "DefectError", "InputError", "__version__", "analyze"
 
 
 def _unpacked(inside: Path) -> Path:
-    """The package as files: patterns and templates cannot be read out of the zip that Spark hands to executors."""
-    import atexit  # noqa: PLC0415 - only where the package is in a zip
+    """Unpack the package: patterns and templates cannot be read from the zip file that Spark ships to executors."""
+    import atexit  # noqa: PLC0415 - only if the package is in a zip
     import shutil  # noqa: PLC0415
     import tempfile  # noqa: PLC0415
     import zipfile  # noqa: PLC0415
@@ -34,7 +34,7 @@ if (_inside := Path(__file__).parent).parent.is_file():
 
 
 def __getattr__(name: str) -> object:
-    """Load what a notebook uses when it is first used; the import itself stays instant."""
+    """Import the API on first use, so that importing the package is fast."""
     if name in __all__:
         return getattr(import_module("rebalance_forensics.api"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

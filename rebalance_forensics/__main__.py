@@ -19,10 +19,10 @@ DEFECT = 70
 
 
 def main() -> NoReturn:
-    """Run the command that the arguments name."""
+    """Run the command in the arguments and exit the process."""
     try:
         with stop_signals.heeded():
-            # Ctrl-C may come while they are still loading.
+            # Ctrl-C may arrive while these are still being imported.
             from rebalance_forensics.cli import program  # noqa: PLC0415
             from rebalance_forensics.cli.parts import Parts  # noqa: PLC0415
 
@@ -30,10 +30,10 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         code = stop_signals.exit_code()
         _say(stop_signals.sentence())
-    except Exception as error:  # noqa: BLE001 - it could not even be loaded; commands tell of their own errors
+    except Exception as error:  # noqa: BLE001 - the import failed; commands report their own errors
         code = DEFECT
         _say(f"{sentence('the program could not be loaded', error)}.")
-    # Threads that still run must not be waited for, and print nothing more.
+    # Don't wait for running threads, and don't let them print anything.
     scratch.forget()
     os._exit(code)
 

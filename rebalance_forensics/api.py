@@ -42,11 +42,13 @@ Paths = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 
 def tables(output: str | PathLike[str], version: int | None = None) -> WrittenTables:
-    """The job's tables after its last complete run, or after the run in `version` of the table `runs`.
+    """The job's tables after its last complete run, or after the run that wrote this `version` of the table `runs`.
 
-    InputError says what to correct.
+    Raises:
+        InputError: There are no tables, or no such version.
+
     """
-    from rebalance_forensics.job import written_tables  # noqa: PLC0415 - it brings Spark along
+    from rebalance_forensics.job import written_tables  # noqa: PLC0415 - imports Spark
 
     return written_tables.tables(fspath(output), version)
 
@@ -63,14 +65,23 @@ def analyze(
     patterns: Sequence[str | PathLike[str]] = (),
     java_home: str | None = None,
 ) -> AnalyzedLogs:
-    """Analyze log files, directories or archives; each option is the one of that name on the command line.
+    """Analyze log files, directories or archives; the options have the same names and meanings as on the command line.
 
-    `engine`: "auto" uses a Spark session that runs, and starts one only where there is much to read; "spark", "local".
-    `group`: only this one. `since` and `until`: "2026-11-20T14:00:00Z", "02:00" (UTC, the logs' last), or "2h"
-    before the last line. `tz`: the zone of times without one, "Europe/Berlin" or, of one host, "broker-2=+02:00".
-    `cluster`: its name in the report. `patterns`: directories of your own. `java_home`: the Java that Spark takes.
+    Args:
+        paths: Log files, directories or archives.
+        engine: "spark", "local", or "auto": a running Spark session; without one, Spark only if the input is large.
+        group: Report on this consumer group only.
+        since: Start of the window: "2026-11-20T14:00:00Z", "02:00" (latest, UTC), or "2h" before the last line.
+        until: End of the window, in the same format.
+        tz: Zone of log times without one: "Europe/Berlin", or "broker-2=+02:00" for one host.
+        cluster: Name of the cluster in the report.
+        patterns: Directories of your own patterns.
+        java_home: Java installation for Spark.
 
-    InputError says what to correct; DefectError is an internal error that left no report.
+    Raises:
+        InputError: The input or an option is invalid; the message says what to correct.
+        DefectError: An internal error left no report.
+
     """
     if engine not in (engines := get_args(Engine)):
         raise InputError(f"there is no engine {engine!r}; {did_you_mean(engine, engines, 'engines')}")
@@ -107,27 +118,27 @@ class AnalyzedLogs:
 
     @cached_property
     def events(self) -> pd.DataFrame:
-        """One row for each event: time, origin, group, type; its own fields as a dict in `fields`."""
+        """One row per event: time, origin, group and type; the fields of its type are a dict in `fields`."""
         return _frame(RECORD, event_records(self._analysis), times=("timestamp",))
 
     @cached_property
     def generations(self) -> pd.DataFrame:
-        """One row for each generation of a group."""
+        """One row per generation of a group."""
         return _table(_GENERATIONS, ((g, generation) for g in self.report.groups for generation in g.generations))
 
     @cached_property
     def pauses(self) -> pd.DataFrame:
-        """One row for each pause of a member."""
+        """One row per pause of a member."""
         return _table(_PAUSES, ((group, pause) for group in self.report.groups for pause in group.pauses))
 
     @cached_property
     def unread(self) -> pd.DataFrame:
-        """One row for each period in which no member could read a partition."""
+        """One row per period in which no member could read a partition."""
         return _table(UNREAD, ((group, span) for group in self.report.groups for span in group.unread))
 
     @cached_property
     def incidents(self) -> pd.DataFrame:
-        """One row for each incident, with its most likely cause."""
+        """One row per incident, with its most likely cause."""
         return _table(_INCIDENTS, ((each, each.root_causes[0], each.impact) for each in self.report.incidents))
 
     def to_json(self) -> str:

@@ -1,4 +1,4 @@
-"""How commands run an analysis: options put together, progress shown, exit code found."""
+"""Runs an analysis for a command: builds the options, shows progress, determines the exit code."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 def split_incident_id(text: str) -> tuple[str, str | None]:
-    """The logs and the incident's id, None without one; a file may have a # in its name."""
+    """Split LOGS#INCIDENT-ID; the id is None if there is none, as in the name of a file that contains a #."""
     path, hash_sign, incident_id = text.rpartition("#")
     return (path, incident_id) if hash_sign and not Path(text).exists() else (text, None)
 
 
 def incident_in(report: Report, path: str, incident_id: str) -> Incident:
-    """The incident whose id begins so; raise InputError with the ids there are where it is none or several."""
+    """The incident whose id starts with `incident_id`; InputError lists the ids if no incident or several match."""
     found = [incident for incident in report.incidents if incident_id and incident.id.startswith(incident_id)]
     if len(found) != 1:
         known = ", ".join(incident.id for incident in report.incidents) or "none"
@@ -55,7 +55,7 @@ def options_of(
     until: str | None = None,
     lanes: bool = False,
 ) -> AnalyzeOptions:
-    """What the command line asks for, checked; only pages and exports draw `lanes`."""
+    """The options of an analysis, checked; `lanes` are needed only for HTML pages and exports."""
     from rebalance_forensics.pipeline.options import AnalyzeOptions, parse_instant, zone_rules  # noqa: PLC0415
     from rebalance_forensics.sources.files.budgets import Limits  # noqa: PLC0415
 
@@ -77,7 +77,7 @@ def options_of(
 
 
 def catalog_with(patterns: Sequence[Path]) -> Catalog:
-    """The catalog with the user's own patterns in it, checked."""
+    """The catalog with the user's own patterns, checked."""
     from rebalance_forensics.pipeline.catalogs import checked_catalog  # noqa: PLC0415
 
     return checked_catalog(_resolved(patterns))
@@ -88,7 +88,7 @@ def _resolved(directories: Sequence[Path]) -> tuple[str, ...]:
 
 
 def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = False) -> Analysis:
-    """Analyze, with a progress bar on a terminal; name what could not be read."""
+    """Analyze the logs, with a progress bar on a terminal; warn about input that could not be read."""
     from rebalance_forensics.pipeline.run import analyze_with_events  # noqa: PLC0415
 
     options = _with_engine(paths, options)
@@ -101,21 +101,21 @@ def run(paths: Sequence[str], options: AnalyzeOptions, *, keep_events: bool = Fa
     warn_all(
         error if log.path in error else f"{log.path}: {error}" for log in analysis.report.inputs for error in log.errors
     )
-    warn_all(_left_out(analysis.plan.reports))
+    warn_all(_skipped_reports(analysis.plan.reports))
     warn_all(_failed(analysis.failures))
-    warn_all(_broken_off(analysis))
+    warn_all(_internal_errors(analysis))
     warn_all(_unmatched_options(options, analysis.report))
     return analysis
 
 
 def _with_engine(paths: Sequence[str], options: AnalyzeOptions) -> AnalyzeOptions:
-    # The options with an engine; where the user named none and Spark takes a while to start, one line says why it does.
+    # Spark takes a while to start: if the user did not ask for it, a line on standard error says why it is used.
     from rebalance_forensics.pipeline.engine_choice import engine_for  # noqa: PLC0415
     from rebalance_forensics.pipeline.read_plan import refuse_missing  # noqa: PLC0415
 
     if options.engine != "auto":
         return options
-    # A warm session answers sooner than processes that are still to be started; and who names a Java wants Spark.
+    # A warm session is faster than starting processes, and --java-home makes sense only for Spark.
     if options.keep_warm or options.java_home:
         return replace(options, engine="spark")
     refuse_missing(paths)
@@ -125,13 +125,13 @@ def _with_engine(paths: Sequence[str], options: AnalyzeOptions) -> AnalyzeOption
     return replace(options, engine=choice.engine)
 
 
-def _broken_off(analysis: Analysis) -> Iterator[str]:
-    # What a defect of ours kept from being said, beside whole groups.
+def _internal_errors(analysis: Analysis) -> Iterator[str]:
+    # Gaps caused by internal errors, other than groups that could not be investigated.
     failed = {failure.what for failure in analysis.failures}
     return (f"{gap.what}; {ASK}." for gap in analysis.report.gaps if gap.is_defect and gap.what not in failed)
 
 
-def _left_out(reports: Sequence[str]) -> Iterator[str]:
+def _skipped_reports(reports: Sequence[str]) -> Iterator[str]:
     reason = "written by an earlier run of this program, so not read as"
     if len(reports) == 1:
         yield f"{reports[0]}: {reason} a log."
@@ -140,7 +140,7 @@ def _left_out(reports: Sequence[str]) -> Iterator[str]:
 
 
 def refuse_empty_window(options: AnalyzeOptions, report: Report) -> None:
-    """Refuse a time window that holds nothing of the logs: no fault could be found in it, whatever happened."""
+    """Raise InputError if no line of the logs falls into the time window: "no incidents" would be misleading."""
     from rebalance_forensics.report.times import utc  # noqa: PLC0415 - `--help` needs none of it
 
     first = min((log.first for log in report.inputs if log.first is not None), default=None)
@@ -159,7 +159,7 @@ def refuse_empty_window(options: AnalyzeOptions, report: Report) -> None:
 
 
 def _unmatched_options(options: AnalyzeOptions, report: Report) -> Iterator[str]:
-    # What was asked for and fits nothing in these logs: without a word, the report would be taken for its answer.
+    # Without this warning, users would take the report to be in the zone they asked for.
     from rebalance_forensics.pipeline.refusals import did_you_mean  # noqa: PLC0415 - `--help` needs none of it
 
     hosts = [log.host for log in report.inputs if log.host]
@@ -171,7 +171,7 @@ def _unmatched_options(options: AnalyzeOptions, report: Report) -> Iterator[str]
 
 
 def exit_code(analysis: Analysis, fail_on: SeverityName | None = None) -> int:
-    """3 when something could not be read, else 1 when something is as bad as `fail_on`, else 0."""
+    """3 if input could not be read, 1 if an incident is at least as severe as `fail_on`, otherwise 0."""
     report = analysis.report
     if analysis.failures or any(log.errors for log in report.inputs) or any(gap.is_defect for gap in report.gaps):
         return PARTIAL
@@ -184,7 +184,7 @@ def exit_code(analysis: Analysis, fail_on: SeverityName | None = None) -> int:
 
 
 def _failed(failures: Iterable[Failure]) -> Iterator[str]:
-    # Each defect once; it may well meet every group.
+    # Each internal error once: it may affect every group.
     found: dict[str, list[Failure]] = {}
     for failure in failures:
         found.setdefault(failure.error, []).append(failure)

@@ -1,4 +1,4 @@
-"""The main command: logs in, incident report out."""
+"""The `analyze` command: reads logs, reports incidents."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ LinkOption = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="Where the file of --html will be opened in a browser: Slack and PagerDuty messages link to it.",
+        help="Address at which the --html file will be served: Slack and PagerDuty messages link to it.",
         show_default=False,
     ),
 ]
@@ -74,7 +74,7 @@ OutputModeOption = Annotated[
     str | None,
     typer.Option(
         metavar="MODE",
-        help="Permissions of the files that are written, such as 640. New files are 600, as they quote logs.",
+        help="Permissions of output files, such as 640. New files get 600 by default, because they quote logs.",
         show_default=False,
     ),
 ]
@@ -92,7 +92,7 @@ KeepWarmOption = Annotated[
     bool,
     typer.Option(
         "--keep-warm",
-        help="Leave Spark running for the next command; it stops after half an hour without one, or by warmup --stop.",
+        help="Leave Spark running for the next command. It stops when idle for half an hour, or with warmup --stop.",
         show_default=False,
     ),
 ]
@@ -103,7 +103,7 @@ TopOption = Annotated[
         "--top",
         metavar="N",
         min=1,
-        help="How many incidents, and groups of each, to list; 8 and 12 by default.",
+        help="List at most N incidents, and N groups per incident. Defaults: 8 and 12.",
         show_default=False,
     ),
 ]
@@ -113,7 +113,7 @@ WhyOption = Annotated[
 
 
 ClipboardOption = Annotated[
-    bool, typer.Option("--clipboard", help="Read the clipboard, instead of files or in addition to them.")
+    bool, typer.Option("--clipboard", help="Read the clipboard, instead of or in addition to files.")
 ]
 
 
@@ -150,9 +150,9 @@ def analyze(
 ) -> None:
     """Find out why consumer groups rebalanced, and prove it.
 
-    The report names root cause and culprit, and shows the lines that prove it. Give it the logs of
-    brokers, of clients, or better of both: a directory, or the archive somebody sent. Nothing is
-    changed and nothing leaves this machine.
+    The report names the root cause and the culprit, and shows the log lines that prove it. Pass the logs
+    of brokers or clients, ideally both: a directory, or an archive as you received it. The logs are not
+    changed, and nothing leaves this machine.
     """
     from rebalance_forensics.cli.output_files import Outputs, shown, write_outputs  # noqa: PLC0415 - renderers load slowly
 
@@ -163,24 +163,24 @@ def analyze(
     options = options_of(
         engine=engine, tz=tz, cluster=cluster, cluster_per_directory=cluster_per_directory, patterns=patterns,
         java_home=java_home, keep_warm=keep_warm, unpack_ratio=unpack_ratio, group=group, since=since, until=until,
-        lanes=html is not None or bool(export) or anonymize,  # names that a lane has get pseudonyms
+        lanes=html is not None or bool(export) or anonymize,  # the names in lanes need pseudonyms too
     )  # fmt: skip
 
     def written(analysis: Analysis) -> Analysis:
-        """The analysis as it is shown, once all other outputs are written."""
+        """Write all other outputs; returns the analysis with the report to print."""
         return replace(analysis, report=write_outputs(analysis, shown(analysis, outputs), outputs))
 
     verbosity = -1 if quiet else verbose
     rendered = None if outputs.fills_stdout else partial(_as_text, verbosity=verbosity, why=why, top=top, so_far=follow)
-    keep_events, read = events is not None or anonymize, _to_read(paths, clipboard=clipboard)
+    keep_events, read = events is not None or anonymize, _inputs(paths, clipboard=clipboard)
     request = _Request(read, options, written, rendered, fail_on, keep_events=keep_events)
-    report = partial(_follow, request) if follow else partial(_report_once, request, alone=not outputs.anything)
+    report = partial(_follow, request) if follow else partial(_report_once, request, alone=not outputs.any_files)
     leave(_timed(report, wanted=timings))
 
 
 @dataclass(frozen=True)
 class _Request:
-    """What to read and how; `write` writes all other outputs, `rendered` is None if one of them goes to stdout."""
+    """The input and its options; `write` writes the output files, `rendered` is None if one of them goes to stdout."""
 
     paths: Sequence[str]
     options: AnalyzeOptions
@@ -190,7 +190,7 @@ class _Request:
     keep_events: bool = field(kw_only=True)
 
 
-def _to_read(paths: list[str], *, clipboard: bool) -> list[str]:
+def _inputs(paths: list[str], *, clipboard: bool) -> list[str]:
     if clipboard:
         return [*paths, clipboard_file()]
     if not paths:
@@ -212,7 +212,7 @@ def _timed(report: Callable[[], int], *, wanted: bool) -> int:
 
 
 def _show(report: Report, rendered: Callable[[Report], str] | None, code: int, *, alone: bool) -> int:
-    # Where a defect of ours keeps the report from being printed, the files written are left, and the exit code says so.
+    # If an internal error prevents printing, the files already written are kept, and the exit code shows it.
     if rendered is None:
         return code
     with stage("print"):
@@ -238,7 +238,7 @@ State = tuple[object, ...]
 
 
 def _follow(request: _Request) -> int:
-    """Print each incident when it is new and when its verdict changes; write all outputs at each change."""
+    """Print each incident when it is new or its verdict changes; rewrite all outputs on each change."""
     from rebalance_forensics.pipeline import live  # noqa: PLC0415 - `--help` needs no pyarrow
     from rebalance_forensics.report.incident_facts import state_of  # noqa: PLC0415
     from rebalance_forensics.report.terminal import at_this_moment  # noqa: PLC0415
@@ -256,7 +256,7 @@ def _follow(request: _Request) -> int:
         if changed and request.rendered is not None:
             try:
                 text = request.rendered(_only(shown.report, {incident.id for incident in changed}))
-            except Exception as error:  # noqa: BLE001 - whatever it was, the next incidents may be shown
+            except Exception as error:  # noqa: BLE001 - later incidents can still be printed
                 warn(f"{sentence('an incident could not be printed', error)}.")
                 codes[-1] = PARTIAL
             else:

@@ -1,4 +1,4 @@
-"""The clipboard: read through the program that the system has for it."""
+"""Reads the clipboard with the system's own program."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from pathlib import Path
 from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.process import scratch
 
-_TOLD_WITHIN_S = 10
+_TIMEOUT_S = 10
 _POWERSHELL = ("-NoProfile", "-Command", "[Console]::OutputEncoding = [Text.Encoding]::UTF8; Get-Clipboard -Raw")
 
 
 def clipboard_file() -> str:
-    """A file that holds what is in the clipboard; it is gone when the process ends.
+    """A temporary file with the contents of the clipboard, deleted when the process ends.
 
     Raises:
-        InputError: No program can read the clipboard, or it holds no text.
+        InputError: No program can read the clipboard, or it contains no text.
 
     """
     reasons = []
     for program, arguments in _programs():
         try:
             done = subprocess.run(  # noqa: S603 - a program of the system, with fixed arguments
-                [program, *arguments], capture_output=True, timeout=_TOLD_WITHIN_S, check=False
+                [program, *arguments], capture_output=True, timeout=_TIMEOUT_S, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             reasons.append(f"{Path(program).name} failed: {error}")
@@ -46,7 +46,7 @@ def clipboard_file() -> str:
 
 
 def _programs() -> Iterator[tuple[str, tuple[str, ...]]]:
-    # The programs that may read it here, the likeliest first.
+    # The installed programs that can read the clipboard, most likely first.
     known: list[tuple[str, tuple[str, ...]]] = [
         ("pbpaste", ()),
         ("xclip", ("-selection", "clipboard", "-o")),
@@ -54,7 +54,7 @@ def _programs() -> Iterator[tuple[str, tuple[str, ...]]]:
         ("powershell", _POWERSHELL),
         ("powershell.exe", _POWERSHELL),
     ]
-    # Under Wayland xclip reaches only what X programs have copied.
+    # Under Wayland, xclip sees only what X programs have copied.
     known.insert(1 if os.environ.get("WAYLAND_DISPLAY") else 3, ("wl-paste", ("--no-newline",)))
     for name, arguments in known:
         if (found := shutil.which(name)) is not None:

@@ -1,4 +1,4 @@
-"""`completion`: the lines that teach a shell the commands, options and names of this program."""
+"""The `completion` command: prints shell completion scripts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TYPER_COMPLETE_ARGS=(commandline -cp) rebalance-forensics 2>/dev/null)"
 
 
 class Shell(StrEnum):
-    """Shells that can be taught."""
+    """Shells with a completion script."""
 
     BASH = "bash"
     ZSH = "zsh"
@@ -48,15 +48,15 @@ def completion(
 ) -> None:
     """Print the completion script for bash, zsh or fish.
 
-    bash: put eval "$(rebalance-forensics completion bash)" into ~/.bashrc; zsh: the same with zsh into ~/.zshrc, after
-    compinit; fish: rebalance-forensics completion fish > ~/.config/fish/completions/rebalance-forensics.fish
+    bash: add eval "$(rebalance-forensics completion bash)" to ~/.bashrc. zsh: add the same with zsh to ~/.zshrc, after
+    compinit. fish: rebalance-forensics completion fish > ~/.config/fish/completions/rebalance-forensics.fish
     """
     say(SCRIPTS[shell])
     leave(OK)
 
 
 def causes(incomplete: str) -> list[str]:
-    """Causes and follow-ups that begin so."""
+    """The causes and follow-ups that start with `incomplete`."""
     from rebalance_forensics.diagnosis.reference.glossary import glossary  # noqa: PLC0415
 
     return [name for name in sorted([*glossary().causes, *glossary().follow_ups]) if name.startswith(incomplete)]

@@ -1,4 +1,4 @@
-"""Defaults from a file: `~/.config/rebalance-forensics/config.toml`, or the one that `--config` names."""
+"""Reads defaults from `~/.config/rebalance-forensics/config.toml` or the file named by `--config`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from rebalance_forensics.pipeline.refusals import InputError, did_you_mean
 
-# Setting -> the parameter of commands whose default it is, and its type.
+# Setting -> the command parameter whose default it sets, and its type.
 SETTINGS: Mapping[str, tuple[str, type]] = {
     "zones": ("tz", list),
     "cluster": ("cluster", str),
@@ -20,7 +20,7 @@ SETTINGS: Mapping[str, tuple[str, type]] = {
     "engine": ("engine", str),
     "java_home": ("java_home", str),
 }
-# What `[outputs]` may hold: files that every `analyze` writes.
+# Settings of `[outputs]`: files that every `analyze` writes.
 OUTPUTS: Mapping[str, tuple[str, type]] = {
     "html": ("html", str),
     "json": ("json", str),
@@ -35,8 +35,8 @@ KINDS = {str: "a string", list: "a list of strings", bool: "true or false"}
 
 
 def users_config() -> Path | None:
-    """Where a user's file is, by the XDG Base Directory Specification: a relative XDG_CONFIG_HOME does not count."""
-    # None if the process has no home, as under a user id that a container made up.
+    """The path of the user's file (XDG Base Directory Specification); None if the process has no home directory."""
+    # There is no home directory under an arbitrary user id in a container. A relative XDG_CONFIG_HOME is ignored.
     base = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     with suppress(RuntimeError):
         return (base if base.is_absolute() else Path.home() / ".config") / "rebalance-forensics" / "config.toml"
@@ -44,8 +44,12 @@ def users_config() -> Path | None:
 
 
 def defaults_from(path: Path | None) -> dict[str, Any]:
-    """Defaults by command and parameter; none where no file was named and the user has none."""
-    # Raises InputError where the file cannot be read or holds what is no setting.
+    """Defaults by command and parameter; empty if no file was named and the user has none.
+
+    Raises:
+        InputError: The file cannot be read, or has an unknown setting or a value of the wrong type.
+
+    """
     if path is None:
         path = users_config()
         if path is None or not path.is_file():
@@ -60,7 +64,7 @@ def defaults_from(path: Path | None) -> dict[str, Any]:
     shared = _checked(path, found, SETTINGS)
     if "patterns" in shared:
         shared["patterns"] = [str(path.parent / Path(directory).expanduser()) for directory in shared["patterns"]]
-    # The logs of the demo are ours: of a user's settings only those of the machine are its own.
+    # The demo reads the shipped logs: only the user's settings for the machine apply to it.
     machine = {name: value for name, value in shared.items() if name in DEMO}
     return dict.fromkeys(COMMANDS, shared) | {
         "demo": machine,

@@ -1,4 +1,4 @@
-"""`demo`: a shipped sample incident, analyzed; or all of them."""
+"""The `demo` command: analyzes one of the shipped sample incidents, or all of them."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from rebalance_forensics.cli.parameters import EngineName, EngineOption, JavaHom
 from rebalance_forensics.pipeline.refusals import InputError, did_you_mean
 
 PAGE = Path("rebalance-report.html")
-# What most groups that keep rebalancing suffer from.
-ORDINARY = "slow-processing"
+# The most common cause of repeated rebalances.
+DEFAULT_SAMPLE = "slow-processing"
 
 
-def _begin_with(incomplete: str) -> list[str]:
+def _complete_name(incomplete: str) -> list[str]:
     return [name for name in _names(sample_logs()) if name.startswith(incomplete)]
 
 
 def demo(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="The sample incident, named by its cause.", autocompletion=_begin_with)
-    ] = ORDINARY,
+        str,
+        typer.Argument(metavar="NAME", help="The sample incident, named by its cause.", autocompletion=_complete_name),
+    ] = DEFAULT_SAMPLE,
     *,
     everything: Annotated[bool, typer.Option("--all", help="Analyze all sample incidents at once.")] = False,
     engine: EngineOption = EngineName.AUTO,
     java_home: JavaHomeOption = None,
 ) -> None:
-    """Analyze a shipped sample incident, print the report.
+    """Analyze a shipped sample incident and print the report.
 
-    Also writes rebalance-report.html into the current directory; opens nothing.
+    Also writes rebalance-report.html to the current directory, without opening it.
     """
     logs = sample_logs()
     chosen = logs if everything else _sample(logs, name)
@@ -52,7 +53,7 @@ def demo(
 
 
 def sample_logs() -> Path:
-    """Where the samples are: inside an installed package, or beside it in a source tree."""
+    """The directory of the samples: inside an installed package, or next to it in a source tree."""
     package = Path(__file__).resolve().parents[1]
     for candidate in (package / "_samples", package.parent / "sample_logs"):
         if candidate.is_dir():
@@ -61,7 +62,7 @@ def sample_logs() -> Path:
 
 
 def _sample(logs: Path, name: str) -> Path:
-    # The directory of one sample; raise InputError with similar names where there is none of that name.
+    # The directory of a sample; InputError suggests similar names if there is none with this name.
     names = _names(logs)
     if name in names:
         return logs / name

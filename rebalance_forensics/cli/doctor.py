@@ -1,4 +1,4 @@
-"""`doctor` and `warmup`: what a run would use, and how to start faster."""
+"""The commands `doctor` and `warmup`: show what a run would use, and prepare faster starts."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from rebalance_forensics.cli.parameters import JavaHomeOption
 
 def doctor(
     java_home: JavaHomeOption = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Only the exit code: 0 when Spark can run.")] = False,  # noqa: FBT002 - a flag
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing; exit with 0 if Spark can run.")] = False,  # noqa: FBT002 - a flag
 ) -> None:
-    """Show which Java, Spark and matcher are used or missing."""
+    """Check Java, Spark and the pattern matcher."""
     from rebalance_forensics.pipeline.health import examine  # noqa: PLC0415
 
     checks = examine(java_home)
@@ -25,19 +25,19 @@ def doctor(
 
 
 StopOption = Annotated[
-    bool, typer.Option("--stop", help="End the Spark that --keep-warm left running.", show_default=False)
+    bool, typer.Option("--stop", help="Stop the Spark that --keep-warm left running.", show_default=False)
 ]
 
 
 def warmup(*, java_home: JavaHomeOption = None, stop: StopOption = False) -> None:
-    """Prepare a faster start, once for this Java and Spark.
+    """Make later starts faster.
 
-    Archives the JVM's classes and compiles the catalog.
+    Archives the JVM's classes and compiles the catalog. Run it once for each version of Java and Spark.
     """
     if stop:
         from rebalance_forensics.pipeline.spark import warm_server  # noqa: PLC0415
 
-        say("the Spark that was kept warm: ended\n" if warm_server.stop() else "no Spark was kept warm\n")
+        say("stopped the warm Spark\n" if warm_server.stop() else "no warm Spark is running\n")
         leave(OK)
     from rebalance_forensics.pipeline.spark.warmup import warm_up  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""`explain`: what a cause or a follow-up is, what a line means field by field, how an incident was judged."""
+"""The `explain` command: explains a cause, a log line field by field, or how an incident was judged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def explain(
         typer.Option(
             "--line",
             metavar="LINE",
-            help="One line of a log, quoted, with its stack trace if it has one; - reads it from standard input.",
+            help="One quoted log line, with its stack trace if it has one; - reads it from standard input.",
             show_default=False,
         ),
     ] = None,
@@ -43,8 +43,8 @@ def explain(
 ) -> None:
     """Explain a cause, one log line, or how one incident was judged.
 
-    Of a cause: how it happens, how it shows, what to do. Of a line: what it means, field by field.
-    Of an incident: every cause that was considered, what speaks for and against it, with the lines.
+    For a cause: how it happens, how to recognize it, what to do. For a log line: what it means, field by field.
+    For an incident: every cause considered, with the log lines for and against it.
     """
     from rebalance_forensics.cli.explanations import explanation_of, facts_of_line, is_line  # noqa: PLC0415 - not for help
     from rebalance_forensics.diagnosis.reference.glossary import glossary  # noqa: PLC0415
@@ -54,7 +54,7 @@ def explain(
     if (not cause) == (line is None):
         known = ", ".join(sorted(glossary().causes))
         raise InputError(f"explain takes a cause, a setting, a log line or LOGS#INCIDENT-ID; causes: {known}.")
-    # A cause, a setting or an incident is one word: the catalog is loaded for what may be a line.
+    # Causes, settings and incident ids are single words: the catalog is loaded only for several words.
     words = " ".join(cause or ())
     if " " in words and is_line(words, analysis_run.catalog_with(patterns)):
         line, cause = words, None

@@ -1,4 +1,4 @@
-"""What `explain` says: of a cause, a follow-up, a setting, a KIP, a bug or an error code, and of one line of a log."""
+"""Explanations of causes, follow-ups, settings, KIPs, known bugs, error codes and single log lines for `explain`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rebalance_forensics.sources.records.record_reader import parse_line, stamp_
 
 
 def explanation_of(asked: str) -> Explanation:
-    """The explanation that goes by a name; InputError with similar names where there is none."""
+    """The explanation of a term; InputError suggests similar names if there is none."""
     known = glossary()
     name = re.sub(r"[\s_-]+", "-", asked.strip().casefold())
     for topics, kind in ((known.causes, ""), (known.follow_ups, " (a follow-up)"), (known.links, " (behind a cause)")):
@@ -37,13 +37,13 @@ def explanation_of(asked: str) -> Explanation:
                 references=tuple(f"{kip}: {known.kips[kip]}" for kip in topic.kips),
                 where=WHERE if topic.kips else "",
             )
-    # A setting typed up to a dot is none of the errors whose words it shares.
+    # The prefix of a setting is not an error, even if its words are the same.
     typed = asked.strip().casefold()
     begun = [setting for setting in known.settings if setting.startswith(f"{typed}.")]
-    if not begun and (found := _kafkas_own(asked.strip())) is not None:
+    if not begun and (found := _kafka_term(asked.strip())) is not None:
         return found
     if typed[-1:].isdigit():
-        # No number is like another, unless it is cut off.
+        # Similar KIP or bug numbers have nothing in common; only a number that was cut off gets suggestions.
         begun = [each for each in (*known.kips, *(bug.jira for bug in all_bugs())) if each.casefold().startswith(typed)]
     else:
         begun = begun or near_names(asked, (*sorted(known.causes), *known.follow_ups, *known.settings))
@@ -52,8 +52,8 @@ def explanation_of(asked: str) -> Explanation:
     raise InputError(f"no explanation for {asked!r}; {meant(near[:3]) or takes}")
 
 
-def _kafkas_own(asked: str) -> Explanation | None:
-    # A setting, a KIP, a bug of Kafka's or an error code, with the causes that it belongs to; None for any other.
+def _kafka_term(asked: str) -> Explanation | None:
+    # A setting, a KIP, a known bug or an error code, with the related causes; None for other terms.
     known = glossary()
     if (setting := asked.casefold()) in known.settings:
         concerned = _causes_with(lambda cause: setting in cause.settings)
@@ -87,13 +87,13 @@ UNKNOWN = "no pattern knows this line; it is not evidence for anything"
 
 
 def is_line(text: str, catalog: Catalog) -> bool:
-    """True if a text reads like a line of a log: words behind a time, or those of a pattern."""
+    """True if the text looks like a log line: it starts with a time or matches a pattern."""
     line = _unquoted(text)
     return " " in line.strip() and (stamp_of(line) is not None or catalog.match(parse_line(line).message) is not None)
 
 
 def facts_of_line(text: str, catalog: Catalog) -> Iterator[tuple[str, str]]:
-    """What a line says, label by label; quotes around it that came along with the copy are left out."""
+    """The facts of a log line as labels and values; quotes around a copied line are removed."""
     line = _unquoted(text.strip("\r\n"))
     record = parse_line(line)
     match = catalog.match(record.message, logger=record.logger, level=record.level)
@@ -133,7 +133,7 @@ def _speaker(match: Match) -> Iterator[tuple[str, str]]:
 
 
 def _time(line: str, record: LogRecord) -> str | None:
-    # The time of a line, and what the line leaves open of it.
+    # The time of a line, and which parts of it are unknown.
     if record.at is not None:
         written = str(iso(record.at))
         return written if record.zoned else f"{written.removesuffix('Z')} (zone unknown)"

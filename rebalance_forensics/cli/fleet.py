@@ -1,4 +1,4 @@
-"""The command that shows weeks of incidents."""
+"""The `fleet` command: shows incidents of all groups over weeks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def fleet(
         str | None,
         typer.Option(
             metavar="T",
-            help="Begin at T, ISO 8601 or 14d before the end of the last run; 28d by default.",
+            help="Start at T: ISO 8601, or 14d before the end of the last run. Default: 28d.",
             show_default=False,
         ),
     ] = None,
@@ -41,14 +41,14 @@ def fleet(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Mute incidents that the team has accepted, as FILE lists them (docs/running-on-a-cluster.md).",
+            help="Mute the accepted incidents listed in FILE (docs/running-on-a-cluster.md).",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Show weeks of incidents, from the tables of the job.
+    """Show weeks of incidents from the tables of the job.
 
-    Groups by unread time and rebalances, causes over the weeks, culprits, faults that come back, what changed.
+    Groups by unread time and rebalances, causes per week, culprits, recurring faults, and changes.
     """
     from rebalance_forensics.cli import fleet_outputs  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""What the fleet's command prints and writes, and what it mutes."""
+"""Output of the `fleet` command: the terminal, an HTML page, exports; and the incidents it mutes."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ FleetExport = tuple[str, Path]
 
 
 def check(html: Path | None, exports: Sequence[FleetExport]) -> None:
-    """Refuse files that could not be written, before anything is read."""
+    """Raise InputError for an output that cannot be written, before anything is read."""
     for target in _files(html, exports):
         check_target(target)
 
 
 def write(tables: FleetTables, known: Sequence[Known], html: Path | None, exports: Sequence[FleetExport]) -> None:
-    """Print the fleet's weeks, unless a file goes to standard output, and write the page and the exports."""
+    """Write the HTML page and the exports; print the fleet report unless one of them goes to standard output."""
     found = fleet_of(tables, known)
     if STDOUT not in _files(html, exports):
         say(render_fleet(found, width=width(), color=colored()))
@@ -57,7 +57,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def export_of(text: str) -> FleetExport:
-    """`markdown=F` or `groups-csv=F`; InputError names the formats."""
+    """Parse an export like `markdown=F` or `groups-csv=F`; InputError suggests formats."""
     name, _, path = text.partition("=")
     formats = ("markdown", *(f"{section}{_CSV}" for section in SECTIONS))
     if name not in formats:
@@ -75,7 +75,7 @@ def _exported(found: Fleet, name: str) -> str:
 
 
 def known_of(path: Path) -> Sequence[Known]:
-    """The entries of a TOML file: `[[known]]` with a cause, group or culprit, until when and why."""
+    """The accepted incidents in a TOML file: `[[known]]` with a cause, group or culprit, an end date and a reason."""
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8")).get("known")
         accepted = convert(entries, tuple[Known, ...])

@@ -1,4 +1,4 @@
-"""`man`: the manual page, from the same texts as `--help`."""
+"""The `man` command: prints the manual page, made from the texts of `--help`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILES = (
 
 
 def man(context: typer.Context) -> None:
-    """Print the manual page, to be read by man."""
+    """Print the manual page in roff, for man."""
     say("\n".join(_page(context.find_root())) + "\n")
     leave(OK)
 
@@ -55,12 +55,12 @@ def _options(command: Any, context: Any) -> Iterator[str]:  # noqa: ANN401
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
         if record:
-            name = record[0].partition(" <")[0]  # the type of an argument says nothing to a reader
+            name = record[0].partition(" <")[0]  # without the type, which means nothing to users
             yield f".TP\n.B {_escaped(name)}\n{_plain(record[1])}"
 
 
 def _examples(epilog: str) -> Iterator[str]:
-    # The lines below the mark that keeps them from being wrapped.
+    # The lines after "Examples:", which are not wrapped.
     _, _, lines = epilog.partition("Examples:\n")
     if lines:
         yield ".PP\nExamples:\n.PP\n.nf"
@@ -69,11 +69,11 @@ def _examples(epilog: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    # One paragraph, without the marks that are meant for `--help`.
+    # One paragraph, without click's \b markers.
     return _escaped(" ".join(text.replace("\b", "").split()))
 
 
 def _escaped(text: str) -> str:
-    # As roff wants it: backslashes and hyphens escaped, no line that begins like a request.
+    # Escaped for roff: backslashes, hyphens, and lines that would start like a request.
     escaped = text.replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{escaped}" if escaped[:1] in (".", "'") else escaped

@@ -1,4 +1,4 @@
-"""Exit codes, and the streams they go with."""
+"""Exit codes, and writing to standard output and standard error."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ PIPED_WIDTH = 80
 
 
 def say(text: str) -> None:
-    """Put a result on standard output, byte for byte as it is."""
+    """Write a result to standard output, unchanged.
+
+    Raises:
+        OSError: Standard output cannot be written to.
+
+    """
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -25,14 +30,14 @@ def say(text: str) -> None:
         raise
     except OSError as error:
         why = (error.strerror or str(error)).lower()
-        # What is left in the stream's buffer must not fail once more when the process ends.
+        # The rest of the buffer would fail again when the process exits.
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - there until the process ends
         raise OSError(f"cannot write to standard output: {why}; send it elsewhere") from error
 
 
 def warn(sentence: str) -> None:
-    """Write a sentence for the user to standard error; where that fails, the exit code still tells."""
-    # A sentence may name a file or a group, whose name may be meant to harm terminals.
+    """Write a sentence to standard error; if that fails, only the exit code remains."""
+    # File and group names may contain terminal escape sequences.
     harmless = "\n".join(map(printable, sentence.split("\n")))
     with suppress(OSError):
         sys.stderr.write(f"rebalance-forensics: {harmless}\n")
@@ -40,7 +45,7 @@ def warn(sentence: str) -> None:
 
 
 def status(sentence: str) -> None:
-    """Show a line below the output in place of the last one; nothing unless on a terminal, empty to take it away."""
+    """Replace the status line below the output of a terminal; an empty sentence removes it."""
     if sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         with suppress(OSError):
             sys.stderr.write(f"\r\x1b[2K{printable(sentence)[: width(sys.stderr) - 1]}")
@@ -48,13 +53,13 @@ def status(sentence: str) -> None:
 
 
 def warn_all(sentences: Iterable[str]) -> None:
-    """Tell the user several things, each once."""
+    """Write each distinct sentence to standard error once."""
     for sentence in dict.fromkeys(sentences):
         warn(sentence)
 
 
 def width(stream: TextIO | None = None) -> int:
-    """Columns to lay text out for: the terminal's; a pipe gets what COLUMNS says, else always the same number."""
+    """The width of the output in columns: the terminal's, or for a pipe COLUMNS or a fixed default."""
     fallback = (PIPED_WIDTH, 24)
     if (stream or sys.stdout).isatty() or os.environ.get("COLUMNS", "").isdigit():
         return shutil.get_terminal_size(fallback).columns
@@ -62,23 +67,23 @@ def width(stream: TextIO | None = None) -> int:
 
 
 def colored() -> bool:
-    """Colours only for a terminal that wants them (https://no-color.org)."""
+    """True if standard output is a terminal that supports colors and NO_COLOR is not set (https://no-color.org)."""
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 
 def leave(code: int) -> NoReturn:
-    """End at once: Spark's orderly shutdown takes a second, and all that it would tidy up is removed here."""
+    """Exit immediately: Spark's shutdown takes a second, and the files it would delete are deleted here."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError):  # a reader that has seen enough, a disk that is full: both were reported already
+        with suppress(OSError):  # a closed pipe or a full disk, already handled
             stream.flush()
     if "py4j" in sys.modules:
         from rebalance_forensics.pipeline.spark.jvm_launch import kill_all  # noqa: PLC0415
 
-        # All is said; PySpark's threads would print traces about the JVM's end.
+        # PySpark's threads would print stack traces when the JVM exits.
         sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - there until the process ends
         kill_all()
     if "py4j" in sys.modules or stop_signals.is_stopping():
-        # Threads that still run must not be waited for, and print nothing more.
+        # Don't wait for running threads, and don't let them print anything.
         scratch.forget()
         os._exit(code)
     sys.exit(code)

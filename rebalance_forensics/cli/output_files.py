@@ -1,4 +1,4 @@
-"""The files a command writes besides what it prints."""
+"""Writes the output files of a command, in addition to what it prints."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STDOUT = Path("-")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outputs:
-    """Where the report goes, known to be writable before anything is read."""
+    """The outputs of a command, checked to be writable before anything is read."""
 
     json: Path | None = None
     html: Path | None = None
@@ -36,9 +36,9 @@ class Outputs:
     exports: tuple[tuple[str, Export, Path], ...] = ()
     anonymize: bool = False
     link: str | None = None
-    """Where the page will be opened in a browser."""
+    """The address at which the HTML page will be served."""
     mode: int | None = None
-    """Permissions; None keeps those of a file that is replaced, and makes a new one its owner's alone."""
+    """File permissions; None keeps those of a file that is replaced and gives a new file 600."""
 
     @classmethod
     def checked(
@@ -53,7 +53,7 @@ class Outputs:
         link: str | None = None,
         mode: str | None = None,
     ) -> Outputs:
-        """The outputs that were asked for; refuses unknown formats and directories that are not there."""
+        """The requested outputs; raises InputError for unknown formats, missing directories and conflicts."""
         exports = tuple(map(_export, export))
         permissions = None if mode is None else mode_of("--output-mode", mode)
         chosen = cls(
@@ -77,12 +77,12 @@ class Outputs:
         return chosen
 
     def files(self) -> Sequence[Path]:
-        """Every file that will be written."""
+        """All files that will be written."""
         return [path for path in (self.json, self.html, *(path for *_, path in self.exports)) if path is not None]
 
     @property
-    def anything(self) -> bool:
-        """True if there is any output besides what is printed."""
+    def any_files(self) -> bool:
+        """True if there is any output in addition to what is printed."""
         return bool(self.files()) or self.events is not None or self.tables is not None
 
     @property
@@ -92,11 +92,11 @@ class Outputs:
 
 
 def shown(analysis: Analysis, outputs: Outputs) -> Report:
-    """The report as it goes out."""
-    return replace(_named(analysis, outputs), page=outputs.link)
+    """The report to write, with pseudonyms if requested."""
+    return replace(_anonymized_if_requested(analysis, outputs), page=outputs.link)
 
 
-def _named(analysis: Analysis, outputs: Outputs) -> Report:
+def _anonymized_if_requested(analysis: Analysis, outputs: Outputs) -> Report:
     if not outputs.anonymize:
         return analysis.report
     from rebalance_forensics.pipeline.names_in_events import names_in_events  # noqa: PLC0415 - few ask for it
@@ -106,19 +106,23 @@ def _named(analysis: Analysis, outputs: Outputs) -> Report:
 
 
 def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> Report:
-    """Write each file whole or not at all, and none over a log."""
-    # An output that a defect of ours spoils is a gap of the report, told in those that are written after it;
-    # DefectError where nothing else is left.
-    _spare_logs(analysis, outputs)
-    left = not outputs.fills_stdout
+    """Write each output atomically; returns the report with a gap for each output that an internal error prevented.
+
+    Raises:
+        InputError: An output would overwrite a log that was read.
+        DefectError: No output could be written.
+
+    """
+    _refuse_to_overwrite_logs(analysis, outputs)
+    is_output_left = not outputs.fills_stdout
     for name, write in _writers(analysis, outputs):
         try:
             with stage(f"write {name}"):
                 write(report)
-            left = True
+            is_output_left = True
         except (InputError, OSError):
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it was, the other outputs are written
+        except Exception as error:  # noqa: BLE001 - the other outputs can still be written
             gap = Gap(
                 what=f"{name} could not be written: {describe(error)}",
                 consequence=f"the other outputs are whole; {ASK}",
@@ -126,13 +130,13 @@ def write_outputs(analysis: Analysis, report: Report, outputs: Outputs) -> Repor
             )
             warn(f"{gap.what}; {gap.consequence}.")
             report = replace(report, gaps=(*report.gaps, gap))
-    if not left:
+    if not is_output_left:
         raise DefectError(f"nothing could be written; {ASK}")
     return report
 
 
 def _writers(analysis: Analysis, outputs: Outputs) -> Iterator[tuple[str, Callable[[Report], None]]]:
-    # Those that show gaps come last.
+    # Outputs that show gaps come last: an output that failed is such a gap.
     mode = outputs.mode
     if outputs.events is not None or outputs.tables is not None:
         from rebalance_forensics.pipeline import parquet_files  # noqa: PLC0415 - few ask for it
@@ -151,8 +155,8 @@ def _writers(analysis: Analysis, outputs: Outputs) -> Iterator[tuple[str, Callab
         yield "--json", partial(_put, outputs.json, mode, json_pieces)
 
 
-def _spare_logs(analysis: Analysis, outputs: Outputs) -> None:
-    # Refuse to write over what was read; a report of an earlier run is not read, so it may be replaced.
+def _refuse_to_overwrite_logs(analysis: Analysis, outputs: Outputs) -> None:
+    # A report of an earlier run is never read as a log, so it may be replaced.
     read = {Path(file.location).resolve() for file in analysis.plan.files if file.size}
     for target in outputs.files():
         if target != STDOUT and Path(os.path.realpath(target)) in read:
@@ -160,7 +164,7 @@ def _spare_logs(analysis: Analysis, outputs: Outputs) -> None:
 
 
 def check_target(target: Path) -> None:
-    """Refuse a file that could not be written: before anything is read, not after."""
+    """Raise InputError if a file cannot be written; called before anything is read."""
     if target == STDOUT:
         return
     if not target.parent.is_dir():
@@ -171,7 +175,7 @@ def check_target(target: Path) -> None:
 
 
 def _check_permission(target: Path, place: Path) -> None:
-    # A directory that is not there yet is made in the nearest that is.
+    # A missing directory is created below its nearest existing parent.
     nearest = next(directory for directory in (place, *place.absolute().parents) if directory.exists())
     if not os.access(nearest, os.W_OK):
         raise InputError(f"cannot write {target}: permission denied; choose another place or make this one writable.")

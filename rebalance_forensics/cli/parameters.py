@@ -1,4 +1,4 @@
-"""Options that several commands share, each explained once."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 
 class EngineName(StrEnum):
-    """Where the stages run."""
+    """The engines that can run an analysis."""
 
     AUTO = "auto"
     SPARK = "spark"
@@ -18,7 +18,7 @@ class EngineName(StrEnum):
 
 
 class SeverityName(StrEnum):
-    """From benign to broken."""
+    """Severities of incidents, in ascending order."""
 
     INFO = "info"
     WARNING = "warning"
@@ -36,15 +36,15 @@ PathsArgument = Annotated[
 EngineOption = Annotated[
     EngineName,
     typer.Option(
-        help="spark: a local Spark (needs Java); local: this machine's cores without Spark; auto: Spark where one "
-        "runs already or there is much to read. The report is the same."
+        help="spark: local Spark (needs Java); local: processes on this machine, without Spark; auto: Spark if a "
+        "session is running or the input is large. The report is the same."
     ),
 ]
 TzOption = Annotated[
     list[str],
     typer.Option(
         metavar="[HOST=]ZONE",
-        help="Time zone of log times that name none: Europe/Berlin, or broker-2=+02:00 for one host. Repeatable.",
+        help="Time zone of log times without one: Europe/Berlin, or broker-2=+02:00 for one host. Repeatable.",
         show_default=False,
     ),
 ]
@@ -56,7 +56,7 @@ ClusterPerDirectoryOption = Annotated[
     bool,
     typer.Option(
         "--cluster-per-directory",
-        help="Each directory directly below PATH is a cluster of its own.",
+        help="Treat each directory directly below PATH as a separate cluster.",
         show_default=False,
     ),
 ]
@@ -72,26 +72,28 @@ SinceOption = Annotated[
     str | None,
     typer.Option(
         metavar="T",
-        help="Show only what was going on at or after T: ISO 8601, 02:00 (UTC, latest), or 2h before the last line.",
+        help="Show only incidents ongoing at or after T: ISO 8601, 02:00 (latest, UTC), or 2h before the last line.",
         show_default=False,
     ),
 ]
 UntilOption = Annotated[
     str | None,
-    typer.Option(metavar="T", help="Show only what began before T, written like --since.", show_default=False),
+    typer.Option(
+        metavar="T", help="Show only incidents that started before T; same format as --since.", show_default=False
+    ),
 ]
 UnpackRatioOption = Annotated[
     int,
     typer.Option(
         metavar="N",
         min=1,
-        help="A packed file may unpack to N times its size before it is taken for a decompression bomb.",
+        help="Stop unpacking a file at N times its compressed size: it may be a decompression bomb.",
     ),
 ]
 JavaHomeOption = Annotated[
     str | None,
     typer.Option(
-        metavar="DIR", help="The Java to run Spark on, instead of JAVA_HOME or the one on PATH.", show_default=False
+        metavar="DIR", help="Java installation for Spark, instead of JAVA_HOME or the one on PATH.", show_default=False
     ),
 ]
 GroupOption = Annotated[
@@ -100,7 +102,7 @@ GroupOption = Annotated[
 ]
 FailOnOption = Annotated[
     SeverityName | None,
-    typer.Option(help="Exit with 1 when an incident of this severity or a worse one was found.", show_default=False),
+    typer.Option(help="Exit with 1 if an incident of at least this severity was found.", show_default=False),
 ]
 HtmlOption = Annotated[
     Path | None,

@@ -1,4 +1,4 @@
-"""What the program's commands take from parts that the command line itself does not know."""
+"""Functions of the job that commands call without importing it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The scheduled job by its arguments, and the reader of the tables that it wrote."""
+    """`job` runs the scheduled job with its arguments; `fleet_tables` reads the tables that it wrote."""
 
     job: Callable[[Sequence[str]], int]
     fleet_tables: Callable[[str, Instant | None], FleetTables]

@@ -1,4 +1,4 @@
-"""`patterns`: the catalog listed, checked, and asked about lines."""
+"""The `patterns` commands: list and check the catalog, and match lines against it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ app = typer.Typer(
 
 @app.command("list", epilog=examples("patterns list"))
 def list_patterns(patterns: PatternsOption = []) -> None:  # noqa: B006 - typer reads the default and makes a new list
-    """List every pattern, its event, and what the line means."""
+    """List every pattern with its event and what the line means."""
     compiled = catalog_with(patterns).compiled
     event_of = {entry.pattern: entry.event for entry in compiled.entries}
     for pattern, meaning in sorted(compiled.meanings.items()):
@@ -45,7 +45,7 @@ def check(
 ) -> None:
     """Check patterns against their own samples and rejects.
 
-    No other pattern may claim a sample of theirs, and they none of another's.
+    Each sample must match its own pattern and no other.
     """
     from rebalance_forensics.catalog.loader import pattern_files, shipped_patterns  # noqa: PLC0415
     from rebalance_forensics.catalog.pattern_checks import check as problems_of  # noqa: PLC0415
@@ -54,23 +54,23 @@ def check(
     for path in files or []:
         if not path.exists():
             raise InputError(f"{path}: no such file or directory.")
-    asked = files or [shipped_patterns()]
-    problems = problems_of(asked)
+    checked = files or [shipped_patterns()]
+    problems = problems_of(checked)
     for problem in problems:
         say(f"{problem}\n")
     if problems:
         leave(FOUND)
-    checked = sum(len(pattern_files([path])) if path.is_dir() else 1 for path in asked)
-    warn(f"{count(checked, 'pattern')} checked, all samples match and all rejects are left alone.")
+    number = sum(len(pattern_files([path])) if path.is_dir() else 1 for path in checked)
+    warn(f"checked {count(number, 'pattern')}: all samples match, no rejects do.")
     leave(0)
 
 
 @app.command(epilog=examples("patterns match"))
 def match(patterns: PatternsOption = []) -> None:  # noqa: B006
-    """Say what raw log lines are, one line of JSON each.
+    """Match raw log lines against the catalog; prints one line of JSON each.
 
-    Reads standard input. `null` for a line no pattern knows; `event` is null for one that is known
-    and says nothing about groups.
+    Reads standard input. A line that matches no pattern gives `null`. `event` is null if the line is
+    recognized but has nothing to do with consumer groups.
     """
     from rebalance_forensics.sources.records.record_reader import parse_line  # noqa: PLC0415
 

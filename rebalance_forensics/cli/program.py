@@ -1,4 +1,4 @@
-"""All commands under one name, and what becomes of their errors."""
+"""The command-line program: registers all commands and turns errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.process import stop_signals
 
 NAME = "rebalance-forensics"
-BEGIN = """\b
-Begin with:
-  rebalance-forensics demo             a report on a shipped sample incident
-  rebalance-forensics analyze logs/    a report on yours
-Every command has examples in its --help.
+START_WITH = """\b
+Start with:
+  rebalance-forensics demo             report on a shipped sample incident
+  rebalance-forensics analyze logs/    report on your logs
+The --help of each command has examples.
 """
 
 app = typer.Typer(
@@ -45,7 +45,7 @@ def _print_version(asked: bool) -> None:  # noqa: FBT001 - typer's way to call i
         leave(OK)
 
 
-@app.callback(epilog=BEGIN)
+@app.callback(epilog=START_WITH)
 def root(
     context: typer.Context,
     *,
@@ -53,7 +53,7 @@ def root(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Take defaults of options from FILE instead of ~/.config/rebalance-forensics/config.toml.",
+            help="Read default options from FILE instead of ~/.config/rebalance-forensics/config.toml.",
             show_default=False,
         ),
     ] = None,
@@ -63,13 +63,13 @@ def root(
 ) -> None:
     """Why won't this Kafka consumer group stop rebalancing? Logs in, proven root cause out.
 
-    Exit codes: 0 analyzed; 1 found something at or above --fail-on; 2 wrong usage or input;
-    3 part of the input could not be read, or a defect spoiled part of the report, and the rest was
-    reported on; 70 a defect left no report; 75 another job writes the tables; 129, 130, 143 ended by
-    SIGHUP, Ctrl-C, SIGTERM. Results go to standard output, all else to standard error; NO_COLOR and
-    COLUMNS are respected.
+    Exit codes: 0 success; 1 an incident at or above --fail-on was found; 2 invalid usage or input;
+    3 incomplete report, because part of the input could not be read or an internal error occurred;
+    70 internal error, no report; 75 another job is writing the tables; 129, 130, 143 stopped by SIGHUP,
+    Ctrl-C, SIGTERM. Results go to standard output, messages to standard error. NO_COLOR and COLUMNS are
+    respected.
     """
-    del version  # printed already, by its callback
+    del version  # already printed by its callback
     context.default_map = defaults_from(config)
 
 
@@ -85,7 +85,7 @@ app.command(epilog=examples("compare"))(queries.compare)
 
 @app.command(add_help_option=False, context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def job(context: typer.Context) -> None:
-    """Run as a scheduled Spark job: logs in, tables out."""
+    """Run as a scheduled Spark job that writes tables."""
     parts: Parts = context.find_root().obj
     leave(parts.job(context.args))
 
@@ -101,16 +101,16 @@ app.command(epilog=examples("man"))(man_page.man)
 
 
 def main(arguments: Sequence[str], parts: Parts) -> NoReturn:
-    """Run one command and end the process with its exit code."""
-    # Started without them (`>&-`), Python has no streams at all.
+    """Run a command and exit the process with its exit code."""
+    # If a stream is closed (`>&-`), Python sets it to None.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: PTH123, SIM115 - there until the process ends
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):
-        # Logs hold whatever was logged; a terminal that cannot show it must not stop the report.
+        # Logs may contain any character: one that the terminal's encoding lacks must not fail the report.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     command = typer.main.get_command(app)
-    # Typer's own options edit the user's files; `completion` prints what there is to add.
+    # Typer's own options edit the user's shell files; `completion` prints the script instead.
     command.params = [
         parameter for parameter in command.params if parameter.name not in ("install_completion", "show_completion")
     ]
@@ -119,23 +119,23 @@ def main(arguments: Sequence[str], parts: Parts) -> NoReturn:
     except KeyboardInterrupt:
         leave(_interrupted())
     except Exception as error:  # noqa: BLE001 - classified below
-        leave(_ending_of(error, arguments))
-    # Typer turns Ctrl-C into the exit code alone.
+        leave(_report_error(error, arguments))
+    # Typer turns Ctrl-C into an exit code without a message.
     leave(_interrupted() if code == INTERRUPTED else code if isinstance(code, int) else OK)
 
 
-def _ending_of(error: Exception, arguments: Sequence[str]) -> int:
+def _report_error(error: Exception, arguments: Sequence[str]) -> int:
     if stop_signals.is_stopping():
-        # What was cut off fails, of course.
+        # The error is only a consequence of the interruption.
         return _interrupted()
     if isinstance(error, InputError | OSError):
         return _refused(error)
-    return _wrong_usage(error, arguments) if hasattr(error, "format_message") else _broken_off(error, arguments)
+    return _wrong_usage(error, arguments) if hasattr(error, "format_message") else _unexpected(error, arguments)
 
 
 def _refused(error: Exception) -> int:
     if isinstance(error, BrokenPipeError):
-        # The reader (`| head`) has seen enough.
+        # The reader of the pipe, such as `head`, has closed it.
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - there until the process ends
         return OK
     if isinstance(error, OSError) and error.filename and error.strerror:
@@ -150,8 +150,8 @@ def _interrupted() -> int:
     return stop_signals.exit_code()
 
 
-def _broken_off(error: Exception, arguments: Sequence[str]) -> int:
-    # Unforeseen ends: Ctrl-C by another name, no more memory, or a defect of ours that left no report.
+def _unexpected(error: Exception, arguments: Sequence[str]) -> int:
+    # Ctrl-C as reported by click, not enough memory, or an internal error that left no report.
     if type(error).__name__ == "Abort":
         return _interrupted()
     if isinstance(error, MemoryError):
@@ -164,7 +164,7 @@ def _broken_off(error: Exception, arguments: Sequence[str]) -> int:
 
 
 def _wrong_usage(error: Exception, arguments: Sequence[str]) -> int:
-    # Typer's own refusals, in one sentence; typer brings its own copy of click, so they are known by their shape.
+    # Usage errors of typer, in one sentence. Typer vendors click, so they are recognized by their attributes.
     if type(error).__name__ == "NoArgsIsHelpError":
         say(f"{error}\n")
         return REFUSED
@@ -173,7 +173,7 @@ def _wrong_usage(error: Exception, arguments: Sequence[str]) -> int:
     command = context.command_path if context else NAME
     sentence = " ".join(message_of().split()).rstrip(".").replace("Value error, ", "")
     if ":" not in sentence and context and getattr(getattr(error, "param", None), "param_type_name", "") == "argument":
-        # Of PATH... NAME the parser misses PATH where the name was left out, and takes the only path for the name.
+        # If NAME is missing after PATH..., the parser takes the only path for NAME and reports PATH as missing.
         given = [argument for argument in arguments[1:] if not argument.startswith("-")]
         if len(given) == 1 and Path(given[0]).exists():
             sentence = sentence.replace("'PATH'", "'NAME'")

@@ -1,4 +1,4 @@
-"""Commands that ask one thing of the logs: a group's timeline, the identities of a member, the events, the coverage."""
+"""The commands `timeline`, `whois`, `events`, `coverage` and `compare`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ def timeline(
     group: Annotated[
         str | None,
         typer.Option(
-            "--group", "-g", metavar="G", help="The consumer group, where there are several.", show_default=False
+            "--group",
+            "-g",
+            metavar="G",
+            help="The consumer group; required if the logs contain several.",
+            show_default=False,
         ),
     ] = None,
     since: parameters.SinceOption = None,
@@ -31,12 +35,15 @@ def timeline(
     engine: parameters.EngineOption = parameters.EngineName.AUTO,
     java_home: parameters.JavaHomeOption = None,
     verbose: Annotated[
-        int, typer.Option("--verbose", "-v", count=True, help="Unfold what repeats itself.", show_default=False)
+        int,
+        typer.Option(
+            "--verbose", "-v", count=True, help="Show repetitive generations and every member.", show_default=False
+        ),
     ] = 0,
 ) -> None:
-    """Show every generation of one group, member by member.
+    """Show every generation of a group, member by member.
 
-    Who joined, who left, who led, what triggered it and how long it took.
+    Which members joined and left, which one led, what triggered the rebalance, and how long it took.
     """
     from rebalance_forensics.report.terminal import render_timeline  # noqa: PLC0415
 
@@ -69,8 +76,8 @@ def whois(
 ) -> None:
     """Show every identity of a member over time.
 
-    Member ids and when they were in the group, client id, instance id, thread, host and file, of every member that
-    goes by NAME or a part of it; of a broker the groups it coordinates, of a topic its readers.
+    NAME or a part of it may be a member id, client id, instance id, thread, host or file. For each matching member, all
+    of these are shown, and when it was in the group. For a broker: the groups it coordinates. For a topic: its readers.
     """
     from rebalance_forensics.report.terminal import all_names, is_known, render_whois  # noqa: PLC0415
 
@@ -91,7 +98,7 @@ def events(
     engine: parameters.EngineOption = parameters.EngineName.AUTO,
     java_home: parameters.JavaHomeOption = None,
 ) -> None:
-    """Print the typed events, one line of JSON each.
+    """Print all typed events as lines of JSON.
 
     docs/events.md lists every event and its fields.
     """
@@ -112,9 +119,9 @@ def coverage(
     engine: parameters.EngineOption = parameters.EngineName.AUTO,
     java_home: parameters.JavaHomeOption = None,
 ) -> None:
-    """Show what was understood of each file.
+    """Show how each file was recognized.
 
-    Layout, component, Kafka version, host and zone; how many lines were matched, unknown and unparsed.
+    Layout, component, Kafka version, host and time zone, and how many lines were matched, unknown or unparsed.
     """
     from rebalance_forensics.report.terminal import render_coverage  # noqa: PLC0415
 
@@ -128,7 +135,7 @@ if TYPE_CHECKING:
     from rebalance_forensics.diagnosis.model import Incident
     from rebalance_forensics.report.model import Report
 
-SIDE = "Logs, or LOGS#INCIDENT-ID for one incident of them."
+SIDE = "Logs, or LOGS#INCIDENT-ID for a single incident."
 
 
 def compare(
@@ -152,12 +159,12 @@ def compare(
 
 
 def _titles(a: str, b: str) -> tuple[str, str]:
-    # The parts of two names that differ, for the heads of narrow columns.
+    # Column headings: the parts of the two paths that differ.
     left, right = Path(a).parts, Path(b).parts
     if left == right:
         return a, b
     alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))
-    # One may lie within the other; its own name is better than none.
+    # If one path contains the other, its last part is kept.
     return str(Path(*(left[alike:] or left[-1:]))), str(Path(*(right[alike:] or right[-1:])))
 
 

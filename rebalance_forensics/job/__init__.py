@@ -31,14 +31,14 @@ from rebalance_forensics.report.plain_text import printable
 LOGGER = "rebalance_forensics.job"
 
 
-class Voice:
-    """Speaks as text or as JSON."""
+class Messages:
+    """Writes messages to standard error, as text or JSON."""
 
     def __init__(self, form: str = "text") -> None:
         self.form = form
 
     def say(self, level: str, sentence: str, **context: object) -> None:
-        """One message; as text only warnings and errors are worth a line."""
+        """Write a message; INFO appears only in JSON."""
         if self.form == "json":
             now = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
             entry = {"ts": now, "level": level, "logger": LOGGER, "msg": sentence, "context": context}
@@ -48,8 +48,8 @@ class Voice:
             sys.stderr.write(f"rebalance-forensics: {harmless}\n")
         sys.stderr.flush()
 
-    def give_timings(self, spent: Timings) -> None:
-        """Write where the time of a run went, also as text, for somebody asked for it."""
+    def say_timings(self, spent: Timings) -> None:
+        """Write how long each stage took; as text too, because the user invocation for it."""
         if self.form == "json":
             stages = {name: {"seconds": took, "cpu_seconds": cpu} for name, (took, cpu) in spent.stages.items()}
             self.say("INFO", "where the time went", stages=stages)
@@ -57,93 +57,93 @@ class Voice:
             self.say("WARN", f"where the time went\n{spent.table()}")
 
 
-# What was begun on a store is undone or finished; what is not by then, the next run does.
-TIDYING_S = 20.0
+# Time to finish or undo changes in the store after a stop signal; the next run does the rest.
+CLEANUP_S = 20.0
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run, or follow. Summary rows go to standard output as JSON, everything else to standard error."""
-    voice = Voice()
-    with stop_signals.heeded(TIDYING_S):
+    """Run once, or as a stream; returns the exit code. Summary rows go to standard output as JSON."""
+    messages = Messages()
+    with stop_signals.heeded(CLEANUP_S):
         try:
-            return _main(arguments, voice)
+            return _main(arguments, messages)
         except KeyboardInterrupt:
             pass
-        except Exception as error:  # noqa: BLE001 - whatever it was, the scheduler hears of it in one sentence
-            # What was cut off fails, of course.
+        except Exception as error:  # noqa: BLE001 - reported to the scheduler in one sentence
+            # After a stop signal, the error is only a consequence of the interruption.
             if not stop_signals.is_stopping():
-                return _ending_of(error, voice)
-        voice.say("ERROR", stop_signals.sentence())
+                return _report_error(error, messages)
+        messages.say("ERROR", stop_signals.sentence())
         return stop_signals.exit_code()
 
 
-def _main(arguments: Sequence[str], voice: Voice) -> int:
+def _main(arguments: Sequence[str], messages: Messages) -> int:
     if arguments[:1] == ["tables"]:
         sys.stdout.write(f"{written_tables.printed(arguments[1:])}\n")
         return OK
-    asked = parse(arguments)
-    voice.form = asked.log
-    job_run.check(asked.options)
-    voice.say("INFO", "run starts", inputs=asked.options.inputs, output=asked.options.output)
-    # To look at files takes no Spark; a table may be one that only Spark knows.
-    name = "local" if asked.options.dry_run and not asked.options.columns else asked.engine
+    invocation = parse(arguments)
+    messages.form = invocation.log
+    job_run.check(invocation.options)
+    messages.say("INFO", "run starts", inputs=invocation.options.inputs, output=invocation.options.output)
+    # Looking at files needs no Spark, but only Spark may know a table.
+    name = "local" if invocation.options.dry_run and not invocation.options.columns else invocation.engine
     with (
         reporting_lost_jvm(),
-        shown() if asked.log == "text" else nullcontext(quiet) as show,
-        engine_of(name, workers=asked.options.tasks, java_home=asked.java_home, show=show) as engine,
+        shown() if invocation.log == "text" else nullcontext(quiet) as show,
+        engine_of(name, workers=invocation.options.tasks, java_home=invocation.java_home, show=show) as engine,
     ):
-        if asked.options.dry_run:
-            planned = dry_run.planned(asked.options, engine)
+        if invocation.options.dry_run:
+            planned = dry_run.planned(invocation.options, engine)
             for problem in planned.problems:
-                voice.say("WARN", problem)
+                messages.say("WARN", problem)
             sys.stdout.write(f"{planned.table()}\n")
             return PARTIAL if planned.problems else OK
-        return _run_on(engine, asked, voice)
+        return _run_on(engine, invocation, messages)
 
 
-def _ending_of(error: Exception, voice: Voice) -> int:
+def _report_error(error: Exception, messages: Messages) -> int:
     match error:
         case TablesTaken():
-            voice.say("ERROR", str(error))
+            messages.say("ERROR", str(error))
             return TAKEN
         case InputError() | OutputError():
-            voice.say("ERROR", str(error))
+            messages.say("ERROR", str(error))
             return REFUSED
         case OSError():
             where = f"{error.filename}: " if error.filename else ""
-            voice.say("ERROR", f"{where}{error.strerror or error}; the tables are as they were.")
+            messages.say("ERROR", f"{where}{error.strerror or error}; the tables are unchanged.")
             return REFUSED
         case MemoryError():
-            voice.say("ERROR", "there is not enough memory; the tables are as they were.")
+            messages.say("ERROR", "there is not enough memory; the tables are unchanged.")
         case DefectError():
-            voice.say("ERROR", f"{error}.")
+            messages.say("ERROR", f"{error}.")
         case _:
-            voice.say("ERROR", f"{sentence('the run broke off', error)}.")
+            messages.say("ERROR", f"{sentence('the run broke off', error)}.")
     return DEFECT
 
 
-def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
-    options, codes = asked.options, [OK]
+def _run_on(engine: JobEngine, invocation: Invocation, messages: Messages) -> int:
+    options, codes = invocation.options, [OK]
     spark = engine if isinstance(engine, OnSpark) else None
     iceberg = IcebergTables.of(spark.session, options) if spark and options.table_format == "iceberg" else None
 
     def run(options: JobOptions, ahead: ReadAhead | None = None) -> None:
-        with taken() as spent, holding(options, voice.say) as tenure:
+        with taken() as spent, holding(options, messages.say) as tenure:
             outcome = job_run.run_job(options, engine, ahead, tenure)
             shared = iceberg or options.webhooks or options.reports_from
             with (
                 writing(options.store, "the tables stand, what comes after them does not"),
-                following_up(options, voice.say) if shared else nullcontext(),
+                following_up(options, messages.say) if shared else nullcontext(),
             ):
                 tenure.confirm()
                 with stage("publish"):
                     if iceberg:
                         publish(iceberg)
-                    _follow_up(asked, outcome, voice)
+                    _follow_up(invocation, outcome, messages)
         codes.append(exit_code(outcome, options.fail_on))
-        voice.say("INFO", "run is done", **outcome.summary)
-        if spent is not None and asked.timings:
-            voice.give_timings(spent)
+        messages.say("INFO", "run is done", **outcome.summary)
+        if spent is not None and invocation.timings:
+            messages.say_timings(spent)
         sys.stdout.write(json.dumps(outcome.summary) + "\n")
         sys.stdout.flush()
 
@@ -154,37 +154,37 @@ def _run_on(engine: JobEngine, asked: Invocation, voice: Voice) -> int:
     return max(codes)
 
 
-def _follow_up(asked: Invocation, outcome: Outcome, voice: Voice) -> None:
-    options = asked.options
+def _follow_up(invocation: Invocation, outcome: Outcome, messages: Messages) -> None:
+    options = invocation.options
     for defect in (*outcome.errors, *outcome.notes):
-        voice.say("WARN", defect)
+        messages.say("WARN", defect)
     for failure in outcome.failures:
-        voice.say("ERROR", f"{failure.what}; {failure.consequence}", cluster=failure.cluster)
+        messages.say("ERROR", f"{failure.what}; {failure.consequence}", cluster=failure.cluster)
     store = options.store
     if options.reports_from:
         _attempt(outcome, "the index of the reports could not be written", lambda: publications.write_index(store))
     if options.webhooks:
         hooks = [webhook_of(text) for text in options.webhooks]
-        _attempt(outcome, "not all webhooks could be told", lambda: _deliver(store, hooks, voice))
+        _attempt(outcome, "not all webhooks could be told", lambda: _deliver(store, hooks, messages))
     if options.metrics:
         place = Path(options.metrics)
-        # Counts and names only: the collector runs as another user.
+        # The metrics are readable by all users, as the collector runs as another one; they quote no logs.
         defect = f"{place} could not be written"
         _attempt(outcome, defect, lambda: write_whole(place, prometheus(outcome), 0o644))
     for defect in outcome.defects:
-        voice.say("ERROR", defect)
+        messages.say("ERROR", defect)
 
 
 def _attempt(outcome: Outcome, what: str, step: Callable[[], None]) -> None:
-    # Do what comes after the tables; a defect of ours in it is reported beside them.
+    # Run a step that follows the tables; an internal error in it is reported, but does not affect them.
     try:
         step()
     except (InputError, OSError):
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it was, the tables are written
+    except Exception as error:  # noqa: BLE001 - the tables are written already
         outcome.defects.append(sentence(what, error))
 
 
-def _deliver(store: Store, hooks: Sequence[Webhook], voice: Voice) -> None:
+def _deliver(store: Store, hooks: Sequence[Webhook], messages: Messages) -> None:
     for problem in deliver(store, hooks):
-        voice.say("WARN", problem)
+        messages.say("WARN", problem)

@@ -1,9 +1,9 @@
-"""Webhooks: what is to be said is decided with the tables, said after them, and never twice for one state.
+"""Sends webhook messages about incidents: once for each state of an incident, after the tables are committed.
 
-The messages of a run become visible together with its tables. Whatever a run could not send, because it was killed
-or nobody answered, the next one sends; a mark for each message that got through keeps it from being sent again. Only a
-run that is killed between its question and the mark leaves open whether it was heard: PagerDuty, which knows repeats by
-their key, is asked again; of others the next run says that they may not know.
+The messages of a run are committed together with its tables. If a run could not send a message because it was killed or
+the receiver did not respond, the next run sends it; a marker is written for each message that was delivered. If a run
+is killed between sending a message and writing its marker, delivery is unknown: PagerDuty, which drops duplicates by
+their key, gets the message again; for other receivers, the next run warns that they may not have received it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rebalance_forensics.report.model import Report
 SENT = "_alerts/sent"
 PAGERDUTY = "https://events.pagerduty.com/v2/enqueue"
 TIMEOUT_S = 10.0
-# Before each further attempt.
+# The wait before each retry.
 PAUSES_S = (1.0, 2.0, 4.0, 8.0)
 TOO_MANY, SERVER_ERROR = 429, 500
 _KINDS = ("slack", "pagerduty", "generic")
@@ -42,7 +42,7 @@ _KINDS = ("slack", "pagerduty", "generic")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """A receiver of messages. `key` is PagerDuty's routing key."""
+    """A receiver of messages; `key` is PagerDuty's routing key."""
 
     kind: str
     url: str
@@ -50,12 +50,12 @@ class Webhook:
 
     @property
     def name(self) -> str:
-        """A name for marks, which does not give the webhook's secrets away."""
+        """The receiver's name in markers; a hash, because the URL and the key are secret."""
         return hashed(self.kind, self.url, self.key)
 
 
 def webhook_of(text: str) -> Webhook:
-    """`slack=URL`, `generic=URL`, `pagerduty=ROUTING-KEY` or `pagerduty=ROUTING-KEY@URL`."""
+    """Parse `slack=URL`, `generic=URL`, `pagerduty=ROUTING-KEY` or `pagerduty=ROUTING-KEY@URL`."""
     kind, _, rest = text.partition("=")
     key, at, url = rest.partition("@") if kind == "pagerduty" else ("", "", rest)
     url = url if at or kind != "pagerduty" else PAGERDUTY
@@ -65,7 +65,7 @@ def webhook_of(text: str) -> Webhook:
 
 
 def state_of(incident: Incident) -> str:
-    """The state of an incident as one word: a new one is a new message."""
+    """A hash of the incident's state; a message is sent for each new state."""
     severity, ongoing, cause, culprits = incident_facts.state_of(incident)
     return hashed(severity, ongoing, [(cause, *culprits)])
 
@@ -73,31 +73,33 @@ def state_of(incident: Incident) -> str:
 def outbox_text(
     dated: Iterable[DatedIncident], page_of: Callable[[DatedIncident], str | None]
 ) -> tuple[str, list[str]]:
-    """The messages about these incidents; a sentence for each that a defect of ours spoiled."""
-    # `page_of` gives the address of an incident's page.
+    """The messages about these incidents as JSON, and a sentence for each message that an internal error prevented.
+
+    `page_of` returns the address of an incident's page, if it has one.
+    """
     messages: list[dict[str, Any]] = []
-    spoiled: list[str] = []
+    failed: list[str] = []
     for each in dated:
         incident = each.incident
         try:
             messages.append(_message(each, page_of(each)))
-        except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are told
-            spoiled.append(defects.sentence(f"the message about incident {incident.id} could not be written", error))
-    return json.dumps(messages, sort_keys=True), spoiled
+        except Exception as error:  # noqa: BLE001 - the other messages are still written
+            failed.append(defects.sentence(f"the message about incident {incident.id} could not be written", error))
+    return json.dumps(messages, sort_keys=True), failed
 
 
 def outbox_of(run: str) -> str:
-    """Where the messages of a run wait."""
+    """The path of a run's unsent messages."""
     return f"{OUTBOX}/{run}/messages.json"
 
 
 def is_unsent(store: Store, run: str) -> bool:
-    """True if messages of a run wait still."""
+    """True if a run has unsent messages."""
     return store.kind(outbox_of(run)) == "file"
 
 
 def report_of(dated: DatedIncident) -> Report:
-    """A report of one incident and the groups that it disturbed."""
+    """A report with a single incident and the groups that it affected."""
     return Report(
         tool_version=__version__, inputs=(), groups=dated.histories, incidents=(dated.incident,), gaps=dated.gaps
     )
@@ -119,78 +121,79 @@ def _message(dated: DatedIncident, page: str | None) -> dict[str, Any]:
 def deliver(
     store: Store, webhooks: Sequence[Webhook], *, pauses_s: Sequence[float] = PAUSES_S, timeout_s: float = TIMEOUT_S
 ) -> Iterator[str]:
-    """Send what waits; a sentence for each webhook that could not be reached. What failed waits for the next run."""
-    # A sentence is handed on before its message is marked as done with, so that a kill in between loses none.
+    """Send all unsent messages; yields a sentence for each webhook that failed, which the next run retries."""
+    # Each sentence is yielded before its message is marked, so that none is lost if the run is killed in between.
     problems: set[str] = set()
-    # Messages of a run that was killed before its commit are about nothing that the tables have.
+    # Only of committed runs: a run that was killed before its commit has no rows in the tables.
     for run in edition_of(store).named.unsent:
-        waiting = outbox_of(run)
+        outbox = outbox_of(run)
         if not is_unsent(store, run):
             continue
-        with undamaged(store.uri, waiting):
-            messages = json.loads(store.read(waiting))
-        any_waits = False
-        for problem, waits in (p for hook in webhooks for p in _send(store, hook, messages, pauses_s, timeout_s)):
-            any_waits |= waits
+        with undamaged(store.uri, outbox):
+            messages = json.loads(store.read(outbox))
+        is_complete = True
+        for problem, has_unsent in (p for hook in webhooks for p in _send(store, hook, messages, pauses_s, timeout_s)):
+            is_complete &= not has_unsent
             if problem not in problems:
                 yield problem
             problems.add(problem)
-        if not any_waits:
+        if is_complete:
             store.delete_tree(f"{OUTBOX}/{run}")
 
 
 def _send(
     store: Store, hook: Webhook, messages: Sequence[dict[str, Any]], pauses_s: Sequence[float], timeout_s: float
 ) -> Iterator[tuple[str, bool]]:
-    # What went wrong with a message, and whether it waits for the next run.
+    # Yields each problem with a message, and whether the message has to be sent by the next run.
     for message in messages:
-        mark = f"{SENT}/{hook.name}-{message['id']}-{message['state']}"
-        if store.kind(mark) == "file":
+        sent_marker = f"{SENT}/{hook.name}-{message['id']}-{message['state']}"
+        if store.kind(sent_marker) == "file":
             continue
-        asked = f"{mark}.asked"
+        attempt_marker = f"{sent_marker}.asked"
         # PagerDuty drops a repeated message by its dedup_key.
-        if store.kind(asked) == "file" and hook.kind != "pagerduty":
-            warning = f"{hook.kind} may not know of incident {message['id']}: a run was stopped while it told of it."
+        if store.kind(attempt_marker) == "file" and hook.kind != "pagerduty":
+            warning = f"{hook.kind} may not have received incident {message['id']}: a run was stopped while sending it."
             yield warning, False
-            store.write(mark, b"")
+            store.write(sent_marker, b"")
             continue
-        store.write(asked, b"")
+        store.write(attempt_marker, b"")
         for text in message[hook.kind]:
             problem = _post(hook, text, f"{message['id']}-{message['state']}", pauses_s, timeout_s)
             if problem:
-                store.delete(asked)
-                # A receiver that does not answer one message will not answer the next hundred either.
+                store.delete(attempt_marker)
+                # A receiver that fails for one message would fail for all others, each with its retries.
                 warning = (
-                    f"the {hook.kind} webhook was not told of incident {message['id']}: {problem}; the next run will."
+                    f"incident {message['id']} could not be sent to the {hook.kind} webhook: {problem}; "
+                    "the next run will retry."
                 )
                 yield warning, True
                 return
-        store.write(mark, b"")
-        store.delete(asked)
+        store.write(sent_marker, b"")
+        store.delete(attempt_marker)
 
 
 def _post(hook: Webhook, text: str, key: str, pauses_s: Sequence[float], timeout_s: float) -> str | None:
-    # Send one message; None if it got through, else what was wrong at last.
+    # Send one message; returns None if it was delivered, else the last problem.
     body = json.dumps({**json.loads(text), "routing_key": hook.key}) if hook.kind == "pagerduty" else text
     request = urllib.request.Request(  # noqa: S310 - the scheme was checked
         hook.url, body.encode(), {"Content-Type": "application/json", "Idempotency-Key": key}, method="POST"
     )
     problem: str | None = None
     for pause in (*pauses_s, None):
-        problem, lasting = _attempt(lambda: urllib.request.urlopen(request, timeout=timeout_s))  # noqa: S310
-        if problem is None or lasting or pause is None:
+        problem, is_permanent = _attempt(lambda: urllib.request.urlopen(request, timeout=timeout_s))  # noqa: S310
+        if problem is None or is_permanent or pause is None:
             break
         time.sleep(pause)
     return problem
 
 
 def _attempt(send: Callable[[], Any]) -> tuple[str | None, bool]:
-    # What was wrong with one attempt, and whether another would be no better.
+    # The problem of one attempt, and whether it is permanent, so that retries are pointless.
     try:
         with send():
             return None, False
     except urllib.error.HTTPError as error:
         with error:
-            return f"it answered {error.code}", error.code < SERVER_ERROR and error.code != TOO_MANY
+            return f"it responded with {error.code}", error.code < SERVER_ERROR and error.code != TOO_MANY
     except OSError as error:
         return str(getattr(error, "reason", None) or error), False

@@ -29,7 +29,7 @@ STREAMS = ("available-now", "continuous")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """One of them."""
+    """A setting: an option of the command line, and a key of the TOML file."""
 
     name: str
     help: str
@@ -41,72 +41,79 @@ class Setting:
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting(name="input", metavar="URI", repeated=True, help="logs: a directory, s3://, gs://, abfss:// or hdfs://"),
+    Setting(
+        name="input", metavar="URI", repeated=True, help="the logs: a directory, s3://, gs://, abfss:// or hdfs://"
+    ),
     Setting(
         name="column",
         metavar="NAME=COLUMN",
         repeated=True,
-        help="the inputs are tables (a name Spark knows, or a directory of Parquet, Delta or Iceberg) whose COLUMN "
-        "holds NAME: time and message; host, file, cluster, level, logger, thread, line, offset",
+        help="read tables (a name in Spark's catalog, or a directory of Parquet, Delta or Iceberg): COLUMN contains "
+        "NAME. Required: time, message; optional: host, file, cluster, level, logger, thread, line, offset",
     ),
-    Setting(name="output", metavar="URI", help="where the tables are"),
+    Setting(name="output", metavar="URI", help="directory of the tables"),
     Setting(
         name="table-format",
         choices=FORMATS,
-        help="delta (default); iceberg: the same tables as Iceberg tables too, in OUTPUT/iceberg or a catalog",
+        help="delta (default); iceberg: Delta, and the same tables in Iceberg, in OUTPUT/iceberg or a catalog",
     ),
-    Setting(name="catalog", metavar="NAME", help="the Iceberg tables are NAME.events, … of a catalog of Spark's"),
+    Setting(name="catalog", metavar="NAME", help="write the Iceberg tables as NAME.events, … in a Spark catalog"),
     Setting(
         name="output-mode", metavar="MODE", help="permissions of new files in a file system, such as 640 (default: 600)"
     ),
     Setting(name="since", metavar="T", help="start of the interval (default: where the last run stopped)"),
-    Setting(name="until", metavar="T", help="end of the interval (default: now); ISO 8601, or 2h, 45m before now"),
+    Setting(name="until", metavar="T", help="end of the interval (default: now): ISO 8601, or 2h, 45m before now"),
     Setting(name="cluster", metavar="NAME", help="name of the Kafka cluster the logs are from"),
-    Setting(name="cluster-per-directory", flag=True, help="each directory right below an input is a cluster"),
-    Setting(name="tz", metavar="[HOST=]ZONE", repeated=True, help="zone of log times that carry none"),
+    Setting(name="cluster-per-directory", flag=True, help="treat each directory directly below an input as a cluster"),
+    Setting(name="tz", metavar="[HOST=]ZONE", repeated=True, help="time zone of log times without one"),
     Setting(name="patterns", metavar="DIR", repeated=True, help="a directory of your own patterns"),
     Setting(
         name="unpack-ratio",
         metavar="N",
         number=True,
-        help="a packed file may unpack to N times its size before it is taken for a decompression bomb (1000)",
+        help="stop unpacking a file at N times its compressed size: it may be a decompression bomb (default: 1000)",
     ),
-    Setting(name="lookback", metavar="T", help="how far before a date an investigation looks (default: 24h)"),
-    Setting(name="lookahead", metavar="T", help="how far after a date it looks (default: 2h)"),
+    Setting(name="lookback", metavar="T", help="time before a date that its investigation includes (default: 24h)"),
+    Setting(name="lookahead", metavar="T", help="time after a date that its investigation includes (default: 2h)"),
     Setting(
         name="stream",
         choices=STREAMS,
-        help="follow the logs with Structured Streaming: available-now reads what is new and ends, continuous runs on",
+        help="follow the logs with Structured Streaming: available-now reads new lines and exits, "
+        "continuous keeps running",
     ),
     Setting(name="every", metavar="T", help="how often a continuous stream checks for new lines (default: 10s)"),
-    Setting(name="checkpoint", metavar="URI", help="where a stream keeps how far it read (default: in OUTPUT)"),
-    Setting(name="wait", metavar="T", help="how long to wait for another job that writes these tables (default: 5m)"),
+    Setting(name="checkpoint", metavar="URI", help="directory of the stream's checkpoint (default: in OUTPUT)"),
+    Setting(
+        name="wait", metavar="T", help="how long to wait for another job that is writing these tables (default: 5m)"
+    ),
     Setting(
         name="lease",
         metavar="T",
-        help="a job that gives no sign of life for so long gives up its tables (default: 60s)",
+        help="a job that fails to renew its lease for this long loses its tables (default: 60s)",
     ),
-    Setting(name="engine", choices=("spark", "local"), help="spark (default), or local: in this process"),
-    Setting(name="tasks", metavar="N", number=True, help="tasks at once (default: what Spark says)"),
-    Setting(name="java-home", metavar="DIR", help="the Java of a session of our own"),
+    Setting(name="engine", choices=("spark", "local"), help="spark (default); local: in this process, without Spark"),
+    Setting(name="tasks", metavar="N", number=True, help="number of parallel tasks (default: Spark's parallelism)"),
+    Setting(name="java-home", metavar="DIR", help="Java installation for Spark, if the job starts it"),
     Setting(
         name="fail-on",
         choices=SEVERITIES,
-        help="exit with 1 when an incident of this severity or a worse one was found",
+        help="exit with 1 if an incident of at least this severity was found",
     ),
-    Setting(name="reports", choices=SEVERITIES, help="write an HTML report of each incident of this severity or worse"),
-    Setting(name="link", metavar="URL", help="where OUTPUT/reports is opened in a browser: messages link to the pages"),
+    Setting(
+        name="reports", choices=SEVERITIES, help="write an HTML report for each incident of at least this severity"
+    ),
+    Setting(name="link", metavar="URL", help="address at which OUTPUT/reports is served: messages link to its pages"),
     Setting(name="webhook", metavar="KIND=URL", repeated=True, help="slack=…, pagerduty=KEY or generic=…"),
     Setting(
         name="alert-from",
         choices=SEVERITIES,
-        help="call webhooks about incidents of this severity or worse (default: critical)",
+        help="call webhooks for incidents of at least this severity (default: critical)",
     ),
     Setting(name="metrics", metavar="FILE", help="write metrics of the run as Prometheus text"),
     Setting(
         name="dry-run",
         flag=True,
-        help="print what would be read, why and how much of it, and end; neither tables nor leases are touched",
+        help="print what would be read, why and how much, and exit without touching tables or leases",
     ),
     Setting(name="timings", flag=True, help="write to standard error how long each stage took"),
     Setting(name="log", choices=("text", "json"), help="format of standard error (default: text)"),
@@ -116,18 +123,18 @@ BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings by name, and where those of a file stand in it: what is wrong with one is said with its place."""
+    """Settings by name, and their places in the TOML file, for error messages."""
 
     values: Mapping[str, Any]
     places: Mapping[str, str] = field(default_factory=dict)
-    """By name, `job.toml:3: `."""
+    """Name -> `job.toml:3: `."""
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as TOML has it
-        """A value as it was given."""
+        """The raw value of a setting."""
         return self.values.get(name, default)
 
     def read(self, name: str, read: Callable[[Any], T], default: Any = None) -> T:  # noqa: ANN401
-        """A value, checked."""
+        """The value of a setting, parsed; an InputError of the parser gets the setting's place in the file."""
         try:
             return read(self.get(name, default))
         except InputError as refusal:
@@ -135,7 +142,7 @@ class Settings:
 
 
 def from_file(path: Path) -> Settings:
-    """The settings of a TOML file."""
+    """Read the settings of a TOML file."""
     try:
         text = path.read_text(encoding="utf-8")
         values = tomllib.loads(text)
@@ -153,7 +160,7 @@ def from_file(path: Path) -> Settings:
 
 
 def _written(name: str, value: object) -> object:
-    # TOML has times of its own; here they are what a person would write on the command line.
+    # TOML has its own type for times; they are converted to the text that the command line takes.
     return value.isoformat() if isinstance(value, date) and name in ("since", "until") else value
 
 
@@ -173,11 +180,11 @@ def _kind(setting: Setting, value: object) -> tuple[bool, str]:
     if setting.flag:
         return isinstance(value, bool), "true or false"
     if setting.number:
-        return isinstance(value, int) and not isinstance(value, bool) and value > 0, "a number above 0"
+        return isinstance(value, int) and not isinstance(value, bool) and value > 0, "a positive number"
     if setting.repeated:
         texts = isinstance(value, list) and all(isinstance(element, str) for element in value)
-        return texts, 'a list of texts, ["…"]'
-    return isinstance(value, str), 'a text, "…"'
+        return texts, 'a list of strings, ["…"]'
+    return isinstance(value, str), 'a string, "…"'
 
 
 def _line_of(text: str, name: str) -> int:
@@ -187,7 +194,7 @@ def _line_of(text: str, name: str) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
-    """A run and where it runs."""
+    """The parsed command line of the job."""
 
     options: JobOptions
     engine: str
@@ -197,30 +204,30 @@ class Invocation:
 
 
 ENDING = """\
-Exit codes: 0 written; 1 an incident at or above --fail-on; 2 wrong usage or
-input, tables untouched; 3 part of the input could not be read, the rest is
-written; 75 another job writes these tables, run this one later.
+Exit codes: 0 success; 1 an incident at or above --fail-on was found; 2 invalid
+usage or input, tables unchanged; 3 part of the input could not be read, the
+rest was written; 75 another job is writing these tables, run this one later.
 
 Examples:
   rebalance-forensics job --input s3://logs/kafka --output s3://lake/rebalances
-      what is new since the last run
+      everything new since the last run
   rebalance-forensics job --config job.toml --since 2026-11-20 --until 2026-11-21
-      one day again
+      one day, once more
   rebalance-forensics job tables s3://lake/rebalances
-      the version of each table that the last run wrote
+      the versions of the tables after the last run
 """
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are refusals of one sentence."""
+    """A parser that raises its errors as InputError."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong the way every other refusal is said."""
+        """Raise InputError with the message in one sentence."""
         raise InputError(f"{message.rstrip('.')}{' See' if message.endswith('?') else '; see'} {self.prog} --help.")
 
 
 def parse(arguments: Sequence[str]) -> Invocation:
-    """All settings, checked."""
+    """Parse and check the command line and the TOML file."""
     parser = _parser()
     known, unknown = parser.parse_known_args(arguments)
     if unknown:
@@ -244,12 +251,12 @@ def _unknown(arguments: Sequence[str]) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="rebalance-forensics job",
-        description="Logs of an interval in, tables out: what happened, who read what, why, and what was read.",
+        description="Reads the logs of an interval and writes tables of rebalances, incidents and their causes.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=ENDING,
         allow_abbrev=False,
     )
-    parser.add_argument("--config", metavar="FILE", help="a TOML file with the same names")
+    parser.add_argument("--config", metavar="FILE", help="read these options from a TOML file")
     for setting in SETTINGS:
         name = f"--{setting.name}"
         if setting.flag:
@@ -266,7 +273,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _count(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive number")
     return int(text)
 
 
@@ -286,16 +293,16 @@ def _invocation(settings: Settings) -> Invocation:
         inputs=tuple(settings.get("input")),
         output=settings.get("output"),
         columns=settings.read("column", columns_of, ()),
-        since=settings.read("since", _moment),
-        until=settings.read("until", _moment),
+        since=settings.read("since", _time_of),
+        until=settings.read("until", _time_of),
         reading=reading,
         dry_run=settings.get("dry-run", False),
         table_format=settings.get("table-format", "delta"),
         catalog=settings.get("catalog"),
-        lookback_ms=settings.read("lookback", _distance, f"{24 * HOUR_MS}ms"),
-        lookahead_ms=settings.read("lookahead", _distance, f"{2 * HOUR_MS}ms"),
+        lookback_ms=settings.read("lookback", _duration, f"{24 * HOUR_MS}ms"),
+        lookahead_ms=settings.read("lookahead", _duration, f"{2 * HOUR_MS}ms"),
         stream=settings.get("stream"),
-        every_ms=settings.read("every", _distance, "10s"),
+        every_ms=settings.read("every", _duration, "10s"),
         checkpoint=settings.get("checkpoint"),
         tasks=settings.get("tasks"),
         fail_on=settings.get("fail-on"),
@@ -305,7 +312,7 @@ def _invocation(settings: Settings) -> Invocation:
         alert_from=settings.get("alert-from", "critical"),
         metrics=settings.get("metrics"),
         output_mode=settings.read("output-mode", lambda text: mode_of("--output-mode", text), "600"),
-        wait_ms=settings.read("wait", _distance, "5m"),
+        wait_ms=settings.read("wait", _duration, "5m"),
         lease_ms=settings.read("lease", _lease, "60s"),
     )
     return Invocation(
@@ -318,11 +325,11 @@ def _invocation(settings: Settings) -> Invocation:
 
 
 def _refuse_contradictions(settings: Settings) -> None:
-    alone = settings.get("engine") == "local"
+    is_local = settings.get("engine") == "local"
     iceberg = settings.get("table-format") == "iceberg"
-    if alone and iceberg:
+    if is_local and iceberg:
         raise InputError("--table-format iceberg is written by Spark; leave out --engine local.")
-    if alone and settings.get("stream"):
+    if is_local and settings.get("stream"):
         raise InputError("--stream is followed by Spark; leave out --engine local.")
     if settings.get("stream") and settings.get("dry-run"):
         raise InputError("--dry-run shows what one run would read; leave out --stream.")
@@ -338,8 +345,8 @@ def _webhooks(given: Sequence[str]) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _moment(text: str | None) -> int | None:
-    # A point in time; a distance counts back from now, for a job has no last line to count from.
+def _time_of(text: str | None) -> int | None:
+    # Epoch ms; a duration counts back from now, because a job has no last line to count back from.
     if text is None:
         return None
     instant = parse_instant(text)
@@ -347,13 +354,13 @@ def _moment(text: str | None) -> int | None:
 
 
 def _lease(text: str) -> int:
-    lasts_ms = _distance(text)
+    lasts_ms = _duration(text)
     if lasts_ms < 3 * SECOND_MS:
         raise InputError(f"--lease {text}: a lease has to be renewed in time; write 3s or more.")
     return lasts_ms
 
 
-def _distance(text: str) -> int:
+def _duration(text: str) -> int:
     instant = parse_instant(text)
     if instant.at is not None:
         raise InputError(f"{text!r} is a point in time; write how long, like 24h.")

@@ -1,4 +1,4 @@
-"""`job --dry-run`: what a run would read, why and how much of it. Nothing is written, and no lease is taken."""
+"""`job --dry-run`: lists what a run would read, why and how much. Nothing is written, and no lease is taken."""
 
 from __future__ import annotations
 
@@ -18,10 +18,14 @@ from rebalance_forensics.pipeline.tables.schemas import EVENTS, PENDING
 from rebalance_forensics.report.plain_text import printable
 from rebalance_forensics.report.wording import count
 
-_NEW, _GROWN, _CHANGED = "not in the tables yet", "has grown: read from where it was settled", "has changed: read again"
+_NEW, _GROWN, _CHANGED = (
+    "not in the tables yet",
+    "has grown: read from the end of its settled part",
+    "has changed: read again",
+)
 _RENAMED = "was renamed: read again under its new name"
-_OTHERWISE = "read again: its neighbours, --tz or --patterns change how it is read"
-_LOST, _SAME = "read again: events of it were deleted from the tables", "as it was: not read"
+_OTHERWISE = "read again: other files, --tz or --patterns change how it is read"
+_LOST, _SAME = "read again: its events were deleted from the tables", "unchanged: not read"
 
 
 @dataclass(slots=True)
@@ -36,21 +40,21 @@ class _Share:
 
 @dataclass(slots=True)
 class Planned:
-    """What there is, by why it is read or not."""
+    """The input of a run, by the reason why it would be read or skipped."""
 
     options: JobOptions
     interval: Interval
     new_dates: list[int]
-    """With known events that no run has covered."""
+    """Dates with stored events that no run has covered yet."""
     shares: dict[str, _Share] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     def add(self, why: str, name: str, size: int) -> None:
-        """One file, and how many bytes of it would be read; or one hour of a table, and its rows."""
+        """Add a file and the bytes of it that would be read, or an hour of a table and its rows."""
         self.shares.setdefault(why, _Share()).add(name, size)
 
     def table(self) -> str:
-        """One line a reason, what is read before what is not; then the interval."""
+        """One line per reason, skipped input last; then the interval."""
         lines = [(*(("hours", "rows") if self.options.columns else ("files", "bytes")), "why", "such as")]
         for why, share in sorted(self.shares.items(), key=lambda item: (item[0] == _SAME, item[0])):
             size = "-" if why == _SAME else f"{share.size:,}"
@@ -60,12 +64,12 @@ class Planned:
         interval = f"interval: {time_text(self.interval.since)} to {time_text(self.interval.until)}"
         if self.new_dates:
             dates = f"{date_text(self.new_dates[0])} to {date_text(self.new_dates[-1])}"
-            interval += f", which adds {count(len(self.new_dates), 'date')} of events that are known ({dates})"
+            interval += f", which adds {count(len(self.new_dates), 'date')} with stored events ({dates})"
         return "\n".join(map(printable, [*rows, f"{interval}; nothing was read or written"]))
 
 
 def planned(options: JobOptions, engine: JobEngine) -> Planned:
-    """What a run with these options would read now."""
+    """The input that a run with these options would read now."""
     edition, scope = edition_of(check(options)), options.scope
     lost, before = lost_from(edition, scope), edition.coverage(scope)
     interval = interval_of(options, before)

@@ -1,4 +1,4 @@
-"""What a run changes in the ledger of files."""
+"""Computes the changes of a run to the ledger of files."""
 
 from __future__ import annotations
 
@@ -33,38 +33,38 @@ COUNTED = ("bytes", "lines", "records", "matched", "unmatched_kafka", "unparsed"
 
 @dataclass(slots=True)
 class Ledger:
-    """The entries there were, those that go and those that come."""
+    """The entries before a run, and those that it removes and adds."""
 
     known: list[Entry] = field(default_factory=list)
     removed: list[Entry] = field(default_factory=list)
     added: list[Entry] = field(default_factory=list)
     grown: set[str] = field(default_factory=set)
-    """Paths of files with more at their end and nothing else new."""
+    """Paths of files that only grew at their end."""
     unchanged: set[str] = field(default_factory=set)
-    """Paths of files that were read again for events that somebody deleted, and are as they were."""
+    """Paths of unchanged files that were read again because their events had been deleted from the tables."""
     replaced: dict[str, Entry] = field(default_factory=dict)
-    """By path of a file that was scanned: the entry of its former state."""
+    """Path of a scanned file -> the entry of its previous state."""
     scanned: set[str] = field(default_factory=set)
-    """Paths of the files that were read, changed or not."""
+    """Paths of all files that were read, changed or not."""
     dropped: list[Entry] = field(default_factory=list)
-    """Entries of copies and of further former states, whose events go."""
+    """Entries of copies and of older states, whose events are removed."""
     scan_errors: list[str] = field(default_factory=list)
     defects: list[str] = field(default_factory=list)
-    """What defects of ours kept from being read."""
+    """Sentences about input that an internal error kept from being read."""
 
     @property
     def knows_kafka(self) -> bool:
-        """True if any file ever had a line of Kafka's."""
+        """True if any file ever contained a line of Kafka."""
         return any(e.cells["matched"] or e.cells["unmatched_kafka"] for e in (*self.known, *self.added))
 
     @property
     def entries(self) -> list[Entry]:
-        """The entries after this run: known ones that were not removed, and new ones."""
+        """The entries after this run: those that it keeps, and those that it adds."""
         left = {id(entry) for entry in self.removed}
         return [entry for entry in (*self.known, *self.added) if id(entry) not in left]
 
     def write(self, draft: Draft) -> None:
-        """Write the partitions that change."""
+        """Rewrite the partitions of the ledger that change."""
         touched = {(entry.day, entry.cluster) for entry in (*self.removed, *self.added)}
         kept = sorted(self.entries, key=lambda e: (e.path, e.file_id))
         draft.replace(INPUTS, touched)
@@ -80,7 +80,7 @@ def entries_of(
     listing: Listing,
     found: Changes,
 ) -> Ledger:
-    """The ledger after a scan. A file that fails as before is no change."""
+    """The ledger after a scan. A file that fails in the same way as before is not a change."""
     ledger = Ledger(known=list(known), replaced=found.replaced, scanned=set(found.fresh))
     by_path: dict[str, list[SplitStats]] = defaultdict(list)
     for split in stats:
@@ -101,9 +101,9 @@ def entries_of(
         cells["settled"] = settled_cells(file, profile, splits, plan.reads.reading)
         entry = Entry(day=_day_of(file, summary), cluster=summary.cluster, cells=cells)
         former = found.replaced.get(file.path)
-        ledger.scan_errors.extend(_said_of(summary.path, summary.errors))
+        ledger.scan_errors.extend(_with_path(summary.path, summary.errors))
         broken = summary.errors if summary.is_lost else chain(profile.defects, *(split.defects for split in splits))
-        ledger.defects.extend(_said_of(summary.path, broken))
+        ledger.defects.extend(_with_path(summary.path, broken))
         if former == entry and file.path not in found.again:
             del found.fresh[file.path], found.replaced[file.path]
         else:
@@ -116,28 +116,29 @@ def entries_of(
     ledger.added.extend(now for _, now in found.noted)
     ledger.dropped = found.dropped
     for path in sorted(found.current.keys() - ledger.scanned):
-        ledger.scan_errors.extend(_said_of(path, found.current[path].cells["errors"]))
+        ledger.scan_errors.extend(_with_path(path, found.current[path].cells["errors"]))
     _note_unread(ledger, looked, listing, plan.reads)
     return ledger
 
 
-def _said_of(path: str, errors: Iterable[str]) -> Iterator[str]:
+def _with_path(path: str, errors: Iterable[str]) -> Iterator[str]:
     return (error if path in error else f"{path}: {error}" for error in errors)
 
 
 def _note_unread(ledger: Ledger, looked: Looked, listing: Listing, reads: ReadPlan) -> None:
-    # Name what could not be opened, once; forget what was wrong with files that can be opened again, or are gone.
+    # Add an entry for each file that cannot be opened, unless it has one; remove those of files that were deleted
+    # or can be opened again.
     ledger.defects.extend(unread.sentence for unread in looked.errors if unread.is_defect)
     failed = {path: sentence for path, sentence, _ in (*listing.errors, *looked.errors)}
     days = {path: listing.age_of(path) // DAY_MS for path in failed}
-    noted = {e.path: e for e in ledger.known if e.cells["head"] is None}
+    unopened = {e.path: e for e in ledger.known if e.cells["head"] is None}
     removed = {id(entry) for entry in ledger.removed}
-    for path, entry in noted.items():
+    for path, entry in unopened.items():
         same = path in failed and (entry.day, entry.cells["errors"]) == (days[path], [failed[path]])
         if not same and id(entry) not in removed:
             ledger.removed.append(entry)
     for path, sentence in failed.items():
-        if path not in noted or (noted[path].day, noted[path].cells["errors"]) != (days[path], [sentence]):
+        if path not in unopened or (unopened[path].day, unopened[path].cells["errors"]) != (days[path], [sentence]):
             ledger.added.append(_unread(path, sentence, reads.reading.cluster_of(path), days[path]))
 
 

@@ -1,4 +1,4 @@
-"""What the tables of the job say of all groups over weeks: the rows that a fleet's report is made of."""
+"""Reads the rows for the fleet report, all groups over weeks, from the job's tables."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from rebalance_forensics.report.times import WEEK, utc
 
 Rows = Iterator[tuple[str, Cells]]
 _COSTS = ("incident_id", "group", "severity", "unread_partition_ms", "unread_at_least")
-# A rebalance that only a client's log shows has no start; its group was stable at the end of it.
+# A rebalance that only a client's log shows has no known start; its end is used instead.
 _STARTS = ("started_at", "completed_at")
 
 
 def fleet_tables(uri: str, since: Instant | None) -> FleetTables:
-    """The rows from `since` on, or of the last four weeks, up to where the job's runs reach."""
+    """The rows from `since`, or from four weeks before, to the end of the job's last run."""
     edition = written_edition(uri)
     scopes = (edition.coverage(scope) for scope in edition.named.covered)
     covered = Coverage.of(interval for scope in scopes for interval in scope.intervals)
@@ -81,8 +81,8 @@ class _Reader:
         self.unreadable: list[str] = []
 
     def rows(self, table: Table, columns: Sequence[str]) -> Rows:
-        """Each row with its cluster; of a file that cannot be read none, and a sentence."""
-        # A row's date is that of its log's own clock, which may be a day off.
+        """Each row with its cluster; a file that cannot be read is added to `unreadable`."""
+        # The date of a row is from the clock of its log, which may be a day off.
         first = min(self.period.start, self.period.end - 2 * WEEK) // DAY_MS - 1
         days = [day for day in self.edition.dates(table, EVERY_CLUSTER) if day >= first]
         for (_, cluster), files in sorted(self.edition.partitions(table, days, EVERY_CLUSTER).items()):
@@ -91,9 +91,7 @@ class _Reader:
                     batches = list(batches_of(self.edition.store, path, columns))
                 except FileNotFoundError:
                     place = f"TABLES {self.edition.store.uri}: {path}"
-                    self.unreadable.append(
-                        f"{place} is not there any more; run the job again, which makes its rows anew."
-                    )
+                    self.unreadable.append(f"{place} no longer exists; run the job again to restore its rows.")
                     continue
                 except InputError as error:
                     self.unreadable.append(str(error).replace("--output", "TABLES", 1))

@@ -1,4 +1,4 @@
-"""The tables of a catalog's own format: Spark brings Iceberg tables up to the versions that the last run left."""
+"""Updates Iceberg tables, through Spark, to the table versions of the last run."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _PACKAGE = "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13"
-# The name of the Iceberg catalog of the output's directories, where no other is named; `iceberg` is one of them.
-_OURS = "rebalance_forensics"
+# The default Iceberg catalog: the output directory, in which the tables are below `iceberg`.
+_DEFAULT_CATALOG = "rebalance_forensics"
 _VERSION = "rebalance-forensics.version"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcebergTables:
-    """The catalog in which they are."""
+    """The Iceberg tables of an output; without `catalog` they are directories in it."""
 
     session: SparkSession
     store: Store
@@ -35,41 +35,43 @@ class IcebergTables:
 
     @classmethod
     def of(cls, session: SparkSession, options: JobOptions) -> IcebergTables:
-        """The tables of a run; refused before anything is written where Spark does not know the format."""
+        """The Iceberg tables of a run; InputError, before anything is written, if Spark lacks the Iceberg package."""
         tables = cls(session=session, store=options.store, catalog=options.catalog)
         if not tables.catalog:
-            name = f"spark.sql.catalog.{_OURS}"
+            name = f"spark.sql.catalog.{_DEFAULT_CATALOG}"
             session.conf.set(name, "org.apache.iceberg.spark.SparkCatalog")
             session.conf.set(f"{name}.type", "hadoop")
             session.conf.set(f"{name}.warehouse", tables.store.hadoop_name)
         try:
-            session.sql(f"SHOW TABLES IN {tables.catalog}" if tables.catalog else f"SHOW NAMESPACES IN {_OURS}")
+            session.sql(
+                f"SHOW TABLES IN {tables.catalog}" if tables.catalog else f"SHOW NAMESPACES IN {_DEFAULT_CATALOG}"
+            )
         except Exception as error:
             problem = f"--table-format iceberg: {first_line(error)}"
             raise InputError(f"{problem}; give Spark the package ({_PACKAGE}).") from error
         return tables
 
     def name_of(self, table: Table) -> str:
-        """The table, as SQL names it."""
-        return f"{self.catalog or f'{_OURS}.iceberg'}.{table.name}"
+        """The name of the table in SQL."""
+        return f"{self.catalog or f'{_DEFAULT_CATALOG}.iceberg'}.{table.name}"
 
 
 def publish(tables: IcebergTables) -> None:
-    """Bring the tables up to the newest edition; a table without rows is there too, for queries to find."""
+    """Update all tables to the newest edition; tables without rows are created too, so that queries find them."""
     if not tables.catalog:
-        tables.session.sql(f"CREATE NAMESPACE IF NOT EXISTS {_OURS}.iceberg")
+        tables.session.sql(f"CREATE NAMESPACE IF NOT EXISTS {_DEFAULT_CATALOG}.iceberg")
     edition = edition_of(tables.store)
     for table in PUBLIC.values():
         try:
-            _bring_up(tables, edition, table)
+            _update(tables, edition, table)
         except Exception as error:
             raise InputError(
                 f"the Iceberg table {tables.name_of(table)} could not be written: {first_line(error)}; "
-                "the Delta tables stand, and the next run makes up for it."
+                "the Delta tables are complete, and the next run will update it."
             ) from error
 
 
-def _bring_up(tables: IcebergTables, edition: Edition, table: Table) -> None:
+def _update(tables: IcebergTables, edition: Edition, table: Table) -> None:
     name, session = tables.name_of(table), tables.session
     from pyspark.errors import AnalysisException  # noqa: PLC0415 - Spark only where it is asked for
     from pyspark.sql import functions  # noqa: PLC0415
@@ -88,14 +90,14 @@ def _bring_up(tables: IcebergTables, edition: Edition, table: Table) -> None:
     changed = _changed_since(edition, table, properties.get(_VERSION))
     where = "true" if changed is None else condition(changed)
     if where:
-        # One transaction replaces the partitions; where a run is killed before its note, the next one does it again.
+        # The partitions are replaced in one transaction; a run that is killed before it notes the version repeats it.
         rows = rows_on_spark(session, edition, table).where(where)
         rows.writeTo(name).overwrite(functions.expr(where))
     session.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('{_VERSION}' = '{version}')")
 
 
 def _changed_since(edition: Edition, table: Table, version: str | None) -> set[Partition] | None:
-    # The partitions of which files came or went; None if that is unknown.
+    # The partitions in which files were added or removed; None if unknown.
     try:
         before = edition.files_at(table, int(version or ""))
     except (ValueError, InputError):
@@ -106,7 +108,7 @@ def _changed_since(edition: Edition, table: Table, version: str | None) -> set[P
 
 
 def condition(partitions: Iterable[Partition]) -> str:
-    """The partitions in SQL."""
+    """The SQL condition for these partitions."""
     days: dict[str, list[int]] = defaultdict(list)
     for day, cluster in partitions:
         days[cluster].append(day)

@@ -1,4 +1,4 @@
-"""One run of the job, from the listing to the tables."""
+"""A run of the job, from listing the files to committing the tables."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ from rebalance_forensics.process.timings import so_far, stage
 from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.report.urgency_order import severities_from
 
-_AS_THEY_WERE = "the tables are as they were"
-# How often a run begins its commits anew where no lease keeps others away.
-_TURNS = 20
-# About what one task sorts and investigates in memory of its own.
-EVENTS_A_SHARD = 500_000
+_TABLES_UNCHANGED = "the tables are unchanged"
+# Attempts to commit if no lease keeps other writers away.
+_COMMIT_ATTEMPTS = 20
+# Events that one task can sort and investigate in its own memory.
+EVENTS_PER_SHARD = 500_000
 
 
 def check(options: JobOptions) -> Store:
-    """Refuse what cannot work before anything is started or touched; the store of the tables."""
+    """Check the options before anything is started or changed; returns the store of the tables."""
     if options.since is not None and options.until is not None:
         _refuse_backwards(options.since, options.until)
     if options.output.rstrip("/") in [given.rstrip("/") for given in options.inputs]:
-        raise InputError(f"--output {options.output} is an --input too; name another directory for the tables.")
+        raise InputError(f"--output {options.output} is also an --input; choose another directory for the tables.")
     store = checked_store(options.output, role="--output") if options.dry_run else layout.output_store(options.store)
     editions.refuse_other_version(store)
     if not options.columns:
@@ -65,18 +65,18 @@ def check(options: JobOptions) -> Store:
 def run_job(
     options: JobOptions, engine: JobEngine, ahead: ReadAhead | None = None, tenure: Tenure | None = None
 ) -> Outcome:
-    """Scan what is new, write the dates it touches and those the interval adds; alone, by its own lease or a given."""
+    """Scan new content and rewrite the dates that it affects or the interval adds, under `tenure` or a new lease."""
     store = check(options)
     with nullcontext(tenure) if tenure else holding(options) as tenured:
-        return _run_alone(options, engine, ahead, store, tenured)
+        return _run_under_lease(options, engine, ahead, store, tenured)
 
 
-def _run_alone(
+def _run_under_lease(
     options: JobOptions, engine: JobEngine, ahead: ReadAhead | None, store: Store, tenure: Tenure
 ) -> Outcome:
-    with writing(store, _AS_THEY_WERE):
+    with writing(store, _TABLES_UNCHANGED):
         edition = _edition(options, store)
-        # A user that may not delete is warned after the run.
+        # If files cannot be deleted, the user is warned after the run.
         with suppress(OSError):
             editions.forget_unfinished(edition, options.scope)
         run_id = uuid4().hex[:12]
@@ -95,7 +95,7 @@ def _run_alone(
                 with suppress(OSError):
                     editions.forget_unfinished(edition, options.scope)
             raise
-    outcome.notes += [*draft.notes, *_tidied(run, version)]
+    outcome.notes += [*draft.notes, *_clean_up(run, version)]
     return outcome
 
 
@@ -128,7 +128,7 @@ def _run(run: Run, ahead: ReadAhead | None) -> tuple[Outcome, Edition]:
 
 
 def _committed(run: Run, coverage: Coverage, unsent: Sequence[str]) -> Edition:
-    # One run after the other; each begins with what the one before it has made of the tables.
+    # Runs commit one at a time, each on top of the tables as the previous commit left them.
     with committing(run.options) as turn:
 
         def confirm() -> None:
@@ -136,36 +136,38 @@ def _committed(run: Run, coverage: Coverage, unsent: Sequence[str]) -> Edition:
             turn.confirm()
 
         editions.mark_version(run.store)
-        for _ in range(_TURNS):
+        for _ in range(_COMMIT_ATTEMPTS):
             newest = editions.edition_of(run.store)
             if newest.named.run == run.id:
-                # The store had taken the commit, and was asked again where its answer was lost.
+                # The store had accepted the commit, but its response was lost.
                 return newest
             if newest.version != run.draft.base.version:
                 if run.edition.overlaps(newest, run.options.scope):
                     raise TablesTaken(
-                        f"{run.options.output}: another job has written these tables since this one began; "
-                        "it stopped without touching them. Run it again."
+                        f"{run.options.output}: another job has written these tables since this one started, "
+                        "which stopped without changing them. Run it again."
                     )
                 run.draft.base = newest
             waiting = [*(each for each in newest.named.unsent if is_unsent(run.store, each)), *unsent]
             with suppress(Overtaken):
                 return editions.publish(run.draft, coverage, run.started_ms, waiting, confirm)
-    raise InputError(f"--output {run.options.output}: other writers commit to the tables all the time; run it again.")
+    raise InputError(f"--output {run.options.output}: other writers keep committing to the tables; run it again.")
 
 
-def _tidied(run: Run, edition: Edition) -> list[str]:
-    # What is left to do is no reason to fail.
+def _clean_up(run: Run, edition: Edition) -> list[str]:
+    # A failure to clean up does not fail the run.
     try:
         run.store.delete_tree(run.work)
     except OSError as error:
-        return [f"{run.options.output}/{run.work} cannot be deleted: {first_line(error)}; let this user delete there."]
+        return [
+            f"{run.options.output}/{run.work} cannot be deleted: {first_line(error)}; let this user delete files there."
+        ]
     return editions.tidy(run.edition, edition)
 
 
 def _explain(run: Run, scanned: Scanned) -> tuple[Days, Outcome]:
-    # Events are dealt to dates by the times they print. Where the clocks of a group's logs turn out to lie hours apart,
-    # the lines of one moment are of two dates, and each investigation must look that much further ahead to see both.
+    # Events are assigned to dates by their printed times. If the clocks of a group's logs turn out to differ by hours,
+    # simultaneous lines fall on two dates, and investigations have to look ahead further by that difference.
     ledger, apart_ms = scanned.ledger, 0
     changed = changed_spans(scanned.spans, ledger.replaced, ledger.grown, ledger.dropped, ledger.unchanged)
     scope = run.options.scope
@@ -194,23 +196,23 @@ def _notes(run: Run) -> Iterator[str]:
     options, covered = run.options, run.interval.since
     if options.since is None and options.until is None and covered > run.started_ms:
         yield (
-            f"the tables cover the time up to {time_text(covered)}, but it is {time_text(run.started_ms)} by the clock "
-            "of this host; unless a run was asked for days to come, the clock of the last one is ahead: set both. "
-            "Nothing is left out."
+            f"the tables cover the time up to {time_text(covered)}, but the clock of this host shows "
+            f"{time_text(run.started_ms)}. Unless a run was given an interval in the future, the host of the last run "
+            "has a clock that is ahead: check both clocks. No input was skipped."
         )
     for given in options.inputs:
         if not options.columns and lies_within(options.output, given):
-            yield f"--output {options.output} lies within --input {given}; what stands there is not read as logs."
+            yield f"--output {options.output} is within --input {given}; files there are not read as logs."
 
 
 def interval_of(options: JobOptions, before: Coverage) -> Interval:
-    """The interval of a run: what it is asked for, or from where the tables end up to now."""
+    """The interval of a run: as requested, by default from the end of the tables' coverage to now."""
     since = options.since if options.since is not None else before.end
     until = options.until if options.until is not None else now_ms()
     if since is None:
-        raise InputError("--since is missing and the tables cover nothing yet; say from when to read.")
+        raise InputError("--since is missing, and there was no earlier run to continue from; add --since.")
     if options.since is None and options.until is None:
-        # The last run may have been on a host whose clock is ahead.
+        # The clock of the last run's host may be ahead.
         until = max(until, since + 1)
     _refuse_backwards(since, until)
     return Interval(since, until)
@@ -237,7 +239,7 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> TaskMessages:
                 events[day] += files[path]
     if not files or not days.written:
         return []
-    shards = Shards.of(days, events, max(run.engine.workers, events.total() // EVENTS_A_SHARD))
+    shards = Shards.of(days, events, max(run.engine.workers, events.total() // EVENTS_PER_SHARD))
     deal = Deal(
         store=store, portions=dealt_by_rows(files, run.engine.workers * 4), days=days, shards=shards,
         forgotten=scanned.replaced, file_ids=scanned.file_ids, lines_of_splits=_cut(scanned.stats),
@@ -246,7 +248,7 @@ def _investigate(run: Run, days: Days, scanned: Scanned) -> TaskMessages:
         days=days, heard=heard_on(days, scanned.ledger.entries), store=store, work=run.work, run=run.id,
         shards=shards, lanes=run.options.reports_from is not None,
     )  # fmt: skip
-    # The next run finds by this that the files which follow may be nobody's.
+    # Marks the directory, so that the next run deletes the files in it if this run is killed.
     store.write(f"{run.work}/begun", b"")
     return run.engine.investigate(deal, what)
 
@@ -266,12 +268,12 @@ def _outcome(run: Run, answers: TaskMessages) -> Outcome:
 
 
 def _cut(stats: Sequence[SplitStats]) -> tuple[SplitLines, ...]:
-    often = Counter(split.path for split in stats)
-    return tuple(split.split_lines for split in stats if often[split.path] > 1)
+    splits = Counter(split.path for split in stats)
+    return tuple(split.split_lines for split in stats if splits[split.path] > 1)
 
 
 def _write_findings(run: Run, outcome: Outcome) -> None:
-    # Those of clusters are few; those of groups are written where their cases are read.
+    # The driver writes the few incidents of clusters; tasks write those of groups.
     writer = PartWriter(run.store, run.id)
     for day, incident in outcome.found.of_clusters:
         outcome.defects += (text for _, text in add_rows(writer, day, [incident]))
@@ -283,7 +285,7 @@ def _write_findings(run: Run, outcome: Outcome) -> None:
 
 
 def _add_publications(run: Run, outcome: Outcome) -> list[str]:
-    # Pages, which only the index makes known, and messages, which are sent only for runs that a commit names.
+    # Neither becomes visible before the commit: pages need the index, and messages are sent only for committed runs.
     options, store = run.options, run.store
     if options.reports_from:
         outcome.defects += write_reports(store, outcome.found, severities_from(options.reports_from))
@@ -291,14 +293,14 @@ def _add_publications(run: Run, outcome: Outcome) -> list[str]:
         return []
     with_pages = severities_from(options.reports_from) if options.reports_from and options.link else ()
     page_of = addresses_of_pages(options.link or "", with_pages)
-    text, spoiled = outbox_text(outcome.found.whole(severities_from(options.alert_from)), page_of)
-    outcome.defects += spoiled
+    text, failed = outbox_text(outcome.found.whole(severities_from(options.alert_from)), page_of)
+    outcome.defects += failed
     store.write(outbox_of(run.id), text.encode())
     return [run.id]
 
 
 def _add_to_runs(run: Run, summary: Cells) -> None:
-    # The summary row, beside those of the date's other runs.
+    # The partition is rewritten: the rows of the date's other runs, and the summary of this one.
     day, scope = run.started_ms // DAY_MS, run.options.scope
     rows = [*(row for _, row in run.edition.rows(RUNS, [day], scope)), summary]
     run.draft.replace(RUNS, [(day, scope)])

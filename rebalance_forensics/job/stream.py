@@ -1,7 +1,7 @@
-"""The job as a stream: Spark's checkpoint says how far each log was read, each micro-batch is a run of the job.
+"""Runs the job as a stream: Spark's checkpoint records how far each log was read, and each micro-batch is a run.
 
-What the stream has read is what a run would have read itself; where the two disagree (a log was rolled in between, the
-tables know another state of it) the run reads the log itself, so the tables never depend on the checkpoint.
+A run uses the rows of its micro-batch only if it would have read exactly the same. Otherwise (the log was rolled in the
+meantime, or the tables contain another state of it) it reads the log itself, so tables never depend on the checkpoint.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ CHECKPOINT, OFFSETS = "_checkpoint", "_offsets"
 
 
 def follow(options: JobOptions, engine: OnSpark, run: Callable[[JobOptions, ReadAhead | None], None]) -> None:
-    """`run` on every batch of new lines, until nothing is new or the process is asked to end."""
+    """Call `run` on every batch of new lines, until there are no more or the process is stopped."""
     store = check(options)
     if "connect" in type(engine.session).__module__:
         raise InputError("--stream wants a session of classic Spark; over Spark Connect, run without it on a schedule.")
-    # A stream has no interval of its own: every line counts, from the first on.
+    # A stream has no interval: it reads every line from the first one.
     whole = replace(options, since=options.since or 0)
     events, failed, busy = [0], list[BaseException](), Lock()
 
@@ -72,7 +72,7 @@ def follow(options: JobOptions, engine: OnSpark, run: Callable[[JobOptions, Read
 
 
 def _known(store: Store, scope: str) -> dict[str, int]:
-    # How far the tables know each file; a checkpoint counts more, where there is one.
+    # Path -> the size up to which the tables contain it. If there is a checkpoint, it takes precedence.
     entries = read_ledger(edition_of(store), scope)
     sizes = {e.path.partition("!/")[0]: e.cells["etag"] for e in entries if e.cells["etag"]}
     return {path: int(etag.rpartition("-")[2]) for path, etag in sizes.items()}

@@ -1,4 +1,4 @@
-"""The right of one run to write its tables: a lease for its clusters, held by one job at a time."""
+"""Exclusive access of a run to the tables of its clusters, by a lease that one job holds at a time."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ from rebalance_forensics.pipeline.refusals import InputError
 from rebalance_forensics.process.identity import Process
 
 CLUSTERS, FOLLOW_UPS, COMMITS = "clusters", "follow-ups", "commits"
-_LOOK_S = 0.5
+_POLL_S = 0.5
 Say = Callable[[str, str], None]
 
 
-class TablesTaken(Exception):  # noqa: N818 - another job at work is no error
-    """Another job writes these tables; the message is the sentence to show."""
+class TablesTaken(Exception):  # noqa: N818 - another running job is not an error
+    """Another job is writing these tables; the message is the sentence to show."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tenure:
-    """Held for a while: what changes tables asks before each step."""
+    """The leases of a run, which it confirms before each change to the tables."""
 
     output: str
     leases: Sequence[Lease] = ()
 
     def confirm(self) -> None:
-        """Raise TablesTaken where another run may own the tables by now."""
+        """Raise TablesTaken if another run may own the tables by now."""
         with self._stopping():
             for lease in self.leases:
                 lease.confirm()
 
     def renew(self) -> None:
-        """Renew the lease in the store, so that its whole time is ahead; raise TablesTaken where it is lost."""
+        """Renew the leases in the store for their full duration; raise TablesTaken if one is lost."""
         with self._stopping():
             for lease in self.leases:
                 lease.renew()
 
     @property
     def is_lost(self) -> bool:
-        """True if a lease was lost: another run may write now."""
+        """True if a lease was lost, so that another run may be writing."""
         try:
             self.confirm()
         except TablesTaken:
@@ -69,8 +69,8 @@ class Tenure:
             yield
         except LeaseLost as lost:
             raise TablesTaken(
-                f"{self.output}: this job gave no sign of life for longer than its lease, and {lost}; "
-                "it stopped without touching the tables again. Run it again, or give it a longer --lease."
+                f"{self.output}: this job did not renew its lease in time, and {lost}; it stopped without changing "
+                "the tables again. Run it again, or use a longer --lease."
             ) from lost
         except OSError as error:
             refusal = f"{self.output}: the lease cannot be renewed: {first_line(error)}; {_REMEDY}."
@@ -81,18 +81,18 @@ _REMEDY = "check the network, the permissions and the credentials (those of an A
 
 
 def holding(options: JobOptions, say: Say = lambda _level, _sentence: None) -> AbstractContextManager[Tenure]:
-    """Write alone: no other job of the same cluster, nor one of all clusters beside one of a single one."""
+    """Exclusive access for writing: excludes jobs of the same cluster; a job of all clusters excludes all others."""
     return _held(options, f"{CLUSTERS}/{quote(options.scope, safe='')}", say)
 
 
 def following_up(options: JobOptions, say: Say = lambda _level, _sentence: None) -> AbstractContextManager[Tenure]:
-    """The right to act on finished tables: webhooks, the index, Iceberg tables belong to all clusters."""
+    """Exclusive access for the steps after the tables: all clusters share webhooks, index and Iceberg tables."""
     return _held(options, FOLLOW_UPS, say)
 
 
 def committing(options: JobOptions) -> AbstractContextManager[Tenure]:
-    """The right to commit: a table has one log for all clusters, and runs without a turn would only retry."""
-    # They take a moment each. A run that has done its work waits at least until a dead holder's lease is over.
+    """Exclusive access for the commit: all clusters share the Delta logs, so concurrent commits would only retry."""
+    # Commits are short. A finished run waits at least until the lease of a job that died has expired.
     patient = replace(options, wait_ms=max(options.wait_ms, 2 * options.lease_ms))
     return _held(patient, COMMITS, lambda _level, _sentence: None)
 
@@ -102,17 +102,20 @@ def _held(options: JobOptions, name: str, say: Say) -> Iterator[Tenure]:
     try:
         lease = _wait_for(options, name, say)
     except NoConditions as error:
-        say("WARN", f"{options.output}: {error}, so nothing keeps two jobs apart; never start two at once.")
+        say(
+            "WARN",
+            f"{options.output}: {error}, so nothing prevents two jobs from writing at the same time; never start two.",
+        )
         lease = None
     except OSError as error:
         refusal = f"--output {options.output}: the lease cannot be taken: {first_line(error)}; {_REMEDY}."
-        raise StoreError.of(options.output, error, "the tables are as they were") or InputError(refusal) from error
+        raise StoreError.of(options.output, error, "the tables are unchanged") or InputError(refusal) from error
     with _renewed(lease) if lease else nullcontext():
         yield Tenure(options.output, (lease,) if lease else ())
 
 
 def _wait_for(options: JobOptions, name: str, say: Say) -> Lease | None:
-    # The lease, as soon as it can be had; None if the store holds none.
+    # The lease, as soon as it is available; None if the store cannot hold leases.
     store, clock, me = options.store, Clock(), Process.current()
 
     def watch(name: str) -> Watch | None:
@@ -126,39 +129,39 @@ def _wait_for(options: JobOptions, name: str, say: Say) -> Lease | None:
     began, announced, lease = clock.steady_ms(), False, None
     while True:
         taken = lease or own.take(me)
-        standing: Record | None = None
+        blocker: Record | None = None
         if isinstance(taken, Lease):
             lease = taken
-            for other in _in_the_way(store, name):
+            for other in _conflicting(store, name):
                 if other not in others and (watched := watch(other)):
                     others[other] = watched
-            standing = next(filter(None, (others[other].clear() for other in sorted(others))), None)
-            if standing is None:
+            blocker = next(filter(None, (others[other].clear() for other in sorted(others))), None)
+            if blocker is None:
                 return lease
             if name != _every():
-                # A run for all clusters goes first: it keeps its lease while it waits for the others.
-                _let_go(lease)
+                # A run for all clusters has priority: it keeps its lease while it waits for the others.
+                _release(lease)
                 lease = None
             else:
                 lease.renew()
         else:
-            standing = taken
+            blocker = taken
         if clock.steady_ms() - began >= options.wait_ms:
             if lease:
-                _let_go(lease)
-            raise TablesTaken(_sentence(options, standing))
+                _release(lease)
+            raise TablesTaken(_sentence(options, blocker))
         if not announced:
-            say("WARN", f"{_who(options, standing)}; waiting for it.")
+            say("WARN", f"{_who(options, blocker)}; waiting for it.")
             announced = True
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
 
 
 def _every() -> str:
     return f"{CLUSTERS}/{quote(EVERY_CLUSTER, safe='')}"
 
 
-def _in_the_way(store: Store, name: str) -> list[str]:
-    # Leases of other names, under which no other run may write meanwhile.
+def _conflicting(store: Store, name: str) -> list[str]:
+    # The names of other leases that conflict with this one.
     if name in (FOLLOW_UPS, COMMITS):
         return []
     if name != _every():
@@ -168,7 +171,7 @@ def _in_the_way(store: Store, name: str) -> list[str]:
 
 @contextmanager
 def _renewed(lease: Lease) -> Iterator[None]:
-    # Renew it as long as the process gets to run, then let it go.
+    # Renew the lease in a thread, and release it at the end.
     done = Event()
 
     def keep() -> None:
@@ -185,11 +188,11 @@ def _renewed(lease: Lease) -> Iterator[None]:
         yield
     finally:
         done.set()
-        _let_go(lease)
+        _release(lease)
 
 
-def _let_go(lease: Lease) -> None:
-    # Free it for the next one, who else would have to wait for its end.
+def _release(lease: Lease) -> None:
+    # Otherwise the next job would have to wait until the lease expires.
     with suppress(LeaseLost, OSError):
         lease.release()
 
@@ -197,10 +200,10 @@ def _let_go(lease: Lease) -> None:
 def _who(options: JobOptions, record: Record) -> str:
     holder = record.holder
     if holder is None:
-        return f"{options.output} is written by another job"
+        return f"{options.output} is being written by another job"
     who = f"{holder.host}, process {holder.pid}" if holder.pid else holder.host
     since = f", since {time_text(record.since_ms)}" if record.since_ms else ""
-    return f"{options.output} is written by another job ({who}{since})"
+    return f"{options.output} is being written by another job ({who}{since})"
 
 
 def _sentence(options: JobOptions, record: Record) -> str:

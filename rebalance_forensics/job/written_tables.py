@@ -1,4 +1,4 @@
-"""The tables of the job for those who read them: the versions that one whole run left, all of the same moment."""
+"""The job's tables for readers: a consistent set of versions, as one complete run left them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WrittenTable:
-    """One table in one version."""
+    """A table in one version."""
 
     edition: Edition
     table: Table
@@ -40,27 +40,27 @@ class WrittenTable:
 
     @property
     def uri(self) -> str:
-        """Where the table lies, for readers of Delta."""
+        """The location of the table, for Delta readers."""
         return f"{self.edition.store.uri.rstrip('/')}/{self.table.name}"
 
     @property
     def files(self) -> list[str]:
-        """The Parquet files of the version, as URIs, for readers that do not know Delta."""
+        """The URIs of the version's Parquet files, for readers without Delta support."""
         return [f"{self.edition.store.uri.rstrip('/')}/{path}" for path in self.edition.files(self.table)]
 
     @property
     def rows(self) -> int | None:
-        """How many rows it has; None if an earlier release did not note it."""
+        """The number of rows; None if an earlier release did not record it."""
         counts = [file.rows for file in self.edition.files(self.table).values()]
         return None if None in counts else sum(filter(None, counts))
 
     @property
     def bytes(self) -> int:
-        """The size of its files."""
+        """The total size of the files."""
         return sum(file.size for file in self.edition.files(self.table).values())
 
     def to_arrow(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """All rows, or some columns of them."""
+        """All rows, with all or some of the columns."""
         schema = with_partitions(self.table)
         paths = list(self.edition.files(self.table))
         if not paths:
@@ -75,12 +75,12 @@ class WrittenTable:
             return found.to_table(columns)
 
     def to_pandas(self, columns: Sequence[str] | None = None) -> pd.DataFrame:
-        """All rows, or some columns of them."""
+        """All rows, with all or some of the columns."""
         frame: pd.DataFrame = self.to_arrow(columns).to_pandas()
         return frame
 
     def to_spark(self, session: SparkSession | None = None) -> DataFrame:
-        """The rows as a DataFrame of the session that runs, or of another; Spark needs no package for it."""
+        """The rows as a DataFrame of this or the active Spark session, which needs no extra package."""
         session = session or active_session()
         if session is None:
             raise InputError("no Spark session runs; pass one to to_spark(session).")
@@ -88,11 +88,11 @@ class WrittenTable:
 
 
 def rows_on_spark(session: SparkSession, edition: Edition, table: Table) -> DataFrame:
-    """The rows of a table in one version, read by Spark as Parquet."""
+    """The rows of a table in one version; Spark reads its files as Parquet."""
     root, paths = edition.store.hadoop_name, list(edition.files(table))
     if not paths:
         return session.createDataFrame([], ddl(table))
-    # Hadoop takes the name of a file for a URI: a %2F in it has to be escaped itself.
+    # Hadoop parses file names as URIs, so a %2F in a name has to be escaped again.
     names = [f"{root}/{quote(path, safe='/=') if '://' in root else path}" for path in paths]
     return session.read.schema(ddl(table)).option("basePath", f"{root}/{table.name}").parquet(*names)
 
@@ -102,46 +102,46 @@ def _reading(table: WrittenTable) -> Iterator[None]:
     try:
         yield
     except (FileNotFoundError, pa.ArrowException) as error:
-        wrong, first = "is not there any more", ""
+        problem, first = "no longer exists", ""
         if not isinstance(error, FileNotFoundError):
-            # A run misses files that are not there or have another size.
-            wrong, first = f"is damaged ({first_line(error)})", "delete it and "
+            # The job restores only files that are missing or have the wrong size.
+            problem, first = f"is damaged ({first_line(error)})", "delete it and "
         raise InputError(
-            f"TABLES {table.edition.store.uri}: a file of version {table.version} of {table.table.name} {wrong}; take "
-            f"the newest versions, and where these are the newest, {first}run the job again, which makes its rows anew."
+            f"TABLES {table.edition.store.uri}: a file of version {table.version} of {table.table.name} {problem}; "
+            f"use the newest version, or if this is the newest, {first}run the job again to restore its rows."
         ) from error
 
 
 class WrittenTables(Mapping[str, WrittenTable]):
-    """The tables by name: `tables(OUTPUT)["incidents"].to_pandas()`. All are of one run, whatever runs meanwhile."""
+    """The tables of one run by name: `tables(OUTPUT)["incidents"].to_pandas()`. Later runs do not change them."""
 
     def __init__(self, edition: Edition) -> None:
         self.edition = edition
 
     def __getitem__(self, name: str) -> WrittenTable:
-        """A table by its name."""
+        """The table with this name."""
         return WrittenTable(self.edition, PUBLIC[name])
 
     def __iter__(self) -> Iterator[str]:
-        """The names."""
+        """The names of the tables."""
         return iter(PUBLIC)
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of tables."""
         return len(PUBLIC)
 
     @property
     def version(self) -> int | None:
-        """The version of `runs`, whose commit names those of all others: `tables(OUTPUT, version=…)`."""
+        """The version of the table `runs`, whose commit records those of all others: `tables(OUTPUT, version=…)`."""
         return self.edition.version
 
     def __repr__(self) -> str:
-        """The run, and the version of each table."""
+        """The id of the run, and the version of each table."""
         return f"<tables of run {self.edition.named.run}: {', '.join(f'{n} {t.version}' for n, t in self.items())}>"
 
 
 def tables(output: str, version: int | None) -> WrittenTables:
-    """What `rebalance_forensics.tables` gives."""
+    """The tables after the last complete run, or after the run that wrote this `version` of `runs`."""
     edition = written_edition(output, version)
     if edition.version is None and not edition.known:
         raise InputError(f"TABLES {output}: no run of the job has finished; run it first.")
@@ -149,15 +149,15 @@ def tables(output: str, version: int | None) -> WrittenTables:
 
 
 def printed(arguments: Sequence[str]) -> str:
-    """`job tables OUTPUT`: version, rows, files and place of each table, or all that and the files' names as JSON."""
+    """The output of `job tables OUTPUT`: version, rows, files and location of each table, as text or JSON."""
     parser = Parser(
         prog="rebalance-forensics job tables",
-        description="The versions of the tables that the last whole run wrote, for readers of them.",
+        description="Show the versions of the tables after the last complete run.",
         allow_abbrev=False,
     )
     parser.add_argument("output", metavar="OUTPUT", help="the --output of the job: a directory or a URI")
-    parser.add_argument("--version", type=int, metavar="N", help="an earlier run: a version of the table runs")
-    parser.add_argument("--json", action="store_true", help="as one JSON document, with the files of each version")
+    parser.add_argument("--version", type=int, metavar="N", help="show an earlier run, by a version of the table runs")
+    parser.add_argument("--json", action="store_true", help="print JSON, including the files of each version")
     asked = parser.parse_args(arguments)
     found = tables(asked.output, asked.version)
     if asked.json:

@@ -191,7 +191,7 @@ class _SourceOptions:
 def _limit(options: Mapping[str, str], name: str) -> int | None:
     text = options.get(name.lower())
     if text is not None and not (text.isdigit() and int(text)):
-        raise InputError(f"rebalance_logs: {name} = {text!r} is no number above 0.")
+        raise InputError(f"rebalance_logs: {name} = {text!r} is not a positive number.")
     return int(text) if text else None
 
 

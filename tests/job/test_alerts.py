@@ -130,6 +130,6 @@ def test_pagerduty_is_told_again_under_the_same_key(tables: Path, receiver: Rece
 def test_nobody_else_is_told_twice_whatever_happens(kind: str, tables: Path, receiver: Receiver) -> None:
     killed_before_noting(tables, f"{kind}={receiver.url}")
     (problem,) = told(tables, f"{kind}={receiver.url}")
-    assert f"{kind} may not know of incident" in problem
+    assert f"{kind} may not have received incident" in problem
     assert len(set(receiver.keys)) == len(receiver.keys) == len(rows(tables)["incidents"])
     assert told(tables, f"{kind}={receiver.url}") == []

@@ -97,7 +97,7 @@ def test_a_disk_that_turns_read_only_is_named_and_the_tables_stay(
     before = rows(output)
     with (logs / "broker-1" / "server.log.2026-03-03").open("a") as stream:
         stream.write("\n")
-    with pytest.raises(InputError, match="read-only file system; the tables are as they were; mount it for writing"):
+    with pytest.raises(InputError, match="read-only file system; the tables are unchanged; mount it for writing"):
         run(SINCE, UNTIL, output=output, engine=WhileReading(happens=lambda: remount("ro")))
     assert rows(output) == before
     assert job(logs, output) == REFUSED
@@ -138,10 +138,10 @@ def test_tables_within_the_input_are_not_read_as_logs(run: Run, logs: Path, tmp_
         outcome = run(SINCE, UNTIL, output=logs / "tables")
         assert (outcome.summary["listed"], outcome.summary["exit_code"]) == (3, 0)
         (note,) = outcome.notes
-        assert "lies within --input" in note
+        assert "is within --input" in note
     assert rows(logs / "tables") == rows(tmp_path / "beside")
 
 
 def test_tables_in_the_place_of_the_input_are_refused(run: Run, logs: Path) -> None:
-    with pytest.raises(InputError, match="is an --input too; name another directory"):
+    with pytest.raises(InputError, match="is also an --input; choose another directory"):
         run(SINCE, UNTIL, output=logs)

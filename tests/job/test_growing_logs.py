@@ -1,4 +1,4 @@
-"""A live log is read on from where it was settled, and the tables are those of a run over all of it."""
+"""A growing log is read from the end of its settled part; the tables equal those of a run over the whole log."""
 
 from __future__ import annotations
 

@@ -70,7 +70,9 @@ def test_the_second_says_who_writes_and_touches_nothing(
     with standing_still(arguments(logs, output)) as first:
         assert main(arguments(logs, output, "--wait", "1ms")) == 75
         said = capsys.readouterr().err
-        assert f"{output} is written by another job ({Process.current().host}, process {first.pid}, since 20" in said
+        assert (
+            f"{output} is being written by another job ({Process.current().host}, process {first.pid}, since 20" in said
+        )
         assert said.endswith("Run this one later, or let it wait longer with --wait.\n")
         first.communicate("go on\n")
         assert first.returncode == 0
@@ -133,9 +135,7 @@ def test_a_job_that_stood_still_for_too_long_leaves_the_tables_to_the_other(
         before = {path: path.stat().st_mtime_ns for path in output.rglob("*.parquet") if "_work" not in path.parts}
         _, said = first.communicate("go on\n")
         assert first.returncode == 75
-        assert (
-            "this job gave no sign of life for longer than its lease, and another job has taken its lease over" in said
-        )
+        assert "this job did not renew its lease in time, and another job has taken its lease over" in said
     assert {p: p.stat().st_mtime_ns for p in output.rglob("*.parquet") if "_work" not in p.parts} == before
 
 

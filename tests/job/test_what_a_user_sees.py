@@ -95,7 +95,7 @@ def test_a_group_that_cannot_fit_a_task_is_named_and_the_others_are_explained(
         return investigate(cluster, group, events, shared, lanes=lanes)
 
     if foreseen:
-        monkeypatch.setattr(investigation, "spare_memory", lambda: 20 * investigation.BYTES_AN_EVENT)
+        monkeypatch.setattr(investigation, "spare_memory", lambda: 20 * investigation.MIN_BYTES_PER_EVENT)
     else:
         monkeypatch.setattr(investigation, "investigate", limited)
     live = logs / "broker-1" / "server.log"

@@ -162,7 +162,7 @@ def test_logs_are_summed_up_and_old_files_go(run: Run, tmp_path: Path, monkeypat
     # What the last commit replaced is not yet as old as its log.
     assert len(list((output / "runs").glob("date=*/*/*.parquet"))) <= 2
     assert len(rows(output, ["runs"])["runs"]) == 2 * CHECKPOINT_EVERY
-    with pytest.raises(InputError, match="a file of version 1 of runs is not there any more; take the newest versions"):
+    with pytest.raises(InputError, match="a file of version 1 of runs no longer exists; use the newest version"):
         first["runs"].to_arrow()
     with pytest.raises(InputError, match="version 99 of the table runs is not in its log"):
         rf.tables(output, version=99)
@@ -172,10 +172,10 @@ def test_a_file_that_is_not_there_and_a_damaged_log_are_named_with_the_remedy(ru
     run(SINCE, "2026-03-02")
     output = tmp_path / "tables"
     Path(rf.tables(output)["incidents"].files[0]).unlink()
-    with pytest.raises(InputError, match=r"version 1 of incidents is not there any more; .* run the job again"):
+    with pytest.raises(InputError, match=r"version 1 of incidents no longer exists; .* run the job again"):
         rf.tables(output)["incidents"].to_pandas()
     (sentence,) = fleet_tables(str(output), None).unreadable
-    assert sentence.endswith(" is not there any more; run the job again, which makes its rows anew.")
+    assert sentence.endswith(" no longer exists; run the job again to restore its rows.")
     log = output / "incidents" / "_delta_log" / f"{0:020}.json"
     for damaged in (b"{garbage", log.read_bytes()[:99], b""):
         log.write_bytes(damaged)
@@ -196,7 +196,7 @@ def test_who_may_not_delete_is_told_that_the_tables_grow(
     monkeypatch.setattr(Store, "delete_tree", forbidden)
     for until in ("2026-03-02", UNTIL):
         (note,) = run(SINCE, until).notes
-        assert "cannot be deleted: Permission denied; let this user delete there." in note
+        assert "cannot be deleted: Permission denied; let this user delete files there." in note
     assert rows(tmp_path / "tables") == rows(tmp_path / "undisturbed")
 
 

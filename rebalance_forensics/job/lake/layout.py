@@ -25,7 +25,7 @@ def output_store(store: Store) -> Store:
         store.write(f"{WORK}/probe", b"")
     except (OSError, pa.ArrowException) as error:
         sentence = f"--output {uri} cannot be written: {first_line(error)}; check its permissions."
-        raise StoreError.of(uri, error, "the tables are as they were") or InputError(sentence) from error
+        raise StoreError.of(uri, error, "the tables are unchanged") or InputError(sentence) from error
     # Permission to delete is not required.
     with suppress(OSError):
         store.delete(f"{WORK}/probe")

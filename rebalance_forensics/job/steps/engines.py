@@ -1,4 +1,4 @@
-"""The two steps of a job on Spark, or in this process: the same functions over the same Arrow batches."""
+"""Runs the steps of a job on Spark or in this process: the same functions on the same Arrow batches."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ from rebalance_forensics.process.resources import cores
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# So many looks at files are worth a stage of Spark's.
-SPREAD_FROM = 32
+# Minimum number of look tasks for which a Spark stage is worth its start.
+MIN_SPARK_LOOKS = 32
 Batches = Iterable[pa.RecordBatch]
 LOOK, SCAN, EXPLAIN, WRITE = "look at files", "scan", "explain", "write findings"
-"""The stages of a run that tasks do."""
+"""The stages of a run that consist of tasks."""
 
 
 @dataclass(frozen=True, slots=True)
 class InProcess:
-    """Everything one after another, for tests and machines without Java."""
+    """Runs all tasks one after another, for tests and machines without Java."""
 
     workers: int = 1
     show: Show = quiet
@@ -89,15 +89,15 @@ class InProcess:
 
 @dataclass(frozen=True, slots=True)
 class OnSpark:
-    """One Spark job a step, one shuffle in the second; DataFrames only, so it runs on Spark Connect too."""
+    """Runs each step as a Spark job, with one shuffle in the second; DataFrames only, for Spark Connect."""
 
     session: SparkSession
     workers: int
     show: Show = quiet
 
     def look(self, look: Look) -> Looked:
-        """Open all new files and say what they are; few are opened from here, sooner than Spark starts a worker."""
-        if len(look.tasks) < SPREAD_FROM:
+        """Open and profile all new files; a few are opened here, which is faster than starting Spark workers."""
+        if len(look.tasks) < MIN_SPARK_LOOKS:
             return look_here(look)
         sizes = [len(task) for task in look.tasks]
         return together(looked(text) for _, text in self._reported(sizes, partial(look_task, look), LOOK, "files"))
@@ -142,30 +142,30 @@ class OnSpark:
 
 
 JobEngine = InProcess | OnSpark
-"""Runs the steps; what tasks report comes back, and nothing else."""
+"""Runs the steps of a job; only the messages of tasks are returned to the driver."""
 
 
-# Set where something else has chosen the master.
+# Environment variables that are set if spark-submit, Spark Connect or Databricks has chosen the master.
 _SUBMITTED = ("PYSPARK_GATEWAY_PORT", "SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED", "DATABRICKS_RUNTIME_VERSION")
 
 
 @contextmanager
 def engine_of(name: str, *, workers: int | None, java_home: str | None, show: Show = quiet) -> Iterator[JobEngine]:
-    """The engine that a run asked for; a session that was started for it ends with it."""
+    """The engine with this name; a Spark session that is started for it is stopped at the end."""
     if name == "local":
         yield InProcess(workers=workers or 1, show=show)
         return
-    given = _given_session()
-    session = given or start_session(java_home)
+    existing = _existing_session()
+    session = existing or start_session(java_home)
     try:
         yield OnSpark(session=session, workers=workers or _parallelism(session), show=show)
     finally:
-        if given is None:
+        if existing is None:
             session.stop()
 
 
-def _given_session() -> SparkSession | None:
-    # The session that is there, or the one of spark-submit; only a bare shell has none.
+def _existing_session() -> SparkSession | None:
+    # The active session or that of spark-submit; None if the job runs outside Spark.
     running = active_session()
     if running is not None or not any(os.environ.get(name) for name in _SUBMITTED):
         return running
@@ -175,8 +175,8 @@ def _given_session() -> SparkSession | None:
 
 
 def _parallelism(session: SparkSession) -> int:
-    # Tasks at once; Spark Connect does not tell, its shuffle partitions are the next best.
+    # The number of parallel tasks; on Spark Connect, which does not expose it, the number of shuffle partitions.
     try:
         return int(session.sparkContext.defaultParallelism)
-    except Exception:  # noqa: BLE001 - Connect refuses in a class of its own, which plain Spark may lack
+    except Exception:  # noqa: BLE001 - Spark Connect raises its own error class, which plain Spark may lack
         return int(session.conf.get("spark.sql.shuffle.partitions") or cores())

@@ -1,7 +1,7 @@
-"""Third step of a job: what relates the incidents of groups is decided on the driver, their rows are written by tasks.
+"""Third step of a job: the driver relates the incidents of different groups, tasks write their rows.
 
-Cases stay in files that the investigating tasks wrote; the driver holds an outline of each, and reads a whole one where
-several groups' incidents become one, or a page or a message shows it.
+Cases stay in files that the investigating tasks wrote. The driver holds an outline of each; it reads a full case only
+if incidents of several groups are merged, or for a page or a message.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from rebalance_forensics.pipeline.schemas import message_batch, object_of, paylo
 from rebalance_forensics.pipeline.tables.rows import history_rows, incident_rows
 from rebalance_forensics.timeline.model import BrokerOutage, GroupHistory
 
-# Lines stand in evidence, chains and signs alike: this makes a fifth of them, as fast as they are written.
+# The same lines appear in evidence, chains and signs: lz4 reduces cases to a fifth without slowing the writes.
 _CODEC = "lz4"
 
 
@@ -38,33 +38,33 @@ class CaseOfDate(GroupCase, frozen=True, kw_only=True, gc=False):
 
     day: int
     own: GroupHistory
-    """What the tables get of the history under this date."""
+    """The part of the history that is written to the tables under this date."""
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """Where a case of a date lies."""
+    """The location of a case in a file."""
 
     day: int
     file: str
     begin: int
     packed: int
     size: int
-    """Bytes unpacked."""
+    """Uncompressed bytes."""
 
 
 class Kept(Place, frozen=True, kw_only=True):
-    """A case in a file, and its outline."""
+    """The location of a case, with its outline."""
 
     outline: CaseOutline
 
     @property
     def order(self) -> tuple[int, str, str]:
-        """What the cases of a run are put in order by."""
+        """The sort key of the cases of a run."""
         return self.day, self.outline.history.cluster, self.outline.history.group
 
 
 class CaseFile:
-    """The cases of one investigating task, one after another in a file; no file where there is none."""
+    """A file of the cases of one investigating task; it is created with the first case."""
 
     def __init__(self, store: Store, path: str) -> None:
         self._store, self._path = store, path
@@ -73,11 +73,11 @@ class CaseFile:
         self._outages: set[tuple[str, BrokerOutage]] = set()
 
     def next_part(self) -> None:
-        """Cases of another date or shard follow: outages that were left to an earlier case count anew."""
+        """Start another date or shard: outages that earlier cases list have to be listed again."""
         self._outages.clear()
 
     def add(self, case: CaseOfDate) -> Kept:
-        """Take in a case."""
+        """Append a case; returns its location and outline."""
         history = case.history
         outages = self._not_yet_listed(history)
         payload = payload_of(replace(case, history=replace(history, outages=()))).encode()
@@ -93,14 +93,14 @@ class CaseFile:
         )  # fmt: skip
 
     def _not_yet_listed(self, history: GroupHistory) -> tuple[BrokerOutage, ...]:
-        # Each group lists the outages of all brokers, with their lines, and what relates incidents asks for each once:
-        # of 20,000 groups they were 370 of 430 MB.
+        # Every group lists the outages of all brokers with their lines, but relating incidents needs each only once:
+        # for 20,000 groups, outages took 370 of 430 MB.
         found = tuple([outage for outage in history.outages if (history.cluster, outage) not in self._outages])
         self._outages.update((history.cluster, outage) for outage in found)
         return found
 
     def close(self) -> None:
-        """All cases are in."""
+        """Close the file."""
         if self._stream is not None:
             self._stream.close()
 
@@ -113,7 +113,7 @@ def _read(stream: Any, kept: Place) -> CaseOfDate:  # noqa: ANN401 - pyarrow has
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatedIncident:
-    """An incident of a date, with the histories of the groups that it disturbed and what the logs do not show."""
+    """An incident of a date, with the histories of the groups that it affected and the gaps of their cases."""
 
     day: int
     incident: Incident
@@ -123,37 +123,37 @@ class DatedIncident:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """Everything that a task needs to write the rows of groups, but those of the incidents of clusters."""
+    """The input of the tasks that write the rows of groups; rows of cluster incidents are written by the driver."""
 
     store: Store
     run: str
     files: tuple[tuple[Place, ...], ...]
-    """Of each file its cases, in their order."""
+    """For each file, the locations of its cases in order."""
     shared: Mapping[int, ClusterIncidents]
-    """By date, what became a part of incidents of clusters, without these."""
+    """Date -> which incidents of groups were merged into cluster incidents; without the latter."""
 
 
 def write_findings(what: Findings, task: int) -> Iterator[pa.RecordBatch]:
-    """Write the rows of one file of cases; the files of rows, and what broke off, go to the driver."""
+    """Write the rows of one file of cases; yields messages with the written files and internal errors."""
     attempt = f"{what.run}-{uuid4().hex[:8]}"
     writer = PartWriter(what.store, attempt)
-    spoiled: list[tuple[str, str]] = []
+    failed: list[tuple[str, str]] = []
     with what.store.open(what.files[task][0].file) as stream:
         for number, (_, of_date) in enumerate(groupby(what.files[task], key=lambda kept: kept.day)):
             writer.next_part(f"{attempt}-{number}")
             for case in (_read(stream, kept) for kept in of_date):
                 shared = what.shared[case.day]
-                spoiled += _add_history(writer, case, shared)
-                spoiled += add_rows(writer, case.day, shared.own(case.incidents))
+                failed += _add_history(writer, case, shared)
+                failed += add_rows(writer, case.day, shared.own(case.incidents))
     writer.finish()
-    yield message_batch([*(("file", file) for file in writer.finished), *spoiled])
+    yield message_batch([*(("file", file) for file in writer.finished), *failed])
 
 
 def _add_history(writer: PartWriter, case: CaseOfDate, shared: ClusterIncidents) -> Iterator[tuple[str, str]]:
-    # The rows of what happened to a group, as the incidents of its cluster show it.
+    # The rows of a group's history, with the cluster incidents applied.
     try:
         rows = list(history_rows(shared.in_history(case.own)))
-    except Exception as error:  # noqa: BLE001 - whatever it was, the other groups are written
+    except Exception as error:  # noqa: BLE001 - the other groups are still written
         yield "defect", defects.sentence(f"the history of group {case.history.group} could not be written", error)
     else:
         for table, row in rows:
@@ -161,11 +161,11 @@ def _add_history(writer: PartWriter, case: CaseOfDate, shared: ClusterIncidents)
 
 
 def add_rows(writer: PartWriter, day: int, incidents: Iterable[Incident]) -> Iterator[tuple[str, str]]:
-    """Write the rows of some incidents of a date; a message for each that a defect of ours spoiled."""
+    """Write the rows of some incidents of a date; yields a message for each that an internal error prevented."""
     for incident in incidents:
         try:
             rows = list(incident_rows(incident))
-        except Exception as error:  # noqa: BLE001 - whatever it was, the other incidents are written
+        except Exception as error:  # noqa: BLE001 - the other incidents are still written
             problem = f"incident {incident.id} of group {', '.join(incident.group_names)} could not be written"
             yield "defect", defects.sentence(problem, error)
         else:
@@ -175,7 +175,7 @@ def add_rows(writer: PartWriter, day: int, incidents: Iterable[Incident]) -> Ite
 
 @dataclass(slots=True)
 class _OfDate:
-    """The cases of one date by their places among all, and what they have in common."""
+    """The cases of one date, as a range of all cases, and their cluster incidents."""
 
     places: range
     shared: ClusterIncidents
@@ -183,7 +183,7 @@ class _OfDate:
 
 @dataclass(slots=True)
 class Incidents:
-    """The incidents of all dates that a run writes: listed here, whole in the files of the tasks."""
+    """The incidents of all dates that a run writes: outlines in memory, full cases in the files of the tasks."""
 
     store: Store
     kept: Sequence[Kept] = ()
@@ -191,7 +191,7 @@ class Incidents:
     _dates: list[_OfDate] = field(default_factory=list)
 
     def relate(self) -> None:
-        """Find out, date by date, what the incidents of different groups have in common."""
+        """Relate the incidents of different groups on each date."""
         self.kept = sorted(self.kept, key=lambda kept: kept.order)
         for _, of_date in groupby(range(len(self.kept)), key=lambda place: self.kept[place].day):
             numbers = list(of_date)
@@ -210,7 +210,7 @@ class Incidents:
 
     @property
     def headlines(self) -> Iterator[tuple[int, Headline]]:
-        """Each incident with its date, those of clusters before those of groups."""
+        """Each incident with its date; on each date, incidents of clusters come first."""
         for of_date in self._dates:
             day = self.kept[of_date.places.start].day
             yield from ((day, incident) for incident in of_date.shared.incidents)
@@ -222,12 +222,12 @@ class Incidents:
 
     @property
     def of_clusters(self) -> Iterator[tuple[int, Incident]]:
-        """The incidents of clusters, with their dates."""
+        """The cluster incidents with their dates."""
         for of_date in self._dates:
             yield from ((self.kept[of_date.places.start].day, incident) for incident in of_date.shared.incidents)
 
     def findings(self, run: str) -> Findings:
-        """What tasks write: the incidents of groups, a file of cases each."""
+        """The input of the writing tasks, one per file of cases."""
         by_file: dict[str, list[Place]] = defaultdict(list)
         for kept in self.kept:
             by_file[kept.file].append(
@@ -241,7 +241,7 @@ class Incidents:
         )  # fmt: skip
 
     def whole(self, severities: Collection[str]) -> Iterator[DatedIncident]:
-        """The incidents of these severities with the histories of their groups, one after another."""
+        """The incidents of these severities with the histories of their groups; reads one case at a time."""
         for of_date in self._dates:
             day = self.kept[of_date.places.start].day
             by_name = {self.kept[place].order[1:]: place for place in of_date.places}

@@ -1,4 +1,4 @@
-"""Second step of a job: each group on each date into rows of the tables."""
+"""Second step of a job: investigates each group on each date and writes rows of the tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.job.lake.intervals import date_text
 from rebalance_forensics.job.lake.row_files import PartWriter
 from rebalance_forensics.job.steps.findings import CaseFile, CaseOfDate
-from rebalance_forensics.job.steps.log_spans import Heard
+from rebalance_forensics.job.steps.log_spans import SpansByDate
 from rebalance_forensics.job.steps.partitioning import Days, Shards
 from rebalance_forensics.pipeline.inputs.stores import Store
 from rebalance_forensics.pipeline.schemas import Kind, Row, cells_of, event_of, message_batch, payload_of
@@ -33,15 +33,15 @@ from rebalance_forensics.timeline.clocks.file_clocks import FileClock, place_of
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.windows import LARGEST_SKEW_MS
 
-# What an event takes that an investigation holds, whatever it shows: no group is refused that might fit. Where every
-# eighth line begins an incident it is six times that, measured on 7,000 events of one date.
-BYTES_AN_EVENT = 2_000
+# The least memory that an event takes in an investigation, so that no group that might fit is refused. If every eighth
+# line starts an incident, it is six times as much (measured on 7,000 events of one date).
+MIN_BYTES_PER_EVENT = 2_000
 _EVENT_CELLS = [column.name for column in EVENTS.columns if column.name != "timestamp"]
 _event_cells = attrgetter(*_EVENT_CELLS)
 
 
 class Dealt(NamedTuple):
-    """One row of DEALT; times as microseconds."""
+    """A row of DEALT; times in microseconds."""
 
     shard: int
     day: int
@@ -59,7 +59,7 @@ class Dealt(NamedTuple):
 
 
 class GroupSize(Struct, frozen=True, order=True):
-    """How many events an investigation of a group had before it, with those of the lookback and the lookahead."""
+    """The number of events in the investigation of a group, including the lookback and the lookahead."""
 
     events: int
     group: str
@@ -68,30 +68,29 @@ class GroupSize(Struct, frozen=True, order=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Investigation:
-    """Everything an investigating task needs."""
+    """The input of an investigating task."""
 
     days: Days
-    heard: Heard
+    heard: SpansByDate
     store: Store
     work: str
     run: str
     shards: Shards
     lanes: bool
-    """True if pages show swim lanes: they hold nearly every line once more."""
+    """True if pages show swim lanes, which contain nearly every line once more."""
 
 
 class _Dates:
-    """Of which date each row of a group is: that of the line nearest to it, as it prints its time."""
+    """Assigns each row of a group to the date that the nearest line prints."""
 
-    # Events are dealt to dates by the time they print; how far that is from UTC shows only when they are investigated,
-    # and each date knows the clocks by the lines that it sees. So a row is of the date of a line of its group, whatever
-    # the clocks are taken for: every investigation that sees the row sees that line. Further from all lines than an
-    # investigation looks ahead, a row is of its own time.
+    # Events are assigned to dates by their printed times. How far these are from UTC is known only in an investigation,
+    # and investigations of adjacent dates may see different lines and correct clocks differently. The printed date of
+    # the nearest line is the same in all of them. A row further from all lines than the lookahead keeps its own time.
 
     def __init__(self, lines: Sequence[Event], clocks: Sequence[FileClock], reach_ms: int) -> None:
         moved = {(clock.path, clock.host): clock for clock in clocks if clock.shift_ms or clock.seasons}
         self._printed: dict[int, int] = {}
-        """By time on the group's clock; of two lines of one moment, the earlier."""
+        """Time on the group's clock -> the printed time; the earliest of simultaneous lines."""
         for event in lines:
             if event.at is not None:
                 clock = moved.get(place_of(event)) if moved else None
@@ -102,13 +101,13 @@ class _Dates:
 
     @property
     def apart_ms(self) -> int:
-        """How far the clocks of the group's logs are apart; 0 if that is no more than clocks drift."""
+        """The difference in ms between the clocks of the group's logs; 0 if it can be clock drift."""
         shifts = {printed - at for at, printed in self._printed.items()}
         apart = max(shifts) - min(shifts)
         return apart if apart > LARGEST_SKEW_MS else 0
 
     def printed(self, moment: int | None) -> int:
-        """What the nearest line prints; without a time, what the first line prints."""
+        """The time in the log's own zone, by the nearest line; for None, the time of the first line."""
         if moment is None:
             return self._printed[self._times[0]]
         place = bisect_left(self._times, moment)
@@ -119,41 +118,41 @@ class _Dates:
 
 @dataclass(slots=True)
 class _Shared:
-    """The events without a group, of the date at hand."""
+    """The events without a group, of the current shard and date."""
 
-    heard: Heard
+    heard: SpansByDate
     place: tuple[int, int] | None = None
-    """Shard and date."""
+    """The current shard and date."""
     events: dict[str, UngroupedEvents] = field(default_factory=dict)
-    """By cluster."""
+    """Cluster -> its events without a group."""
 
     def turn_to(self, place: tuple[int, int]) -> bool:
-        """Forget those of another date; whether it was another."""
+        """Discard the events of the previous shard and date; True if this one is different."""
         turned = self.place != place
         if turned:
             self.place, self.events = place, {}
         return turned
 
     def of(self, cluster: str) -> UngroupedEvents:
-        """Those of a cluster that the investigation of a group wants; with none, how far logs were read remains."""
+        """The events of a cluster; without any, the result still contains the spans of the logs."""
         if cluster not in self.events:
             self.take(cluster, ())
         return self.events[cluster]
 
     def take(self, cluster: str, events: Iterable[Event]) -> None:
-        """Note all of a cluster's."""
+        """Set the events of a cluster."""
         assert self.place is not None
         self.events[cluster] = UngroupedEvents(tuple(events), self.heard.get(self.place[1], {}))
 
 
 def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -> Iterator[pa.RecordBatch]:
-    """Sorted events of whole shards in, waiting files written; outlines of cases with incidents go to the driver."""
-    # Spark may try a task twice, even at the same time: each attempt writes files of its own.
+    """Investigate the sorted events of whole shards and write unpublished files; yields messages to the driver."""
+    # Spark may run a task twice, even at the same time: each attempt writes its own files.
     attempt = f"{what.run}-{uuid4().hex[:8]}"
     shared, writer = _Shared(what.heard), PartWriter(what.store, attempt)
     cases, largest = CaseFile(what.store, f"{what.work}/cases/{attempt}"), GroupSize(0, "", 0)
     spare = spare_memory()
-    most = None if spare is None else max(spare // BYTES_AN_EVENT, 1)
+    most = None if spare is None else max(spare // MIN_BYTES_PER_EVENT, 1)
     rows = map(Dealt._make, chain.from_iterable(map(cells_of, batches)))
     for (shard, day, kind, cluster, _), together in groupby(
         rows, attrgetter("shard", "day", "kind", "cluster", "group")
@@ -176,7 +175,7 @@ def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -
         if kind == Kind.SHARED:
             try:
                 shared.take(cluster, map(_event, known))
-            except Exception as error:  # noqa: BLE001 - whatever it was, the groups' own lines are there
+            except Exception as error:  # noqa: BLE001 - the groups can be investigated without these events
                 yield message_batch([_failure(known[0], error)])
         else:
             yield message_batch(_investigated(known, shared, what, writer, cases))
@@ -188,17 +187,17 @@ def investigate_shards(batches: Iterable[pa.RecordBatch], what: Investigation) -
 
 
 def _does_not_fit(first: Dealt, events: int) -> list[tuple[str, str]]:
-    # Without this, the kernel kills the worker, Spark tries the task three times more, and the run ends without tables.
+    # Without this check, the kernel kills the worker, Spark retries three times, and the run ends without tables.
     sentence = (
-        f"group {first.group} ({first.cluster}) has {events:,} events around {date_text(first.day)}, which take more "
-        f"memory than its task can have, {events * BYTES_AN_EVENT >> 20:,} MiB at least. They are in the tables "
-        "unexplained, which each run tries again: give tasks more memory, or shorten --lookback"
+        f"group {first.group} ({first.cluster}) has {events:,} events around {date_text(first.day)}, which need more "
+        f"memory than its task has, at least {events * MIN_BYTES_PER_EVENT >> 20:,} MiB. The events are in the tables, "
+        "but not explained; each run retries. Give tasks more memory, or shorten --lookback"
     )
     return [("error", sentence), ("again", str(first.day))]
 
 
 def _is_near(known: Sequence[Dealt], day: int, days: Days) -> bool:
-    # True if a row of the group may be of this date; of one that only the lookback shows there is nothing to write.
+    # True if rows of the group may belong to this date: a group that is only in the lookback has none to write.
     since, until = (day * DAY_MS - days.lookahead_ms) * 1000, (day + 1) * DAY_MS * 1000
     return any(since <= row.ts < until for row in known)
 
@@ -228,18 +227,18 @@ def _failure(first: Dealt, error: Exception) -> tuple[str, str]:
 def _investigated(
     known: list[Dealt], shared: _Shared, what: Investigation, writer: PartWriter, cases: CaseFile
 ) -> list[tuple[str, str]]:
-    # Write what one group's case holds of this date; one that breaks off must not take the others with it.
+    # Investigate one group and write its rows of this date; an internal error must not affect other groups.
     first = known[0]
     assert first.group is not None
     try:
         done: list[tuple[str, str]] = []
         own = [_event(row) for row in known]
         for _, ungrouped, part in shared.of(first.cluster).by_cluster(first.cluster, own):
-            # The tables know the cluster that the job was told; two groups of one name are told apart all the same.
+            # The tables use the job's cluster name, but groups with the same name in two clusters are still separated.
             lines = tuple(part)
             case = investigate(first.cluster, first.group, lines, ungrouped, lanes=what.lanes)
             dates = _Dates(lines, case.clocks, what.days.lookahead_ms)
-            # Of a case without incidents the driver needs nothing but which rules broke off.
+            # If a case has no incidents, the driver needs only its internal errors.
             done += [("defect", f"{gap.what}; {gap.consequence}") for gap in case.gaps if gap.is_defect]
             if dates.apart_ms:
                 done.append(("apart", str(dates.apart_ms)))
@@ -247,19 +246,19 @@ def _investigated(
             if written.incidents:
                 done.append(("case", payload_of(cases.add(written))))
     except MemoryError:
-        # The limit of the process itself, spark.executor.pyspark.memory: what the group took can be had again.
-        spoiled = _does_not_fit(first, len(known))
-    except Exception as error:  # noqa: BLE001 - whatever it was, it is reported as a failure of this group
+        # The limit of the Python process, spark.executor.pyspark.memory: the memory of the group can be reclaimed.
+        unfit = _does_not_fit(first, len(known))
+    except Exception as error:  # noqa: BLE001 - reported as a failure of this group
         return [_failure(first, error)]
     else:
         return done
     gc.collect()
-    return spoiled
+    return unfit
 
 
 def _written(case: GroupCase, first: Dealt, dates: _Dates, what: Investigation, writer: PartWriter) -> CaseOfDate:
-    # Write what the case's history holds of this date, unless an incident may become a part of a cluster's, which
-    # says more of it; what is left is the case with its incidents of this date.
+    # Write the history of this date if the case has no incidents. If it has, the next step writes the history, because
+    # a cluster incident may change it. Returns the case with its incidents of this date.
     def is_of_this_date(moment: int | None) -> bool:
         at = dates.printed(moment)
         return at // DAY_MS == first.day and at in what.days.coverage

@@ -1,4 +1,4 @@
-"""From when to when each log was read, by the ledger: on every date only silence within that says anything."""
+"""The time span of each log according to the ledger: only within it can the absence of a line be evidence."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from rebalance_forensics.pipeline.tables.schemas import Cells
 from rebalance_forensics.records import DAY_MS
 from rebalance_forensics.timeline.coverage import LogSpan, LogsRead, logs_read
 
-Heard = Mapping[int, LogsRead]
-"""By date."""
+SpansByDate = Mapping[int, LogsRead]
+"""Date -> the logs that were read, with their time spans."""
 
 
 def heard_cells(spans: Iterable[LogSpan]) -> list[Cells]:
-    """The parts of a log put together, as the ledger keeps them; lines that somebody picked have no times there."""
-    # What was left out between two of them is unknown, so their spans say nothing.
+    """The merged time spans of a log's parts, as cells of the ledger; excerpts get no times."""
+    # An excerpt may omit any line, so its time span proves nothing.
     return [
         {"path": path, "host": host, "first": None, "last": None}
         if read.excerpt
@@ -46,12 +46,12 @@ def heard_in(entry: Entry) -> Iterator[LogSpan]:
             )
             continue
         first, last = millis(row["first"]), millis(row["last"])
-        # An hour of a table is a part of its logs; of parts the earlier one comes first.
+        # An hour of a table is a part of its logs; `start` orders the parts by time.
         yield LogSpan(path=row["path"], host=row["host"], opening=first, closing=last, start=first)
 
 
-def heard_on(days: Days, entries: Iterable[Entry]) -> Heard:
-    """What is heard on the dates that are investigated: as much as an investigation of each sees of the events."""
+def heard_on(days: Days, entries: Iterable[Entry]) -> SpansByDate:
+    """The log spans on each investigated date, cut to the window of its investigation."""
     found: dict[int, list[LogSpan]] = defaultdict(list)
     dates = sorted(days.investigated)
     for entry in entries:
@@ -73,7 +73,7 @@ def heard_on(days: Days, entries: Iterable[Entry]) -> Heard:
 
 
 def newly_heard(removed: Iterable[Entry], added: Iterable[Entry]) -> set[tuple[int, int]]:
-    """When a log is heard that was not, or no longer is: there its silence says something else than before."""
+    """The periods in which log coverage changed, so that the absence of a line has another meaning than before."""
     before, after = (logs_read(span for entry in of for span in heard_in(entry)) for of in (removed, added))
     found: set[tuple[int, int]] = set()
     for log in before.keys() | after.keys():

@@ -1,4 +1,4 @@
-"""Events dealt to the dates they matter for: the unit of work is one group on one date, with what surrounds it."""
+"""Assigns events to the dates and shards that investigate them; the unit of work is one group on one date."""
 
 from __future__ import annotations
 
@@ -25,50 +25,50 @@ DEALT = pa.schema(
     [("shard", pa.int32()), ("day", pa.int32()), ("kind", pa.int8()), *((field.name, field.type) for field in SCANNED)]
 )
 DEALT_ORDER = ("shard", "day", "kind", "cluster", "group", "ts", "path", "byte_offset")
-"""A total order: two events of one line differ in nothing that matters."""
-# A task takes as long to start as it takes to deal so many events.
+"""A total order, except for events of the same line, which are interchangeable."""
+# Starting a task takes as long as partitioning this many events.
 _EVENTS_A_TASK = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Days:
-    """Which dates are worked on, and how far around each of them is looked."""
+    """The dates of a run, and how far investigations look back and ahead."""
 
     written: tuple[int, ...]
-    """All dates whose events are put in order."""
+    """All dates whose events are rewritten."""
     investigated: frozenset[int]
-    """Those among them that the coverage touches."""
+    """The dates among them that are investigated."""
     coverage: Coverage
     lookback_ms: int
     lookahead_ms: int
 
     def window(self, day: int) -> tuple[int, int]:
-        """From and to, in epoch microseconds: what an investigation of the date sees."""
+        """Start and end, in epoch microseconds, of the events in an investigation of the date."""
         if day not in self.investigated:
             return day * DAY_MS * 1000, (day + 1) * DAY_MS * 1000
         return (day * DAY_MS - self.lookback_ms) * 1000, ((day + 1) * DAY_MS + self.lookahead_ms) * 1000
 
     @property
     def read(self) -> frozenset[int]:
-        """The dates whose known events are needed."""
+        """The dates whose stored events are needed."""
         spans = (self.window(day) for day in self.written)
         return frozenset(day for a, b in spans for day in range(a // (DAY_MS * 1000), -(-b // (DAY_MS * 1000))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shards:
-    """Which shards investigate which date: as many, side by side, as it has a share of all events."""
+    """The shards of each date: consecutive, and proportional to its share of all events."""
 
-    # Were the groups of all dates dealt to all shards, each event without a group would be copied to all of them.
+    # If all shards investigated groups of all dates, each event without a group would be copied to all of them.
 
     keys: tuple[int, ...]
     places: Mapping[int, tuple[int, int]]
-    """By date, its events and those of all dates before it."""
+    """Date -> the number of events on all earlier dates, and on the date itself."""
     events: int
 
     @classmethod
     def of(cls, days: Days, events: Mapping[int, int], number: int) -> Shards:
-        """So many shards for dates that have so many events each."""
+        """Distribute `number` shards over the dates; `events`: date -> number of events."""
         seen = [
             1 + sum(events.get(day, 0) for day in range(days.window(written)[0] // (DAY_MS * 1000), written + 1))
             for written in days.written
@@ -85,7 +85,7 @@ class Shards:
     def of_group(self, cluster: str, group: str, day: int) -> int:
         """The shard of a group on a date."""
         seen, before = self.places[day]
-        # The last bits of a checksum are spread more evenly than the first.
+        # The low bits of a checksum are distributed more evenly than the high bits.
         even = int.from_bytes(hash_of(cluster, group).to_bytes(4, "little"), "big")
         return self.keys[self._place(before + (seen * even >> 32))]
 
@@ -95,7 +95,7 @@ class Shards:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """What a dealing task reads of a file: each of so many parts takes turns."""
+    """A task's share of a file: every `parts`-th batch, starting at `part`."""
 
     path: str
     part: int
@@ -103,7 +103,7 @@ class Share:
 
 
 def dealt_by_rows(files: Mapping[str, int], tasks: int) -> tuple[tuple[Share, ...], ...]:
-    """Files with so many rows each, dealt to tasks: a long one in parts, the heaviest first to the task with least."""
+    """Distribute files over tasks by rows, largest first to the least loaded task; large files are divided."""
     total = sum(files.values())
     number = max(min(tasks, -(-total // _EVENTS_A_TASK)), 1)
     most = max(-(-total // number), 1)
@@ -124,23 +124,23 @@ def dealt_by_rows(files: Mapping[str, int], tasks: int) -> tuple[tuple[Share, ..
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deal:
-    """Everything a dealing task needs."""
+    """The input of a partitioning task."""
 
     store: Store
     portions: tuple[tuple[Share, ...], ...]
-    """Of files of events: just scanned, or of the tables."""
+    """For each task, its shares of event files: scanned by this run, or in the tables."""
     days: Days
     shards: Shards
     forgotten: Mapping[str, int]
-    """By file id, from which place on a file was scanned anew: what is known of it from there on no longer counts."""
+    """File id -> the offset from which the file was rescanned: its stored events from there on are discarded."""
     file_ids: Mapping[str, str]
-    """By path, of the files that were scanned; what was read of others does not count."""
+    """Path -> file id of the scanned files; events of other paths are discarded."""
     lines_of_splits: tuple[SplitLines, ...]
-    """Of files read in several splits: their events are numbered from the start of the split."""
+    """The line counts of files read in several splits, whose events have line numbers relative to the split."""
 
 
 def deal_task(deal: Deal, task: int) -> Iterator[pa.RecordBatch]:
-    """The events of some files, each once for every date that needs it."""
+    """The events of one task's files, each once for every date whose investigation includes it."""
     before = LinesBefore(deal.lines_of_splits)
     windows = np.array([deal.days.window(day) for day in deal.days.written], np.int64).reshape(-1, 2).T
     for share in deal.portions[task]:
@@ -152,7 +152,7 @@ def deal_task(deal: Deal, task: int) -> Iterator[pa.RecordBatch]:
             events = read(batch).sort_by("ts")
             for kind, wanted in ((Kind.EVENT, pc.is_valid), (Kind.SHARED, pc.is_null)):
                 of_kind = events.filter(wanted(events["group"]))
-                # In order, what a date sees of a batch is a slice: a first run may write hundreds of dates.
+                # Sorted, the events for a date are a slice of the batch: a first run may write hundreds of dates.
                 begins, ends = np.searchsorted(of_kind["ts"].cast(pa.int64()).to_numpy(), windows)
                 for day, begin, end in zip(deal.days.written, begins.tolist(), ends.tolist(), strict=True):
                     if begin < end:
@@ -168,14 +168,14 @@ def _of_table(batch: pa.RecordBatch, *, cluster: str, forgotten: Mapping[str, in
 
 
 def _is_kept(table: pa.Table, forgotten: Mapping[str, int]) -> pa.ChunkedArray:
-    # Which rows are of files that were not scanned anew, or stand before the part that was.
+    # True for rows of files that were not rescanned, or before the rescanned part.
     which = pc.index_in(table["file_id"], pa.array(list(forgotten), pa.string()))
     begins = pc.take(pa.array(list(forgotten.values()), pa.int64()), which)
     return pc.fill_null(pc.less(table["byte_offset"], begins), fill_value=True)
 
 
 def _fresh(before: LinesBefore, deal: Deal, batch: pa.RecordBatch) -> pa.Table:
-    # Scanned rows, their files named and their lines counted from the start of the file.
+    # Scanned rows with file ids, and line numbers counted from the start of the file.
     table = pa.Table.from_batches([batch], SCANNED)
     names = pc.index_in(table["path"], pa.array(list(deal.file_ids), pa.string()))
     ids = pc.coalesce(table["file_id"], pc.take(pa.array(list(deal.file_ids.values()), pa.string()), names))
@@ -186,7 +186,7 @@ def _fresh(before: LinesBefore, deal: Deal, batch: pa.RecordBatch) -> pa.Table:
 
 
 def _for_day(seen: pa.Table, day: int, kind: Kind, deal: Deal) -> Iterator[pa.RecordBatch]:
-    # What an investigation of this date sees; events without a group go to every shard of it.
+    # Events with a group go to the shard of their group, events without one to every shard of the date.
     if kind == Kind.EVENT:
         pairs = list(zip(seen["cluster"].to_pylist(), seen["group"].to_pylist(), strict=True))
         known = {pair: deal.shards.of_group(*pair, day) for pair in set(pairs)}
