@@ -65,7 +65,7 @@ def test_a_receiver_that_stays_down_is_told_by_the_next_run(tables: Path, receiv
     incidents = rows(tables)["incidents"]
     receiver.answers = [200, 500, 500, 500]
     (problem,) = told(tables, f"generic={receiver.url}")
-    assert "it answered 500" in problem
+    assert "it responded with 500" in problem
     assert len(receiver.accepted) == 1
     assert told(tables, f"generic={receiver.url}") == []
     keys = [message["dedup_key"] for message in receiver.accepted]
@@ -74,7 +74,7 @@ def test_a_receiver_that_stays_down_is_told_by_the_next_run(tables: Path, receiv
 
 def test_a_refusal_is_not_argued_with(tables: Path, receiver: Receiver) -> None:
     receiver.answers = [403]
-    assert "it answered 403" in told(tables, f"generic={receiver.url}")[0]
+    assert "it responded with 403" in told(tables, f"generic={receiver.url}")[0]
     assert receiver.asked == 1
 
 
