@@ -1,4 +1,4 @@
-"""For spark-submit, which wants a file: everything else is in the package."""
+"""Entry point for spark-submit, which requires a file; all code is in the package."""
 
 import sys
 

@@ -1,1 +1,1 @@
-"""Records incidents: real Kafka, real Java consumers, a fault that is injected; see lab/README.md."""
+"""Recordings of incidents with real Kafka, real Java consumers and injected faults; see lab/README.md."""

@@ -13,7 +13,7 @@ from lab.scenarios import scenarios
 
 
 def main() -> None:
-    """Run one scenario; interrupted or not, no process of it stays behind."""
+    """Run one scenario; all of its processes are ended, even if it is interrupted."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     known = scenarios()
     told = "\n".join(f"  {name:18} {scenario.about}" for name, scenario in known.items())

@@ -1,4 +1,4 @@
-"""A Kafka cluster in KRaft mode on this machine: every node is broker and controller."""
+"""A local Kafka cluster in KRaft mode: every node is a broker and a controller."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STARTS_WITHIN_S = 90
 
 
 class Cluster:
-    """Brokers of one release; `log_dir` of the run gets a folder for each."""
+    """Brokers of one release; each has a folder in `log_dir` of the run."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class Cluster:
         settings: Mapping[str, object] | None = None,
         address: str = "127.0.0.1",
     ) -> None:
-        """Format and start the brokers, with further settings; returns when all of them accept connections."""
+        """Format and start the brokers with additional settings; returns when all of them accept connections."""
         self.release = release
         self._jars = broker_jars(release)
         ports = free_ports(3 * brokers)
@@ -53,12 +53,12 @@ class Cluster:
             self._wait_for(port)
 
     def start(self, node: int) -> None:
-        """Start a broker again that was stopped or killed; nodes are counted from 1."""
+        """Restart a broker that was stopped or killed; nodes are numbered from 1."""
         main, log = self._commands[node - 1]
         self.brokers[node - 1] = self._processes.java(self._jars, "256m", main, log, self.release)
 
     def alter(self, *what: str) -> None:
-        """Change what `kafka-configs.sh --alter` changes while brokers run: quotas, settings of topics and brokers."""
+        """Run `kafka-configs.sh --alter`: change quotas or settings of topics and brokers while they run."""
         jars = tools_jars(self.release)
         with ZipFile(jars / f"kafka-tools-{self.release}.jar") as tools:
             moved = "org/apache/kafka/tools/ConfigCommand.class" in tools.namelist()
@@ -86,7 +86,7 @@ class Cluster:
 
 
 def free_ports(number: int) -> list[int]:
-    """Ports of this machine that nobody listens on."""
+    """Free ports of this machine."""
     held = [socket.socket() for _ in range(number)]
     for one in held:
         one.bind(("127.0.0.1", 0))
@@ -111,7 +111,7 @@ def _settings(
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
         "sasl.enabled.mechanisms": "SCRAM-SHA-256",
         "listener.name.sasl_plaintext.scram-sha-256.sasl.jaas.config": f"{SCRAM} required;",
-        # A login lasts this long, so that a credential that is taken away is missed within the run.
+        # Clients log in again after this time, so that a deleted credential takes effect during the run.
         "connections.max.reauth.ms": 10_000,
         "log.dirs": scratch / f"data-{node}",
         "offsets.topic.replication.factor": copies,
@@ -119,7 +119,7 @@ def _settings(
         "transaction.state.log.replication.factor": copies,
         "transaction.state.log.min.isr": 1,
         "auto.create.topics.enable": "false",
-        # Sessions as short as the members' own: a lab run waits for them again and again.
+        # Broker sessions are as short as the members', because a lab run often waits for them.
         "group.consumer.session.timeout.ms": 10_000,
         "group.consumer.min.session.timeout.ms": 10_000,
         "group.consumer.heartbeat.interval.ms": 3_000,

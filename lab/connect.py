@@ -1,6 +1,6 @@
-"""A Connect cluster whose connectors are created once, then reconfigured every minute for a quarter of an hour.
+"""A Connect cluster whose connectors are created once and then reconfigured every minute for a quarter of an hour.
 
-`python -m lab.connect --kafka 4.1.1 --workers 2 --out DIR` leaves logs/, and truth.json with each request and its time.
+`python -m lab.connect --kafka 4.1.1 --workers 2 --out DIR` writes logs/ and truth.json, with the time of each request.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STARTS_WITHIN_S = 180
 
 
 def record(release: str, workers: int, out: Path) -> Path:
-    """One broker, these workers, and the requests to their REST interface."""
+    """Run a broker and the workers, send the requests to their REST interface, and return the folder."""
     shutil.rmtree(out, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix="rebalance-lab-") as folder, closing(Processes()) as processes:
         scratch = Path(folder)
@@ -48,7 +48,7 @@ def record(release: str, workers: int, out: Path) -> Path:
         time.sleep(90)
         for number in range(ROUNDS):
             began = time.monotonic()
-            # The second number is what a loop that writes its configuration anew changes each time.
+            # The second number differs in each configuration, as if written by a script that reconfigures in a loop.
             requests.append(_put(ports[0], "copy-1", scratch, 101 + number))
             time.sleep(max(0.0, began + EVERY_S - time.monotonic()))
         truth = {"scenario": "connect-reconfiguration-loop", "kafka_broker": release, "kafka_client": release}
@@ -89,7 +89,7 @@ def _wait_for(port: int) -> None:
 
 
 def _put(port: int, connector: str, scratch: Path, batch: int) -> dict[str, object]:
-    """Create a connector, or give it another configuration."""
+    """Create or reconfigure a connector."""
     config = {
         "connector.class": "org.apache.kafka.connect.file.FileStreamSourceConnector",
         "file": str(scratch / "lines.txt"),
@@ -109,7 +109,7 @@ def _put(port: int, connector: str, scratch: Path, batch: int) -> dict[str, obje
 
 
 def main() -> None:
-    """Record; interrupted or not, no process of it stays behind."""
+    """Record; all processes are ended, even if it is interrupted."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     parser = argparse.ArgumentParser(prog="python -m lab.connect", description=__doc__)
     parser.add_argument("--out", type=Path, required=True)

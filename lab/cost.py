@@ -1,7 +1,7 @@
-"""What a recorded incident cost, by the members' own rebalance listeners and the injected faults.
+"""The cost of a recorded incident, derived from the members' rebalance listeners and the injected faults.
 
-`python -m lab.cost DIR…` prints the unread partition-seconds and the seconds in which the whole group stopped.
-`python -m lab.cost --reports DIR…` compares them with the report of the logs, as a table, also of whole nights.
+`python -m lab.cost DIR…` prints the unread partition-seconds and the seconds for which the whole group was stopped.
+`python -m lab.cost --reports DIR…` prints a table that compares them with reports, also for whole nights.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ from lab.recording import Row
 Span = tuple[int, int]
 STANDS_STILL = ("pause-process", "stall-polling-thread", "network-partition")
 CLOSE_MS, CLOSE_SHARE = 2_000, 0.15
-"""A time is right within this, or within this share of what is true; the ends of a span within half of it."""
+"""Tolerance of a duration: absolute, or as a share of the true one. The ends of a span have half of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """When nobody could read each partition, and when nobody read any, from the first fault to the end (epoch ms)."""
+    """The spans in which each partition was unread, and in which all were, from the first fault on (epoch ms)."""
 
     unread: Mapping[str, tuple[Span, ...]]
     stopped: tuple[Span, ...]
 
     @property
     def partition_seconds(self) -> float:
-        """Unread time, summed over the partitions."""
+        """Unread time in seconds, summed over the partitions."""
         return sum(length(spans) for spans in self.unread.values()) / 1000
 
     @property
     def stopped_seconds(self) -> float:
-        """Time in which no partition of the group was read."""
+        """Time in seconds for which no partition of the group was read."""
         return length(self.stopped) / 1000
 
 
 def length(spans: Iterable[Span]) -> int:
-    """Milliseconds in all."""
+    """The total length in milliseconds."""
     return sum(end - begin for begin, end in spans)
 
 
 def cost_of(folder: Path, group: str | None = None) -> Cost:
-    """Read truth.json and listener.jsonl of one incident; of a night, what one of its groups paid."""
+    """Compute the cost from truth.json and listener.jsonl of an incident, or of one group of a night."""
     truth = json.loads((folder / "truth.json").read_text())
     rows = [json.loads(line) for line in (folder / "listener.jsonl").read_text().splitlines()]
     begin, end = truth["window"]["from"], truth["window"]["to"]
     read = _read(truth, rows, end, truth["expected"]["group"] if group is None else group)
     everything = [span for spans in read.values() for span in spans]
-    # A partition that is added meanwhile has no reader to miss until it has had one.
+    # A new partition does not count as unread before it has its first owner.
     since = {
         partition: max(begin, min((span[0] for span in spans), default=begin)) for partition, spans in read.items()
     }
@@ -61,7 +61,7 @@ def cost_of(folder: Path, group: str | None = None) -> Cost:
 
 
 def _of_group(truth: Mapping[str, Any], group: str, rows: Iterable[Row]) -> tuple[list[Row], list[Row]]:
-    """What its members saw, and the faults of its members: those of a host are of each member on it."""
+    """The listener rows and the faults of the group's members. The fault of a host affects each member on it."""
     hosts: Mapping[str, Any] = truth["hosts"]
     seats = {name: host if isinstance(host, list) else [host.get("client_id", name)] for name, host in hosts.items()}
     members = {c for clients in seats.values() for c in clients} if len(truth["groups"]) == 1 else set()
@@ -72,12 +72,12 @@ def _of_group(truth: Mapping[str, Any], group: str, rows: Iterable[Row]) -> tupl
         for client in seats.get(fault["target"], [fault["target"]])
         if client in members
     ]
-    # A partition that gave no records still has its owner.
+    # A partition without records still has its owner.
     return [row for row in rows if row["client"] in members and row["event"] != "dry"], faults
 
 
 def _read(truth: Mapping[str, Any], everything: Iterable[Row], end: int, group: str) -> dict[str, list[Span]]:
-    """When each partition had an owner that neither was dead nor stood still."""
+    """The spans in which each partition had an owner that was neither dead nor paused."""
     rows, faults = _of_group(truth, group, everything)
     settings = truth["groups"][group]
     eager = settings.get("assignor") == "RangeAssignor" or settings.get("protocol") in ("eager", "static")
@@ -109,7 +109,7 @@ def _read(truth: Mapping[str, Any], everything: Iterable[Row], end: int, group: 
     return read
 
 
-# Twins of diagnosis/what_if/simulations.py, on purpose: what measures the model must not share its mistakes.
+# Duplicates diagnosis/what_if/simulations.py on purpose: a measurement must not share the mistakes of the model.
 def _awake(span: Span, still: Iterable[Span]) -> list[Span]:
     left = [span]
     for begin, end in still:
@@ -128,8 +128,8 @@ def _gaps(read: Iterable[Span], begin: int, until: int) -> Iterator[Span]:
 
 
 def reported_and_observed(folder: Path) -> Counter[str]:
-    """How much unread time the report of a recording's logs has and its listeners saw, and how often its spans hold."""
-    # Not imported above: the costs alone need no analysis.
+    """Unread time according to the report and to the listeners, and how many spans of the report are right."""
+    # Imported only when needed: the costs alone require no analysis.
     from rebalance_forensics.pipeline.options import AnalyzeOptions  # noqa: PLC0415
     from rebalance_forensics.pipeline.run import analyze  # noqa: PLC0415
 
@@ -171,7 +171,7 @@ def _row(name: str, found: Counter[str]) -> str:
 
 
 def main() -> None:
-    """Print one line for each folder."""
+    """Print one line per folder."""
     parser = argparse.ArgumentParser(prog="python -m lab.cost", description=__doc__)
     parser.add_argument("folders", type=Path, nargs="+", metavar="DIR")
     parser.add_argument("--reports", action="store_true", help="compare with the report of the logs")

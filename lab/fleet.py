@@ -1,7 +1,7 @@
-"""A night of a whole cluster: what one broker, host or deployment does to many groups.
+"""Nights of a whole cluster: faults of a broker, host or deployment that affect many groups.
 
-`python -m lab.fleet broker-killed --out DIR`: as `python -m lab`, but with tens of groups on three brokers or more. A
-host is one process with members of several groups; as root, it has a network address of its own.
+`python -m lab.fleet broker-killed --out DIR`: like `python -m lab`, but with tens of groups on three or more brokers.
+A host is one process with members of several groups. As root, each host has its own network address.
 """
 
 from __future__ import annotations
@@ -59,26 +59,26 @@ class Host:
 
 @dataclass(slots=True)
 class Fleet:
-    """The running cluster, for a night to disturb; times are seconds from the moment all groups were steady."""
+    """The running cluster, into which a night injects faults. Times are in seconds since all groups were stable."""
 
     cluster: Cluster
     hosts: dict[str, Host]
     start: Callable[[Host], None]
     administer: Callable[[str], None]
-    """Have the producer do what a line of its standard input asks for."""
+    """Sends the producer a command through its standard input."""
     network: Network | None = None
     victim: int = 1
     pace: float = 1.0
-    """How much longer everything takes than the nights are written for."""
+    """Factor by which all times of the nights are multiplied."""
     began: float = field(default_factory=time.monotonic)
     faults: list[dict[str, object]] = field(default_factory=list)
 
     def at(self, seconds: float) -> None:
-        """Wait until that many seconds have passed since the groups were steady."""
+        """Wait until this number of seconds has passed since the groups were stable."""
         time.sleep(max(0.0, self.began + self.pace * seconds - time.monotonic()))
 
     def note(self, kind: str, target: str, ms: int | None = None) -> None:
-        """Write a fault down with its time."""
+        """Record a fault with the current time."""
         self.faults.append({"ts": now(), "kind": kind, "target": target, **({} if ms is None else {"ms": ms})})
 
     def kill_broker(self, node: int) -> None:
@@ -87,17 +87,17 @@ class Fleet:
         self.cluster.brokers[node - 1].kill()
 
     def stop_broker(self, node: int) -> None:
-        """Shut a broker down cleanly: it hands its partitions over."""
+        """Shut a broker down cleanly, so that it transfers leadership of its partitions."""
         self.note("stop-broker", f"broker-{node}")
         self.cluster.brokers[node - 1].stop(within=40)
 
     def start_broker(self, node: int) -> None:
-        """Start it again."""
+        """Restart a broker."""
         self.note("start-broker", f"broker-{node}")
         self.cluster.start(node)
 
     def freeze(self, what: str, process: JavaProcess, seconds: float) -> None:
-        """SIGSTOP and, later, SIGCONT."""
+        """Send SIGSTOP, and SIGCONT after the given seconds."""
         seconds *= self.pace
         self.note("pause-broker" if what.startswith("broker") else "pause-process", what, round(seconds * 1000))
         process.signal(signal.SIGSTOP)
@@ -105,7 +105,7 @@ class Fleet:
         process.signal(signal.SIGCONT)
 
     def cut_off(self, hosts: list[str], seconds: float) -> None:
-        """Pull the network cables of these hosts and, later, plug them in again."""
+        """Disconnect the hosts from the network for the given seconds."""
         if self.network is None:
             raise RuntimeError("cutting a host off takes root and iproute2")
         for host in hosts:
@@ -116,12 +116,12 @@ class Fleet:
             self.network.mend(host)
 
     def kill(self, host: str) -> None:
-        """`kill -9` of a host's process."""
+        """`kill -9` a host's process."""
         self.note("kill-process", host)
         self._process(host).kill()
 
     def restart(self, host: str) -> None:
-        """Shut a host's process down cleanly and start it again."""
+        """Shut a host's process down cleanly and restart it."""
         self.note("restart-process", host)
         self._process(host).stop()
         self.start(self.hosts[host])
@@ -137,7 +137,7 @@ Expected = dict[str, object]
 
 
 def broker_killed(fleet: Fleet) -> list[Expected]:
-    """A broker dies and is started again; meanwhile a consumer crashes by itself."""
+    """A broker is killed and restarted; meanwhile a consumer crashes for another reason."""
     fleet.at(5)
     fleet.kill_broker(fleet.victim)
     fleet.at(20)
@@ -152,7 +152,7 @@ def broker_killed(fleet: Fleet) -> list[Expected]:
 
 
 def broker_frozen(fleet: Fleet) -> list[Expected]:
-    """A broker freezes again and again."""
+    """A broker freezes repeatedly."""
     for number in range(4):
         fleet.at(5 + 40 * number)
         fleet.freeze(f"broker-{fleet.victim}", fleet.cluster.brokers[fleet.victim - 1], 16)
@@ -161,7 +161,7 @@ def broker_frozen(fleet: Fleet) -> list[Expected]:
 
 
 def broker_stalls(fleet: Fleet) -> list[Expected]:
-    """A broker stands still for longer than the sessions of its groups, and too briefly to be fenced."""
+    """A broker is paused for longer than the session timeouts of its groups, but too briefly to be fenced."""
     for number in range(5):
         fleet.at(5 + 30 * number)
         fleet.freeze(f"broker-{fleet.victim}", fleet.cluster.brokers[fleet.victim - 1], 8)
@@ -170,7 +170,7 @@ def broker_stalls(fleet: Fleet) -> list[Expected]:
 
 
 def deployment(fleet: Fleet) -> list[Expected]:
-    """The hosts of all groups are restarted in turn; a consumer of another group crashes meanwhile."""
+    """The hosts of all groups are restarted in turn; meanwhile a consumer of another group crashes."""
     for number, host in enumerate(name for name in fleet.hosts if name.startswith("host-")):
         fleet.at(5 + 18 * number)
         fleet.restart(host)
@@ -184,7 +184,7 @@ def deployment(fleet: Fleet) -> list[Expected]:
 
 
 def host_paused(fleet: Fleet) -> list[Expected]:
-    """One host with members of several groups stands still."""
+    """One host with members of several groups is paused."""
     fleet.at(5)
     process = fleet.hosts["host-2"].process
     if process is not None:
@@ -210,7 +210,7 @@ def rack_cut_off(fleet: Fleet) -> list[Expected]:
 
 
 def host_lost(fleet: Fleet) -> list[Expected]:
-    """One host with members of several groups dies and stays away."""
+    """One host with members of several groups is killed and does not come back."""
     fleet.at(5)
     fleet.kill("host-2")
     fleet.at(50)
@@ -218,7 +218,7 @@ def host_lost(fleet: Fleet) -> list[Expected]:
 
 
 def crash_loop(fleet: Fleet) -> list[Expected]:
-    """A consumer crashes again and again; its supervisor takes longer each time, and the last start hangs."""
+    """A consumer crashes repeatedly; its supervisor takes longer each time, and the last start hangs."""
     for death, back in ((5, 7), (30, 36), (60, 75), (100, 103)):
         fleet.at(death)
         fleet.kill("solo")
@@ -243,7 +243,7 @@ def rolling_bounce(fleet: Fleet) -> list[Expected]:
 
 
 def quorum_lost(fleet: Fleet) -> list[Expected]:
-    """A broker dies whose partitions of the offsets topic then have too few replicas to be written."""
+    """A broker is killed, after which its partitions of the offsets topic have too few in-sync replicas for writes."""
     fleet.at(5)
     fleet.kill_broker(fleet.victim)
     fleet.at(75)
@@ -254,7 +254,7 @@ def quorum_lost(fleet: Fleet) -> list[Expected]:
 
 
 def topic_grown(fleet: Fleet) -> list[Expected]:
-    """The topic that all groups read gets more partitions."""
+    """Partitions are added to the topic that all groups read."""
     fleet.at(5)
     fleet.note("add-partitions", TOPIC)
     fleet.administer(f"partitions {PARTITIONS + 3}")
@@ -263,7 +263,7 @@ def topic_grown(fleet: Fleet) -> list[Expected]:
 
 
 def credential_expired(fleet: Fleet) -> list[Expected]:
-    """The credential that all groups log in with, the lone consumer's included, is taken away."""
+    """The credential of all groups, including the single consumer's, is deleted."""
     fleet.at(5)
     fleet.note("expel", USER)
     fleet.administer(f"expel {USER}")
@@ -272,7 +272,7 @@ def credential_expired(fleet: Fleet) -> list[Expected]:
 
 
 BROKER_SETTINGS: Mapping[str, Mapping[str, object]] = {
-    # So that no controller fences a broker that stands still for 8 s.
+    # No controller is to fence a broker that is paused for 8 s.
     "broker-stalls": {"broker.session.timeout.ms": 20_000},
     "quorum-lost": {"offsets.topic.replication.factor": 2, "min.insync.replicas": 2},
 }
@@ -293,7 +293,7 @@ NIGHTS: Mapping[str, Callable[[Fleet], list[Expected]]] = {
 
 
 def groups_of(number: int, release: str, session_ms: int) -> list[Group]:
-    """Groups of all protocols in turn."""
+    """Groups using all protocols in turn."""
     protocols: tuple[Protocol, ...] = ("eager", "cooperative", "eager", "static", "kip-848")
     if int(release.partition(".")[0]) < 4:
         protocols = protocols[:4]
@@ -314,7 +314,7 @@ def groups_of(number: int, release: str, session_ms: int) -> list[Group]:
 def record(
     night: str, release: str, groups: list[Group], hosts: int, out: Path, *, brokers: int, victim: int, pace: float
 ) -> Path:
-    """Run a night and leave logs/, truth.json and listener.jsonl in a folder."""
+    """Run a night; writes logs/, truth.json and listener.jsonl to a folder."""
     shutil.rmtree(out, ignore_errors=True)
     logs = out / "logs"
     batch = Group(name="batch", topic=TOPIC, release=release, protocol="eager", members=2, partitions=PARTITIONS)
@@ -334,7 +334,7 @@ def record(
             _wait_for_line(f"done {order}", produced)
 
         login = LOGIN if night in WITH_LOGIN else {}
-        # Clients look for new partitions every five minutes unless told otherwise.
+        # By default, clients look for new partitions only every five minutes.
         usual = {**login, "metadata.max.age.ms": "10000"} if night == "topic-grown" else login
         if login:
             administer(f"admit {USER} {PASSWORD}")

@@ -1,4 +1,4 @@
-"""The jars of one Kafka release, from Maven Central, and the lab's own Java classes compiled against them."""
+"""The jars of a Kafka release from Maven Central, and the lab's Java classes compiled against them."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ LOG4J_2 = (
 
 
 def cache() -> Path:
-    """Where jars stay between runs."""
+    """The directory that keeps jars between runs."""
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "rebalance-forensics-lab"
 
 
 def logs_with_log4j_2(release: str) -> bool:
-    """Kafka logs through Log4j 2 from 4.0 on (KIP-653), through reload4j before."""
+    """True since Kafka 4.0 (KIP-653); earlier releases use reload4j."""
     return int(release.split(".", 1)[0]) >= 4
 
 
 def broker_jars(release: str) -> Path:
-    """The folder with everything a broker of that release needs."""
+    """The folder with all jars of a broker of this release."""
     return _resolved(f"broker-{release}", ["kafka_2.13"], release)
 
 
 def tools_jars(release: str) -> Path:
-    """The folder with that release's tools for administrators, some of which are the broker's in older ones."""
+    """The folder with the administration tools of this release; older releases have some in the broker folder."""
     return _resolved(f"tools-{release}", ["kafka_2.13", "kafka-tools"], release)
 
 
@@ -45,12 +45,12 @@ def connect_jars(release: str) -> Path:
 
 
 def client_jars(release: str) -> Path:
-    """The folder with the Java client of that release and the lab's consumer and producer."""
+    """The folder with the Java client of this release and the lab's consumer and producer."""
     return _compiled(_resolved(f"client-{release}", ["kafka-clients"], release), JAVA_SOURCES)
 
 
 def member_jars(artifact: str, release: str, sources: Path) -> Path:
-    """The folder with a Kafka artifact of that release and a program's classes."""
+    """The folder with a Kafka artifact of this release and a program's compiled classes."""
     return _compiled(_resolved(f"{artifact}-{release}", [artifact], release), sources)
 
 

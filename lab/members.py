@@ -1,4 +1,4 @@
-"""The members of a consumer group: real Java consumers, each in a process of its own."""
+"""The members of a consumer group: real Java consumers, each in its own process."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ASSIGNORS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """How the members of a group are configured."""
+    """The configuration of a group's members."""
 
     name: str = "payments"
     topic: str = "orders"
@@ -34,19 +34,19 @@ class Group:
     heartbeat_ms: int = 3_000
     poll_interval_ms: int = 30_000
     settings: dict[str, str] = field(default_factory=dict)
-    """Further consumer settings."""
+    """Additional consumer settings."""
     heap: str = "64m"
     jvm: tuple[str, ...] = ()
-    """Further options of the members' JVMs."""
+    """Additional options of the members' JVMs."""
     supervised: tuple[int, ...] = ()
-    """The members that supervisord runs."""
+    """Numbers of the members that supervisord runs."""
 
     def client_id(self, number: int) -> str:
-        """The client id of the nth member, counted from 1."""
+        """The client id of a member; members are numbered from 1."""
         return f"{self.name}-{number}"
 
     def consumer_settings(self, number: int, bootstrap: str) -> dict[str, object]:
-        """What its consumer.properties says."""
+        """The contents of its consumer.properties."""
         found: dict[str, object] = {
             "bootstrap.servers": bootstrap,
             "group.id": self.name,
@@ -81,7 +81,7 @@ class Members:
         self._jars = client_jars(group.release)
 
     def start(self, number: int) -> None:
-        """Start a member, for the first time or again."""
+        """Start or restart a member."""
         client = self.group.client_id(number)
         settings = self.group.consumer_settings(number, self._bootstrap)
         file = properties(self._scratch / f"{client}.properties", settings)
@@ -97,5 +97,5 @@ class Members:
         self.running[number] = self._processes.start(command, log, environment)
 
     def folder(self, number: int) -> Path:
-        """Where the logs of the nth member's host lie."""
+        """The folder with the logs of a member's host."""
         return self._logs / f"node-{number}"

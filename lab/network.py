@@ -1,4 +1,4 @@
-"""Hosts of a lab run: network namespaces on one bridge, each with an address of its own and a cable to be pulled."""
+"""Hosts of a lab run: network namespaces on one bridge, each with its own address and a link that can be cut."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BROKERS = "10.99.0.1"
 
 
 def is_possible() -> bool:
-    """Namespaces take root and iproute2."""
+    """True if namespaces can be created, which requires root and iproute2."""
     return os.geteuid() == 0 and shutil.which("ip") is not None
 
 
@@ -26,7 +26,7 @@ class Network:
         _ip("link", "set", BRIDGE, "up")
 
     def add(self, host: str) -> Sequence[str]:
-        """A host; returns what to put before a command that is to run there."""
+        """Add a host; returns the command prefix that runs a program on it."""
         self._hosts.append(host)
         place, cable = f"lab-{host}", self._cable(host)
         _ip("netns", "add", place)
@@ -38,17 +38,17 @@ class Network:
         return ("ip", "netns", "exec", place)
 
     def cut(self, host: str) -> None:
-        """Pull its cable."""
+        """Cut the link of a host."""
         _ip("link", "set", self._cable(host), "down")
 
     def mend(self, host: str) -> None:
-        """Plug it in again."""
+        """Restore the link of a host."""
         _ip("link", "set", self._cable(host), "up")
 
     def close(self) -> None:
-        """Take everything down, whatever state it is in."""
+        """Remove everything, whatever its state."""
         for host in self._hosts:
-            # Its peer goes with it; a namespace alone is only taken down once its last process is reaped.
+            # This also removes its peer; removing only the namespace would wait until its last process is reaped.
             subprocess.run(["ip", "link", "del", self._cable(host)], check=False)
             subprocess.run(["ip", "netns", "del", f"lab-{host}"], check=False)
         subprocess.run(["ip", "link", "del", BRIDGE], check=False)

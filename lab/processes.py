@@ -1,4 +1,4 @@
-"""Java processes that end with the run, whatever ends it."""
+"""Java processes that end with the run, however it ends."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ rootLogger.appenderRef.stdout.ref=stdout
 
 
 class JavaProcess:
-    """One JVM, or another program, whose standard output is a log."""
+    """A JVM or another program whose standard output is a log."""
 
     def __init__(self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> None:
         """Start it; on Linux the kernel kills it when the lab itself is killed."""
@@ -51,11 +51,11 @@ class JavaProcess:
 
     @property
     def runs(self) -> bool:
-        """Whether it has not ended yet."""
+        """True if it has not exited yet."""
         return self._process.poll() is None
 
     def signal(self, number: signal.Signals) -> None:
-        """Send it a signal, as `kill` does."""
+        """Send it a signal."""
         if self.runs:
             os.kill(self._process.pid, number)
 
@@ -66,7 +66,7 @@ class JavaProcess:
             self._process.stdin.flush()
 
     def stop(self, within: float = 20) -> None:
-        """Shut it down cleanly; kill it when that takes too long."""
+        """Shut it down cleanly, or kill it if it has not exited within so many seconds."""
         self.signal(signal.SIGTERM)
         self.signal(signal.SIGCONT)
         try:
@@ -75,19 +75,19 @@ class JavaProcess:
             self.kill()
 
     def kill(self) -> None:
-        """End it at once, without a chance to leave its group."""
+        """Kill it without a chance to leave its group."""
         self.signal(signal.SIGKILL)
         self._process.wait()
 
 
 class Processes:
-    """Every process of a run."""
+    """All processes of a run."""
 
     def __init__(self) -> None:
         self._started: list[JavaProcess] = []
 
     def close(self) -> None:
-        """End them all, the last one first."""
+        """Stop all processes, the newest first."""
         for process in reversed(self._started):
             process.kill()
 
@@ -101,14 +101,14 @@ class Processes:
         place: Sequence[str] = (),
         options: Sequence[str] = (),
     ) -> JavaProcess:
-        """Start a JVM with all jars of a folder, logging as Kafka's own scripts configure it.
+        """Start a JVM with all jars of a folder, with the logging of Kafka's own scripts.
 
-        `place` goes before the command: where it is to run; `options` are further ones of the JVM.
+        `place` is a command prefix that determines where it runs; `options` are additional JVM options.
         """
         return self.start([*place, *java_command(jars, heap, main, release, options=options)], log)
 
     def start(self, command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None) -> JavaProcess:
-        """Start any program, with further environment variables."""
+        """Start any program, with additional environment variables."""
         process = JavaProcess(command, log, environment)
         self._started.append(process)
         return process
@@ -117,7 +117,7 @@ class Processes:
 def java_command(
     jars: Path, heap: str, main: Sequence[str], release: str, debug: str = "", options: Sequence[str] = ()
 ) -> list[str]:
-    """A JVM with all jars of a folder; the classes below `debug` log at DEBUG."""
+    """The command of a JVM with all jars of a folder; the classes below `debug` log at DEBUG."""
     settings = logging_settings(jars, release, debug)
     version = "log4j2.configurationFile" if logs_with_log4j_2(release) else "log4j.configuration"
     path = f"{jars}/classes:{jars}/*"
@@ -125,7 +125,7 @@ def java_command(
 
 
 def logging_settings(jars: Path, release: str, debug: str = "") -> Path:
-    """The file that makes a process log lines as `[2026-11-21 01:56:59,676] INFO message (class)`."""
+    """The configuration file with which a process logs lines like `[2026-11-21 01:56:59,676] INFO message (class)`."""
     second = logs_with_log4j_2(release)
     path = jars / f"{debug or 'log4j'}.{'log4j2' if second else 'log4j'}.properties"
     more = (
@@ -134,14 +134,14 @@ def logging_settings(jars: Path, release: str, debug: str = "") -> Path:
         else ""
     )
     text = (_LOG4J_2 if second else _LOG4J_1) + more
-    # A JVM that starts meanwhile would find a file that is being written again empty, and log nothing.
+    # A JVM that starts while the file is rewritten would find it empty and log nothing.
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
     return path
 
 
 def properties(path: Path, settings: Mapping[str, object]) -> Path:
-    """A .properties file."""
+    """Write a .properties file and return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
     return path

@@ -1,4 +1,4 @@
-"""What a run leaves behind: logs, truth.json and listener.jsonl."""
+"""The results of a run: logs, truth.json and listener.jsonl."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What was done to whom, and when (epoch ms); `ms` is how long it lasted, where it lasts."""
+    """An injected fault with its kind, target and time (epoch ms); `ms` is its duration, if it has one."""
 
     ts: int
     kind: FaultKind
@@ -30,24 +30,24 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What a diagnosis of the logs has to find: a cause of docs/adding-a-root-cause.md, and who made it happen."""
+    """The expected diagnosis: a cause (docs/adding-a-root-cause.md) and its culprit."""
 
     cause: str
     culprit: str | list[str]
 
 
 def now() -> int:
-    """Epoch milliseconds."""
+    """The current time in epoch milliseconds."""
     return time.time_ns() // 1_000_000
 
 
 def listened(scratch: Path) -> list[Row]:
-    """What every member's rebalance listener saw, in the order of time; a line still being written is left out."""
+    """The rows of all members' rebalance listeners in order of time, without incomplete lines."""
     return [row for row in _written(scratch) if row["event"] != "dry"]
 
 
 def ran_dry(scratch: Path) -> list[Row]:
-    """The partitions of which a member got no records from `since` to `ts`, although some were written all the time."""
+    """The partitions from which a member got no records between `since` and `ts`, although records were written."""
     return [row for row in _written(scratch) if row["event"] == "dry"]
 
 
@@ -59,7 +59,7 @@ def _written(scratch: Path) -> list[Row]:
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """One line of JSON each."""
+    """Write each row as a line of JSON."""
     path.write_text("".join(json.dumps(row, separators=(",", ":")) + "\n" for row in rows))
 
 

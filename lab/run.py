@@ -1,4 +1,4 @@
-"""One run of the lab: a cluster, a group, a fault, and what was seen of it."""
+"""One run of the lab: a cluster, a group, a fault and their recording."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RECORDS_A_SECOND = 20
 
 @dataclass(slots=True)
 class Run:
-    """A group that runs, for a scenario to disturb. Times are seconds from the moment it was steady."""
+    """The running group of a scenario. Times are in seconds since it was stable."""
 
     group: Group
     members: Members
@@ -37,28 +37,28 @@ class Run:
     faults: list[Fault] = field(default_factory=list)
 
     def at(self, seconds: float) -> None:
-        """Wait until that many seconds have passed since the group was steady."""
+        """Wait until this number of seconds has passed since the group was stable."""
         time.sleep(max(0.0, self.began + seconds - time.monotonic()))
 
     def kill(self, number: int) -> None:
-        """`kill -9`: the process is gone, and nobody told the group."""
+        """`kill -9` the process, which cannot send LeaveGroup."""
         self._note("kill-process", number)
         self.members.running[number].kill()
 
     def pause(self, number: int, seconds: float) -> None:
-        """SIGSTOP and, later, SIGCONT: what a long collection or a throttled container looks like."""
+        """Send SIGSTOP, and SIGCONT after the given seconds, like a long collection or a throttled container."""
         self._note("pause-process", number, seconds)
         self.members.running[number].signal(signal.SIGSTOP)
         time.sleep(seconds)
         self.members.running[number].signal(signal.SIGCONT)
 
     def stall(self, number: int, seconds: float) -> None:
-        """Keep its polling thread busy; heartbeats are sent all the while."""
+        """Keep its polling thread busy while heartbeats continue."""
         self._note("stall-polling-thread", number, seconds)
         self.members.running[number].tell(f"stall {self.group.client_id(number)} {round(seconds * 1000)}")
 
     def throttle(self, number: int, percentage: float, seconds: float) -> None:
-        """Set it a request quota (request_percentage) for a while; how long a broker throttles at once is a setting."""
+        """Set a request quota (request_percentage) for a while; a setting limits the throttle time of each request."""
         self._note("set-request-quota", number, seconds)
         client = ("--entity-type", "clients", "--entity-name", self.group.client_id(number))
         self.cluster.alter(*client, "--add-config", f"request_percentage={percentage}")
@@ -66,17 +66,17 @@ class Run:
         self.cluster.alter(*client, "--delete-config", "request_percentage")
 
     def call(self, number: int, seconds: float) -> None:
-        """Have its polling thread wait that long for the answer of a service that does not answer."""
+        """Make its polling thread wait this long for a service that does not respond."""
         self._note("stall-polling-thread", number, seconds)
         self.members.running[number].tell(f"call {self.group.client_id(number)} {round(seconds * 1000)}")
 
     def leak(self, number: int) -> None:
-        """Have it keep objects until its heap is full; it lets go of them when no more fit in."""
+        """Make it allocate objects until its heap is full, and then release them."""
         self._note("fill-heap", number)
         self.members.running[number].tell("leak")
 
     def fill_memory(self, number: int, megabytes: int) -> None:
-        """Leak as above, in a cgroup whose memory ends before the heap does; the kernel's log is put beside its log."""
+        """Leak in a cgroup whose memory limit is below the heap's; the kernel.s log is kept next to its own."""
         member = self.members.running[number]
         before = len(kernel_lines())
         cgroup = limit_memory(member.pid, self.group.client_id(number), megabytes)
@@ -88,27 +88,27 @@ class Run:
         cgroup.rmdir()
 
     def kill_below_supervisor(self, number: int) -> None:
-        """`kill -9` of a process that its supervisor starts again."""
+        """`kill -9` a process that its supervisor restarts."""
         self._note("kill-process", number)
         kill_children_of(self.members.running[number].pid)
 
     def collect(self, number: int) -> None:
-        """A full collection, as `System.gc()` asks for."""
+        """Request a full collection by `System.gc()`."""
         subprocess.run(["jcmd", str(self.members.running[number].pid), "GC.run"], check=True, stdout=subprocess.DEVNULL)
 
     def dump_threads(self, number: int, name: str) -> None:
-        """Write what `jcmd PID Thread.print` prints beside its log."""
+        """Write the output of `jcmd PID Thread.print` next to its log."""
         with (self.members.folder(number) / name).open("ab") as out:
             subprocess.run(["jcmd", str(self.members.running[number].pid), "Thread.print"], check=True, stdout=out)
 
     def restart(self, number: int) -> None:
-        """Shut it down cleanly and start it again at once."""
+        """Shut it down cleanly and restart it at once."""
         self._note("restart-process", number)
         self.members.running[number].stop()
         self.members.start(number)
 
     def add(self, number: int) -> None:
-        """Start a member that was not there before."""
+        """Start a new member."""
         self._note("start-process", number)
         self.members.start(number)
 
@@ -122,18 +122,18 @@ Steps = Callable[[Run], Expected]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """A fault and what it shows. `steps` disturbs the group and returns what a diagnosis has to find."""
+    """A fault and how it is recorded. `steps` injects it and returns the expected diagnosis."""
 
     about: str
     steps: Steps
     settings: dict[str, Any] = field(default_factory=dict)
-    """How the group differs from others: fields of `Group`."""
+    """Fields of `Group` that differ from the defaults."""
     brokers: dict[str, object] = field(default_factory=dict)
-    """Further settings of the brokers."""
+    """Additional settings of the brokers."""
 
 
 def record(name: str, scenario: Scenario, group: Group, broker: str, out: Path, *, brokers: int = 1) -> Path:
-    """Run a scenario and leave logs/, truth.json and listener.jsonl in a folder."""
+    """Run a scenario; writes logs/, truth.json and listener.jsonl to a folder."""
     shutil.rmtree(out, ignore_errors=True)
     group = replace(group, **scenario.settings)
     logs = out / "logs"
@@ -169,7 +169,7 @@ def _supply(processes: Processes, cluster: Cluster, group: Group, copies: int, s
 
 
 def _wait_until_steady(group: Group, scratch: Path) -> None:
-    """Everybody has a share of the partitions, and nothing has moved for four batches (at least five seconds)."""
+    """Wait until all members own partitions and none has moved for four batches (at least five seconds)."""
     quiet_ms = max(4 * group.batch_ms, 5_000)
     until = time.monotonic() + GROUP_FORMS_WITHIN_S
     while time.monotonic() < until:
@@ -183,7 +183,7 @@ def _wait_until_steady(group: Group, scratch: Path) -> None:
 
 
 def owned_by(rows: list[Row]) -> dict[str, set[str]]:
-    """What each client owns after these rows; an eager member's assignment replaces what it gave up before."""
+    """The partitions of each client after these rows. An eager member revokes all partitions before each assignment."""
     owned: dict[str, set[str]] = {}
     for row in rows:
         mine = owned.setdefault(row["client"], set())

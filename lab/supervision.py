@@ -1,4 +1,4 @@
-"""What members run under: a memory cgroup with a limit, and supervisord, each of which logs how a member ends."""
+"""A memory cgroup with a limit, and supervisord: both log how a member ends."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CGROUPS = Path("/sys/fs/cgroup")
 
 
 def limit_memory(pid: int, name: str, megabytes: int) -> Path:
-    """Put a process into a cgroup of its own; beyond the limit the kernel kills it. Returns the cgroup's directory."""
+    """Put a process into its own cgroup, with a limit above which the kernel kills it; returns its path."""
     of_v2 = (_CGROUPS / "cgroup.controllers").exists()
     cgroup = (_CGROUPS if of_v2 else _CGROUPS / "memory") / name
     cgroup.mkdir(exist_ok=True)
@@ -26,19 +26,19 @@ def limit_memory(pid: int, name: str, megabytes: int) -> Path:
 
 
 def kernel_lines() -> list[str]:
-    """What the kernel has logged since it started, as far as its buffer reaches."""
+    """The lines in the kernel's log buffer."""
     return subprocess.run(["dmesg", "-T"], check=True, capture_output=True, text=True).stdout.splitlines(keepends=True)
 
 
 def supervised(program: str, command: Sequence[str], folder: Path) -> tuple[list[str], Mapping[str, str]]:
-    """The command that has supervisord run a program, and its environment; it logs beside what the program prints."""
+    """The command with which supervisord runs a program, and its environment. It logs to that folder as well."""
     packages = cache() / SUPERVISORD
     if not packages.exists():
         pip = [sys.executable, "-m", "pip", "install", "-q", "--target", str(packages), SUPERVISORD]
         subprocess.run(pip, check=True)
     folder.mkdir(parents=True, exist_ok=True)
     configuration = folder.parent.parent / f"{program}.supervisord.conf"
-    # supervisord gives its programs sessions of their own, which would outlive a lab that is killed.
+    # supervisord runs programs in their own sessions, which would outlive a killed lab.
     run = shlex.join(["setpriv", "--pdeathsig", "KILL", *command]).replace("%", "%%")
     configuration.write_text(
         "[supervisord]\nnodaemon=true\nuser=root\n"
@@ -50,11 +50,11 @@ def supervised(program: str, command: Sequence[str], folder: Path) -> tuple[list
 
 
 def children_of(pid: int) -> list[int]:
-    """The processes that a process has started."""
+    """The child processes of a process."""
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def kill_children_of(pid: int) -> None:
-    """`kill -9` of what a supervisor runs, not of the supervisor."""
+    """`kill -9` the programs that a supervisor runs, not the supervisor."""
     for child in children_of(pid):
         os.kill(child, 9)

@@ -1,4 +1,4 @@
-"""Every hour the logs of that hour; a backfill is Airflow's own, for runs may come in any order."""
+"""Analyze the logs of each hour. Airflow can backfill hours, because runs may be in any order."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,6 +1,6 @@
-"""The recipe as conda-forge wants it: `python deploy/conda-forge/submission.py OWNER/REPOSITORY SDIST >recipe.yaml`.
+"""The recipe for conda-forge: `python deploy/conda-forge/submission.py OWNER/REPOSITORY SDIST >recipe.yaml`.
 
-The recipe beside this file builds what is in the clone; this one what is published, checked by its checksum.
+The recipe in this directory builds a clone; this one builds the published release, verified by its checksum.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ PUBLISHED = "https://pypi.org/packages/source/r/rebalance-forensics/rebalance_fo
 
 
 def submission(recipe: str, repository: str, checksum: str) -> str:
-    """Let the recipe take the sdist from PyPI, and name the GitHub repository and, as its maintainer, who owns it."""
+    """The recipe with the sdist of PyPI as its source, the GitHub repository, and its owner as the maintainer."""
     owner = repository.partition("/")[0]
     source = "  path: ../../dist/rebalance_forensics-${{ version }}.tar.gz\n"
     for here, there in (

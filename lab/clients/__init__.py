@@ -1,1 +1,1 @@
-"""Real clients of many languages as members of groups; see lab/README.md."""
+"""Recordings of real clients in many languages; see lab/README.md."""

@@ -1,7 +1,7 @@
-"""`python -m lab.clients --out DIR`: the same faults in groups of real clients, all at once on one cluster a fault.
+"""`python -m lab.clients --out DIR`: record the same faults in groups of real clients, on one cluster per fault.
 
-Every client has a group of two members for each fault: the second member is killed and comes back, its program takes
-too long over a record, and the coordinator of all groups is killed.
+For each fault, every client has a group of two members. The faults: the second member is killed and restarted, its
+program takes too long for a record, the coordinator of all groups is killed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ ELECTED = re.compile(
 
 @dataclass(slots=True)
 class Recording:
-    """One cluster and the commands of the clients, for one fault after the other."""
+    """A cluster and the commands of the clients, used for all faults in turn."""
 
     cluster: Cluster
     processes: Processes
@@ -51,7 +51,7 @@ class Recording:
     members: dict[tuple[str, int], JavaProcess] = field(default_factory=dict)
 
     def start(self, fault: str, client: Client, node: int) -> None:
-        """Start a member, for the first time or again."""
+        """Start or restart a member."""
         group = f"{client.name}-{fault}"
         environment = {
             "BOOTSTRAP": self.cluster.bootstrap,
@@ -72,7 +72,7 @@ class Recording:
         self.members[client.name, node] = self.processes.start(self.commands[client.name], log, environment)
 
     def run(self, fault: str, clients: list[Client]) -> int:
-        """Form the groups and do what the fault is; returns its time."""
+        """Form the groups and inject the fault; returns its time."""
         for client in clients:
             self.start(fault, client, 1)
             self.start(fault, client, 2)
@@ -92,7 +92,7 @@ class Recording:
             self.cluster.brokers[self._coordinator() - 1].kill()
             time.sleep(25)
         for client in clients:
-            # What was done to all at once would show a host that was lost, or a whole cluster's incident.
+            # A fault of all groups at once would look like a lost host or an incident of the whole cluster.
             others = re.compile("|".join(f"{name}-(?:{fault}|[12]-)" for name in CLIENTS if name != client.name))
             for log in self.broker_logs():
                 kept = self.out / fault / client.name / log.parent.name / log.name
@@ -102,7 +102,7 @@ class Recording:
         return at
 
     def broker_logs(self) -> list[Path]:
-        """The logs of the brokers, as they are now."""
+        """The current log files of the brokers."""
         return sorted(self.scratch.glob("logs/broker-*/server.log"))
 
     def _coordinator(self) -> int:
@@ -111,7 +111,7 @@ class Recording:
         return max((max(map(int, epochs)), node) for node, epochs in terms.items() if epochs)[1]
 
     def _wait_for_groups(self, fault: str, clients: list[Client]) -> None:
-        """Every classic group has had two members; the others and the last assignments take a while more."""
+        """Wait until every classic group has had two members, then a while for other groups and assignments."""
         missing = {f"{client.name}-{fault}" for client in clients if client.protocol == "classic"}
         until = time.monotonic() + FORMS_WITHIN_S
         while missing and time.monotonic() < until:
@@ -123,7 +123,7 @@ class Recording:
 
 
 def record(clients: list[Client], faults: list[str], kafka: str, out: Path, *, trouble: bool) -> None:
-    """Leave FAULT/CLIENT/broker-N/server.log and node-N/app.log of each, and truth.json."""
+    """Record all faults; writes FAULT/CLIENT/broker-N/server.log, node-N/app.log and truth.json below `out`."""
     shutil.rmtree(out, ignore_errors=True)
     commands = {client.name: client.command(trouble) for client in clients}
     truth = []
@@ -152,7 +152,7 @@ def record(clients: list[Client], faults: list[str], kafka: str, out: Path, *, t
 
 
 def main() -> None:
-    """Record; interrupted or not, no process of it stays behind."""
+    """Record; all processes are ended, even if it is interrupted."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     parser = argparse.ArgumentParser(prog="python -m lab.clients", description=__doc__)
     parser.add_argument("--out", type=Path, required=True)

@@ -1,6 +1,6 @@
-"""What the analysis makes of a recording of `python -m lab.clients`, client by client, fault by fault, view by view.
+"""Verdicts of the analysis on a recording of `python -m lab.clients`, for each client, fault and view.
 
-`python -m lab.clients.judge DIR…` prints the table of docs/trust.md, with what is not right below it.
+`python -m lab.clients.judge DIR…` prints the table of docs/trust.md, followed by all verdicts that are not right.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VIEWS = ("all logs", "clients", "member 1", "member 2")
 def judged(
     folder: Path, truth: dict[str, str], views: Container[str] = VIEWS
 ) -> Iterator[tuple[str, str, list[Incident]]]:
-    """For each view its verdict and the incidents it follows from: right, unsure, silent or wrong."""
+    """For each view, its verdict (right, unsure, silent or wrong) and the incidents that it is based on."""
     logs = folder / truth["cause"] / truth["client"]
     nodes = [logs / "node-1", logs / "node-2"]
     for view, paths in zip(VIEWS, ([logs], nodes, nodes[:1], nodes[1:]), strict=True):
@@ -35,16 +35,16 @@ def judged(
         except InputError:  # no line that anybody reads
             yield view, "silent", []
             continue
-        # A client that logs no group has its incidents under the name of its file.
+        # The incidents of a client that logs no group are listed under the name of its file.
         incidents = [i for i in report.incidents if i.group in (None, truth["group"]) or not i.group.endswith(FAULTS)]
         yield view, verdict(incidents, truth), incidents
 
 
 def verdict(incidents: Iterable[Incident], truth: dict[str, str]) -> str:
-    """How the first causes of a group's incidents compare with what was done to it."""
+    """Compare the first causes of a group's incidents with the injected fault."""
     first = [i.root_causes[0] for i in incidents if i.severity != "info"]
     expected = [c for c in first if c.cause == truth["cause"]]
-    # A log that names no client is known by its host; alone, by its file.
+    # A log that names no client is identified by its host, or by its file if it is the only log.
     names = {truth["culprit"], "node-2", "app.log"} if truth["culprit"] else set()
     named = [c for c in expected if not names or {x.name for x in c.culprits} <= names]
     if any(c.confidence >= SURE and c.cause not in (truth["cause"], "startup", "shutdown") for c in first):
@@ -57,7 +57,7 @@ def verdict(incidents: Iterable[Incident], truth: dict[str, str]) -> str:
 
 
 def main() -> None:
-    """Print a line for each client and fault."""
+    """Print one line per client and fault."""
     counts: Counter[tuple[str, str]] = Counter()
     details = []
     for folder in map(Path, sys.argv[1:]):

@@ -1,4 +1,4 @@
-"""Which clients there are: how each is installed and started."""
+"""The clients, and how each is installed and started."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from lab.processes import java_command
 
 PROGRAMS = Path(__file__).parent
 Command = Callable[[bool], list[str]]
-"""Installs the client, unless it is there, and returns the command of its program; True for its log of trouble."""
+"""Installs the client if necessary and returns the command of its program; True selects its log of trouble."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Client:
-    """A client of one release, and what a run has to know of it."""
+    """A client release, and how runs use it."""
 
     name: str
     command: Command
     brokers: tuple[int, ...] = (3, 4)
-    """Major releases of brokers that it speaks to: 4.0 dropped old requests (KIP-896), KIP-848 came with it."""
+    """Major broker releases that it supports: 4.0 dropped old requests (KIP-896) and added KIP-848."""
     poll_timeout: bool = True
-    """Whether the broker loses it while its program takes too long over a record."""
+    """True if it leaves the group while its program takes too long for a record."""
     protocol: str = "classic"
 
 
@@ -84,7 +84,7 @@ def _kcat(_: bool) -> list[str]:  # noqa: FBT001
 
 
 def _copy(language: str) -> Path:
-    """Programs are built beside the cache, so that no build leaves a trace in the project."""
+    """Copy a program to the cache, so that its build leaves no files in the project."""
     folder = cache() / language
     shutil.copytree(PROGRAMS / language, folder, dirs_exist_ok=True)
     return folder
@@ -118,9 +118,9 @@ CLIENTS = {
         Client(name="sarama", command=_go("sarama"), poll_timeout=False),
         Client(name="franz-go", command=_go("franz-go"), poll_timeout=False),
         Client(name="kafka-go", command=_go("kafka-go"), poll_timeout=False, brokers=(3,)),
-        # Its fetchers of other brokers go on sending heartbeats while one record takes too long.
+        # Its fetchers for other brokers keep sending heartbeats while one record takes too long.
         Client(name="kafkajs", command=_node("kafkajs@2.2.4", "kafkajs.js"), poll_timeout=False),
-        # Threads of its own go on polling while JavaScript takes too long over a record (KafkaConsumerConsumeNum).
+        # Native threads keep polling while JavaScript takes too long for a record (KafkaConsumerConsumeNum).
         Client(name="node-rdkafka", command=_node("node-rdkafka@3.6.1", "node-rdkafka.js"), poll_timeout=False),
         Client(name="rust-rdkafka", command=_rust),
         Client(name="kcat", command=_kcat, poll_timeout=False),

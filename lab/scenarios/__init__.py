@@ -1,4 +1,4 @@
-"""One scenario a file: `lab/scenarios/process_crash.py` is run by `python -m lab process-crash`."""
+"""One scenario per file: `python -m lab process-crash` runs `lab/scenarios/process_crash.py`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from lab.run import Scenario
 
 
 def scenarios() -> dict[str, Scenario]:
-    """Every scenario of this folder by name."""
+    """All scenarios of this folder by name."""
     modules = sorted(module.name for module in pkgutil.iter_modules(__path__))
     return {name.replace("_", "-"): import_module(f"{__name__}.{name}").SCENARIO for name in modules}

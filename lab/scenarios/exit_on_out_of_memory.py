@@ -1,11 +1,11 @@
-"""One member's heap is full, and its JVM ends itself (-XX:+ExitOnOutOfMemoryError)."""
+"""One member's heap is full, and its JVM exits (-XX:+ExitOnOutOfMemoryError)."""
 
 from lab.recording import Expected
 from lab.run import Run, Scenario
 
 
 def steps(run: Run) -> Expected:
-    """Objects are kept until none fits in any more."""
+    """Allocate objects until the heap is full."""
     run.at(5)
     run.leak(2)
     run.at(45)

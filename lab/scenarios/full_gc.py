@@ -1,11 +1,11 @@
-"""A leak fills the heap of one member, whose full collections outlast its session."""
+"""A leak fills the heap of one member, whose full collections take longer than its session timeout."""
 
 from lab.recording import Expected
 from lab.run import Run, Scenario
 
 
 def steps(run: Run) -> Expected:
-    """It keeps objects until none fits in any more, and then lets go of them."""
+    """Allocate objects until the heap is full, then release them."""
     run.at(5)
     run.leak(2)
     run.at(150)

@@ -5,7 +5,7 @@ from lab.run import Run, Scenario
 
 
 def steps(run: Run) -> Expected:
-    """Its heap may grow beyond what the cgroup allows, as that of a container with too small a limit."""
+    """Let the heap grow beyond the limit of the cgroup, as in a container whose memory limit is too low."""
     run.at(5)
     run.fill_memory(2, megabytes=96)
     run.at(40)

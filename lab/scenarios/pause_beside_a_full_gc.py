@@ -1,11 +1,11 @@
-"""One process is stopped for longer than its session, soon after a full collection that was short."""
+"""One process is stopped for longer than its session timeout, soon after a short full collection."""
 
 from lab.recording import Expected
 from lab.run import Run, Scenario
 
 
 def steps(run: Run) -> Expected:
-    """A collection as of System.gc(), then SIGSTOP for 20 s, of which the GC log knows nothing."""
+    """Request a collection, then send SIGSTOP for 20 s, which the GC log does not show."""
     run.at(5)
     run.collect(2)
     run.pause(2, 20)

@@ -5,7 +5,7 @@ from lab.run import Run, Scenario
 
 
 def steps(run: Run) -> Expected:
-    """`kill -9` of the second member; its session has to expire."""
+    """`kill -9` the second member, whose session has to expire."""
     run.at(5)
     run.kill(2)
     run.at(35)

@@ -1,11 +1,11 @@
-"""One process stands still for longer than its session, and comes back."""
+"""One process is paused for longer than its session timeout, and comes back."""
 
 from lab.recording import Expected
 from lab.run import Run, Scenario
 
 
 def steps(run: Run) -> Expected:
-    """SIGSTOP for 20 s: twice the session timeout."""
+    """Send SIGSTOP for 20 s, which is twice the session timeout."""
     run.at(5)
     run.pause(2, 20)
     run.at(45)

@@ -5,7 +5,7 @@ from lab.run import Run, Scenario
 
 
 def steps(run: Run) -> Expected:
-    """Every fifteen seconds one member shuts down cleanly and starts again."""
+    """Every fifteen seconds, shut one member down cleanly and restart it."""
     for number in range(1, 1 + run.group.members):
         run.at(15 * number - 10)
         run.restart(number)

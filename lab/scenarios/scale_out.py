@@ -5,7 +5,7 @@ from lab.run import Run, Scenario
 
 
 def steps(run: Run) -> Expected:
-    """Two members join within two seconds."""
+    """Add two members within two seconds."""
     new = [run.group.members + 1, run.group.members + 2]
     for place, number in enumerate(new):
         run.at(5 + 2 * place)

@@ -5,7 +5,7 @@ from lab.run import Run, Scenario
 
 
 def steps(run: Run) -> Expected:
-    """The polling thread is busy for half as long again as max.poll.interval.ms allows."""
+    """Keep the polling thread busy for 1.5 times max.poll.interval.ms."""
     run.at(5)
     busy = 1.5 * run.group.poll_interval_ms / 1000
     run.stall(2, busy)

@@ -1,4 +1,4 @@
-"""One member waits in its poll loop for a service that does not answer; its threads are dumped twice."""
+"""One member waits in its poll loop for a service that does not respond; its threads are dumped twice."""
 
 import signal
 
@@ -7,7 +7,7 @@ from lab.run import Run, Scenario
 
 
 def steps(run: Run) -> Expected:
-    """It waits for half as long again as max.poll.interval.ms; SIGQUIT prints the second dump into its own log."""
+    """Let it wait for 1.5 times max.poll.interval.ms; SIGQUIT prints the second dump to its own log."""
     run.at(5)
     waiting = 1.5 * run.group.poll_interval_ms / 1000
     run.call(2, waiting)

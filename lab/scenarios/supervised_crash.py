@@ -1,11 +1,11 @@
-"""One member is killed, and supervisord starts it again."""
+"""One member is killed, and supervisord restarts it."""
 
 from lab.recording import Expected
 from lab.run import Run, Scenario
 
 
 def steps(run: Run) -> Expected:
-    """`kill -9`; the group has a new member before it misses the one that was killed."""
+    """`kill -9`; the new member joins before the session of the killed one expires."""
     run.at(5)
     run.kill_below_supervisor(2)
     run.at(45)

@@ -11,7 +11,7 @@ logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(name)s: %(m
 
 
 async def consume() -> None:
-    """Read for ever; a long record keeps the loop from asking for the next, not asyncio from heartbeats."""
+    """Read forever. A long record delays the next fetch, but not the heartbeats that asyncio sends."""
     consumer = AIOKafkaConsumer(
         os.environ["TOPIC"],
         bootstrap_servers=os.environ["BOOTSTRAP"],

@@ -1,4 +1,4 @@
-"""A member of a group with confluent-kafka-python, librdkafka's log passed to logging.basicConfig's."""
+"""A member of a group with confluent-kafka-python, with librdkafka's log passed to logging.basicConfig."""
 
 import logging
 import os
