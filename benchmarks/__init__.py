@@ -1,1 +1,1 @@
-"""How fast: scan and start, beside what else could be used."""
+"""Benchmarks of scanning and starting, compared with other tools."""

@@ -1,4 +1,4 @@
-"""Measure everything side by side and write the table: `python -m benchmarks`."""
+"""Measure everything and write RESULTS.md: `python -m benchmarks`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RESULTS = ROOT / "benchmarks" / "RESULTS.md"
 
 
 def machine() -> str:
-    """What it was measured on."""
+    """The machine and its software, as printed below each table."""
     model = next((line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if "model name" in line), "?")
     load = " ".join(f"{one:.1f}" for one in os.getloadavg())
     packages = ", ".join(f"{name} {version(name)}" for name in ("pyspark", "pyarrow", "hyperscan"))
@@ -37,7 +37,7 @@ def _lines(path: str) -> list[str]:
 
 
 def main() -> None:
-    """Run what is asked for and write RESULTS.md."""
+    """Run the selected measurements and write RESULTS.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mib", type=int, default=1024, help="size of each of the four files")
     parser.add_argument("--runs", type=int, default=3)
@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def measures(arguments: argparse.Namespace) -> dict[str, Callable[[], str]]:
-    """What can be measured, by the name that `--only` takes."""
+    """All measurements by their `--only` name."""
     sizes = {"mib": arguments.mib, "runs": arguments.runs}
     return {
         "start": lambda: starting.measure(arguments.runs),
@@ -88,12 +88,12 @@ def measures(arguments: argparse.Namespace) -> dict[str, Callable[[], str]]:
 
 
 def sections_of(document: str) -> dict[str, str]:
-    """The tables of an earlier run; each stands until it is measured again."""
+    """The tables of earlier runs by title; each is kept until it is measured again."""
     return dict(re.findall(r"<!-- (\S+) -->\n(.*?)(?=\n<!-- |\Z)", document, re.DOTALL))
 
 
 def document_of(sections: dict[str, str]) -> str:
-    """All tables; each says by itself on what machine, and how busy, it was measured."""
+    """The document with all tables; each states the machine and the load on which it was measured."""
     tables = "\n".join(f"<!-- {name} -->\n{text}" for name, text in sections.items())
     return f"# Results\n\n`make bench` measures everything, `--only start scan` some of it.\n\n{tables}"
 

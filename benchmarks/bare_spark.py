@@ -1,4 +1,4 @@
-"""What Spark takes by itself: a session that runs one mapInArrow, or counts lines that contain words."""
+"""The cost of Spark itself: a session that runs one mapInArrow, or counts lines that contain words."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ WORDS = (
 
 
 def same(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Nothing is done to the rows."""
+    """The unchanged batches."""
     yield from batches
 
 
 def main() -> None:
-    """`start` does one mapInArrow; `count FILE…` prints the seconds of a scan for WORDS."""
+    """`start` runs one mapInArrow; `count FILE…` prints the seconds of a scan for WORDS."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     session = SparkSession.builder.master("local[*]").getOrCreate()
     if sys.argv[1] == "start":

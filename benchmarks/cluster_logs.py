@@ -1,4 +1,4 @@
-"""Logs in which most lines name no group: a broker's log of a cluster, and the log of a node that runs many clients."""
+"""Logs in which most lines name no group: the log of a broker, and the log of a node that runs many clients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from benchmarks.generate import OTHER
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 OF_A_GROUP, WITHOUT_A_GROUP = 0.04, 0.16
-"""Shares of a broker's lines; 32 MiB are then some 28,000 lines without a group. The rest is what no rule reads."""
+"""Shares of a broker's lines; in 32 MiB, some 28,000 lines then have no group. No rule uses the other lines."""
 GROUPS = 200
 _NETWORK = "org.apache.kafka.clients.NetworkClient"
 _APP_INFO = "org.apache.kafka.common.utils.AppInfoParser"
@@ -23,10 +23,10 @@ _COORDINATOR = "kafka.coordinator.group.GroupCoordinator"
 _MANAGER = "kafka.coordinator.group.GroupMetadataManager"
 _MEMBER = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
 _FENCE = "org.apache.kafka.controller.BrokerHeartbeatManager"
-# The groups' partitions stay here; another broker hands its own over while it restarts, and takes them back.
+# The groups' partitions stay on this broker; another broker hands its own over while it restarts.
 _OWN_PARTITIONS, _PARTITIONS = 25, 50
 _BETWEEN_RESTARTS = 2_000
-"""Lines without a group between two restarts of the other broker."""
+"""Number of lines without a group between two restarts of the other broker."""
 
 _OF_CLIENTS = (
     f"INFO [Producer clientId=app-{{c}}-producer-{{p}}] Node {{b}} disconnected. ({_NETWORK})",
@@ -49,7 +49,7 @@ _OF_CLIENTS = (
         "(org.apache.kafka.clients.producer.ProducerConfig)"
     ),
 )
-"""What producers and admin clients log."""
+"""Lines of producers and admin clients."""
 _OF_A_BROKER = (
     f"INFO [ReplicaFetcher replicaId=1, leaderId={{b}}, fetcherId=0] Node {{b}} disconnected. ({_NETWORK})",
     f"INFO [AdminClient clientId=adminclient-{{p}}] Node {{b}} disconnected. ({_NETWORK})",
@@ -59,7 +59,7 @@ _OF_A_BROKER = (
     ),
     f"INFO Kafka version: 3.9.0 ({_APP_INFO})",
 )
-"""What a broker logs of its connections and replicas between two restarts of another broker."""
+"""Lines about a broker's connections and replicas between two restarts of another broker."""
 
 
 def _filled(text: str, chance: random.Random) -> str:
@@ -70,7 +70,7 @@ def _filled(text: str, chance: random.Random) -> str:
 
 
 def _handed_over(epoch: int) -> Iterator[str]:
-    """What a coordinator logs while broker 2 restarts: its partitions come, and go back."""
+    """Lines of a coordinator that gets the partitions of broker 2 and returns them after its restart."""
     partitions = range(_OWN_PARTITIONS, _PARTITIONS)
     yield (
         "INFO [QuorumController id=1] Unfenced broker 2 has requested and been granted a controlled shutdown. "
@@ -98,7 +98,7 @@ def _handed_over(epoch: int) -> Iterator[str]:
 
 
 def _without_a_group(chance: random.Random) -> Iterator[str]:
-    """A broker's lines about its clients, its connections and the partitions it takes over, without end."""
+    """Endless lines of a broker about its clients, its connections and the partitions it takes over."""
     epoch = 4
     while True:
         yield from _handed_over(epoch)
@@ -112,7 +112,7 @@ def _stamped(at: datetime, text: str) -> str:
 
 
 def write_broker(path: Path, mib: int, *, groups: int = GROUPS, seed: int = 7) -> Path:
-    """Write the log of a broker that coordinates all these groups, most of it about none of them."""
+    """Write the log of a broker that coordinates all these groups, mostly with lines about none of them."""
     chance, about_groups = random.Random(seed), sayings(seed, groups, partitions=_OWN_PARTITIONS)
     others = _without_a_group(chance)
     at, written, owed, owed_others = START, 0, 0.0, 0.0
@@ -133,7 +133,7 @@ def write_broker(path: Path, mib: int, *, groups: int = GROUPS, seed: int = 7) -
 
 
 def write_coordinator(path: Path, groups: int, others: int, *, seed: int = 7) -> Path:
-    """Write the log of a broker: ten lines of each of its groups, and so many about none of them."""
+    """Write the log of a broker with ten lines of each of its groups, and `others` lines about none of them."""
     about_groups = list(islice(sayings(seed, groups, partitions=_OWN_PARTITIONS), 10 * groups))
     span = about_groups[-1][0] - START
     texts = islice(_without_a_group(random.Random(seed)), others)
@@ -144,7 +144,7 @@ def write_coordinator(path: Path, groups: int, others: int, *, seed: int = 7) ->
 
 
 def _of_a_member(group: int) -> Iterator[tuple[float, str]]:
-    """The lines of a consumer that joins its group, and ten minutes later rejoins it, by second."""
+    """The lines of a consumer that joins its group and rejoins it ten minutes later, with their seconds."""
     member = f"consumer-team-{group}-1-{group:08x}-1111-2222-3333-{group:012x}"
     at = group * 2.0
     yield at, f"Subscribed to topic(s): orders.{group}"
@@ -177,9 +177,9 @@ def _client(group: int) -> str:
 
 
 def write_node(path: Path, groups: int, others: int, *, seed: int = 7, subscribed: bool = True) -> Path:
-    """Write the log of one node: a consumer of each group, and so many lines of producers and admin clients.
+    """Write the log of a node with a consumer of each group, and `others` lines of producers and admin clients.
 
-    Where they subscribed before the log begins, no line shows when they did.
+    Unless `subscribed`, the consumers subscribed before the log begins, and no line shows when.
     """
     chance = random.Random(seed)
     seconds = groups * 2.0 + 700
@@ -208,7 +208,7 @@ def write_gc_log(path: Path, mib: int) -> Path:
     """A healthy GC log: a short collection ten times a second."""
     begun, size, number = datetime(2026, 11, 20, tzinfo=UTC), 0, 0
     with path.open("w") as log:
-        # A log in which nothing is recognized is refused.
+        # A log without any recognized line would be rejected.
         log.write(
             "[2026-11-20T00:00:00.001+0000][0.001s][info][gc] GC(0) Pause Full (System.gc()) 9M->2M(9M) 2.015ms\n"
         )

@@ -35,7 +35,7 @@ INFO [GroupCoordinator id=1] Scheduling loading of metadata from {topic}-{p} wit
     .strip()
     .splitlines()
 )
-"""What a broker logs by the thousand when it starts or takes partitions over."""
+"""Lines that a broker logs by the thousand when it starts or takes over partitions."""
 CONNECTION_TRAFFIC = (
     "INFO [AdminClient clientId=adminclient-{p}] Node {p} disconnected. (org.apache.kafka.clients.NetworkClient)",
     (
@@ -48,14 +48,14 @@ CONNECTION_TRAFFIC = (
     ),
     "INFO Kafka version: 3.9.0 (org.apache.kafka.common.utils.AppInfoParser)",
 )
-"""What names no group and yet may be of any: a broker's own clients, elections and versions."""
+"""Lines without a group that may concern any group: a broker's own clients, elections and versions."""
 Said = tuple[float, str]
-"""Seconds since START, and what the coordinator says."""
+"""Seconds since START, and a message of the coordinator."""
 
 
 @dataclass(slots=True)
 class _Group:
-    """A group of the classic protocol on a 3.x broker, and who is in it."""
+    """A group of the classic protocol on a 3.x broker, and its members."""
 
     name: str
     chance: random.Random
@@ -65,7 +65,7 @@ class _Group:
     clients: int = 0
 
     def rebalance(self, at: float) -> Iterator[Said]:
-        """One thing that happens to it, up to the next stable generation."""
+        """The messages of a random rebalance, up to the next stable generation."""
         happening = "join" if len(self.members) < 2 else self.chance.choice(("join", "leave", "evict", "evict"))
         yield from getattr(self, f"_{happening}")(at)
         self.generation += 1
@@ -126,7 +126,7 @@ class _Group:
 
 
 def sayings(seed: int, groups: int, broker: int = 1, partitions: int = 50) -> Iterator[tuple[datetime, str]]:
-    """What the coordinator of many groups says, by time, without end; `partitions` are those it leads."""
+    """Endless messages of the coordinator of many groups in order of time; it leads `partitions` offsets partitions."""
     chance = random.Random(seed)
     pending: list[tuple[float, int, str | None]] = []
     known = [_Group(f"team{seed}-{n}", chance, n % partitions) for n in range(groups)]
@@ -151,7 +151,7 @@ def write(
     share: float = 1.0,
     traffic: Sequence[str] = PARTITION_TRAFFIC,
 ) -> Path:
-    """Write a log of so many lines, of which the coordinator says this share; the rest is `traffic`."""
+    """Write a log of which a share of the lines is about groups; the rest is `traffic`."""
     chance, said = random.Random(seed), sayings(seed, groups)
     at, owed = START, 0.0
     with path.open("w") as log:

@@ -1,7 +1,7 @@
-"""From events to findings: rows of events as the first stage leaves them, to the report, without reading a log.
+"""The cost from events to the report: starts with rows of events, without reading logs.
 
-`python -m benchmarks.findings` makes many groups out of the sample logs' events, under other names and at other times,
-and one hot group out of a single story told over and over. Two processes investigate, as two cores do on Spark.
+`python -m benchmarks.findings` makes many groups from the sample logs' events, with other names and times, and one hot
+group by repeating a single story. Two processes investigate, like two cores on Spark.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ SHARDS = 2
 GROUPS_A_HOST = 20
 GROUPS_A_SHARED_EVENT = 0.2
 TURN_US = 3_600_000_000
-"""Every telling of the hot group's story comes an hour after the one before."""
+"""The hot group repeats its story every hour."""
 HEADS = ("what", "events", "groups", "CPU s of the workers", "CPU s of the report", "s on two cores", "µs/event",
          "peak MiB of a worker", "of the report")  # fmt: skip
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
@@ -46,21 +46,21 @@ _NUMBER = re.compile(r'"(generation|epoch)":(\d+)')
 
 @dataclass(frozen=True, slots=True)
 class Stock:
-    """Events to make more of: those of each group of the samples, and those that name no group."""
+    """The events to copy: those of each group of the samples, and those without a group."""
 
     groups: tuple[tuple[Row, ...], ...]
     shared: tuple[Row, ...]
 
 
 def read(directory: Path) -> tuple[ReadPlan, list[Row]]:
-    """The rows of one directory of logs."""
+    """The read plan and the rows of events of a directory of logs."""
     plan = plan_reading([str(directory)], AnalyzeOptions(engine="local"), workers=1)
     rows = [row for portion in plan.portions for batch in read_portion(portion, plan.reading) for row in rows_of(batch)]
     return plan, sorted(rows, key=_order)
 
 
 def stock_of(directories: Iterable[Path]) -> Stock:
-    """What the samples tell."""
+    """The events of the samples."""
     groups: dict[tuple[Path, str | None], list[Row]] = {}
     shared = []
     for directory in directories:
@@ -73,7 +73,7 @@ def stock_of(directories: Iterable[Path]) -> Stock:
 
 
 def many_groups(stock: Stock, groups: int, shared: int) -> list[list[Row]]:
-    """The rows of each shard: `groups` groups of fifty events, and `shared` events that every shard has."""
+    """The rows of each shard: `groups` groups of fifty events each, and `shared` events that are in every shard."""
     hosts = max(groups // GROUPS_A_HOST, 1)
     common = [_elsewhere(_later(stock.shared[n % len(stock.shared)], n), n % hosts) for n in range(shared)]
     shards: list[list[Row]] = [list(common) for _ in range(SHARDS)]
@@ -91,7 +91,7 @@ def many_groups(stock: Stock, groups: int, shared: int) -> list[list[Row]]:
 
 
 def hot_group(stock: Stock, events: int) -> list[list[Row]]:
-    """One group, its story told over and over with new members and higher generations."""
+    """The rows of one group that repeats its story with new members and higher generations."""
     told = max(stock.groups, key=len)
     turns = (_retold(row, turn) for turn in range(events // len(told) + 1) for row in told)
     return [list(islice(turns, events))]
@@ -111,7 +111,7 @@ def _retold(row: Row, turn: int) -> Row:
 
 
 def _elsewhere(row: Row, host: int) -> Row:
-    """Members run somewhere; brokers are the same for all."""
+    """The row with its member moved to another host; brokers keep theirs."""
     if '"role":"broker"' in row.payload or row.path is None:
         return row
     path = f"host-{host}/{row.path}"
@@ -132,7 +132,7 @@ def _order(row: Row) -> tuple[int, str, str, bool, int, str, int]:
 
 
 def write(path: Path, rows: Sequence[Row]) -> Path:
-    """The rows as a file that a worker reads batch by batch."""
+    """Write the rows to a file that a worker reads in batches."""
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, ROWS) as file:
         for begin in range(0, len(rows), 4096):
             file.write(batch_of(list(rows[begin : begin + 4096])))
@@ -147,14 +147,14 @@ def _batches(path: Path) -> Iterator[pa.RecordBatch]:
 
 
 def worker(path: Path) -> None:
-    """What a core does: rows of events in, rows of cases out."""
+    """The work of one core: turn rows of events into rows of cases."""
     with pa.OSFile(str(path.with_suffix(".cases")), "wb") as sink, pa.ipc.new_file(sink, ROWS) as file:
         for batch in investigate_rows(_batches(path)):
             file.write(batch)
 
 
 def reporter(plan: Path, shards: Sequence[Path]) -> None:
-    """What the driver does: rows of cases in, the report as JSON out."""
+    """The work of the driver: turn rows of cases into the report as JSON."""
     cases = (batch for path in shards for batch in _batches(path.with_suffix(".cases")))
     results = results_of(cases, first_shard=0)
     report = report_of(pickle.loads(plan.read_bytes()), results, AnalyzeOptions(engine="local"))  # noqa: S301 - our own
@@ -162,7 +162,7 @@ def reporter(plan: Path, shards: Sequence[Path]) -> None:
 
 
 def run(directory: Path, what: str, shards: Sequence[Sequence[Row]], plan: ReadPlan) -> list[object]:
-    """One line of the table."""
+    """Measure one case; returns its row of the table."""
     files = [write(directory / f"shard-{n}.arrow", rows) for n, rows in enumerate(shards)]
     (directory / "plan").write_bytes(pickle.dumps(plan))
     events = sum(len(rows) for rows in shards)
@@ -192,7 +192,7 @@ def _told(child: subprocess.Popen[str]) -> tuple[float, int]:
 
 
 def measure(directory: Path, *, events: int) -> str:
-    """The table."""
+    """Measure all cases; returns the table."""
     stock = stock_of(path for path in sorted(SAMPLES.iterdir()) if path.is_dir())
     plan, hot = read(SAMPLES / HOT)
     alone = Stock((tuple(row for row in hot if row.kind == Kind.EVENT),), ())
@@ -207,7 +207,7 @@ def measure(directory: Path, *, events: int) -> str:
 
 
 def main() -> None:
-    """Measure everything, or do one process's part of it."""
+    """Measure everything, or run as one of the measured processes."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("part", nargs="?", choices=("worker", "report"))
     parser.add_argument("files", nargs="*", type=Path)

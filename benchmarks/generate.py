@@ -1,4 +1,4 @@
-"""Broker logs of any size from a seed: the share of relevant lines is exact, the rest is what brokers log all day."""
+"""Broker logs of any size from a seed, with an exact share of relevant lines among ordinary broker lines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ INFO [Broker id=1] Leader {topic}-{p} with topic id Some(Yk1nDqV2Q0m4mYy0{n}) st
 
 
 def lines_of_a_rebalance(broker: int, group: str, member: str, generation: int) -> list[str]:
-    """What a 3.x coordinator logs from one eviction to the next stable generation."""
+    """The lines of a 3.x coordinator from an eviction to the next stable generation."""
     following = generation + 1
     said = [
         f"Member {member} in group {group} has failed, removing it from the group",
@@ -59,7 +59,7 @@ def lines_of_a_rebalance(broker: int, group: str, member: str, generation: int) 
 
 
 def relevant_lines(chance: random.Random, groups: int, seed: int) -> Iterator[str]:
-    """Rebalances of many groups, one after another; each seed has a broker and groups of its own."""
+    """Rebalances of many groups in turn; each seed has its own broker and groups."""
     generations = dict.fromkeys(range(groups), 1)
     while True:
         number = chance.randrange(groups)
@@ -69,7 +69,7 @@ def relevant_lines(chance: random.Random, groups: int, seed: int) -> Iterator[st
 
 
 def generate(path: Path, size: int, *, share: float, seed: int, groups: int = 200) -> Path:
-    """Write about `size` bytes of log, of whose lines `share` are relevant."""
+    """Write a log of about `size` bytes, with a share of relevant lines."""
     chance = random.Random(seed)
     relevant = relevant_lines(chance, groups, seed)
     at, written, owed = START, 0, 0.0

@@ -1,4 +1,4 @@
-"""CPU time from a log of a coordinator's lines to the report as JSON, in one process: other work disturbs it little."""
+"""CPU time from a coordinator's log to the report as JSON, in one process, which other load disturbs little."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from rebalance_forensics.report.json_report import to_json
 
 LINES = 30_000
 WARM_UP = 40
-"""So many lines first, so that what is loaded once is not counted."""
+"""Lines to read first, so that one-time loading is not measured."""
 
 
 class Case(NamedTuple):
-    """A log to be measured, under the name of its file."""
+    """A log to measure, with the name of its file."""
 
     what: str
     name: str
@@ -63,17 +63,17 @@ CLUSTERS = (
 
 
 def measure(directory: Path, *, runs: int) -> str:
-    """Logs of nothing but group lines, and some of which few lines name a group."""
+    """Measure logs with only group lines, and logs in which few lines name a group."""
     return _measured("CPU time from bytes to report, one process", "group-lines", CASES, directory, runs)
 
 
 def measure_clusters(directory: Path, *, runs: int) -> str:
-    """Logs of a cluster and of a node, in which most lines name no group."""
+    """Measure logs of a cluster and of a node in which most lines name no group."""
     return _measured("Groups x lines without a group, one process", "clusters", CLUSTERS, directory, runs)
 
 
 def _measured(title: str, name: str, cases: Sequence[Case], directory: Path, runs: int) -> str:
-    """One row a log, each the best of several runs."""
+    """The table with one row per log, the best of several runs."""
     rows: list[Sequence[object]] = []
     warm = write(directory / "warm-up.log", WARM_UP, groups=4)
     for case in cases:
@@ -94,7 +94,7 @@ def _measured(title: str, name: str, cases: Sequence[Case], directory: Path, run
 
 
 def _run(warm: Path, log: Path) -> tuple[float, float, int]:
-    """CPU seconds to the events and to the report, and the most memory in MiB, of a process of its own."""
+    """CPU seconds until the events and until the report, and the peak memory in MiB, in a separate process."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.group_lines", warm, log],
         cwd=ROOT, capture_output=True, text=True, check=True,
@@ -109,7 +109,7 @@ def _cpu() -> float:
 
 
 def _read(log: str) -> None:
-    """Read all events of a log and let each go."""
+    """Read all events of a log and discard them."""
     plan = plan_reading([log], AnalyzeOptions(engine="local"), workers=1)
     catalog = catalog_of(plan.reading.patterns)
     with collecting_rarely():
@@ -118,7 +118,7 @@ def _read(log: str) -> None:
 
 
 def main() -> None:
-    """Analyze the logs one after another and tell what the last one took."""
+    """Analyze the logs in turn and print the cost of the last one."""
     read = whole = 0.0
     for log in sys.argv[1:]:
         begun = _cpu()

@@ -1,4 +1,4 @@
-"""Growth: events in many groups, and in one, from events to findings; then logs that grow in one direction each."""
+"""Growth of costs: more events in many groups and in one group, and logs that grow in one dimension each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BYTES_A_LINE = 200
 
 
 def measure(directory: Path, *, events: int) -> str:
-    """A log of nothing but relevant lines: a quarter of the events, half, all of them; then all in one group."""
+    """Measure a log of relevant lines with a quarter, half and all of the events, then with all events in one group."""
     rows = []
     for share, groups in ((0.25, 5_000), (0.5, 10_000), (1.0, 20_000)):
         rows.append(_row(directory, int(events * share), int(groups * events / 1_000_000)))
@@ -31,7 +31,7 @@ def _row(directory: Path, events: int, groups: int) -> list[object]:
     if not file.exists():
         generate(file, events * BYTES_A_LINE, share=1.0, seed=5, groups=max(groups, 1))
     lines = sum(chunk.count(b"\n") for chunk in iter(file.open("rb").read, b""))
-    # The workers are children of a server of theirs: only the run itself knows what they took.
+    # The workers are children of a fork server, so only the run itself knows their CPU time.
     with tempfile.NamedTemporaryFile("r") as stages, tempfile.TemporaryDirectory(dir=directory) as written:
         run = ("analyze", file, "--quiet", "--timings", "--json", Path(written) / "report.json", "--engine", "local")
         mib = ours(*run, errors=Path(stages.name))()
@@ -40,9 +40,9 @@ def _row(directory: Path, events: int, groups: int) -> list[object]:
 
 
 def measure_directions(directory: Path, *, size: int) -> str:
-    """CPU seconds from the log to the report, for each of GROWING at three sizes, and how they grow."""
+    """Measure CPU seconds from the log to the report for each of GROWING at three sizes, and their growth."""
     rows = []
-    _seconds(directory, "groups", 10)  # loads what is loaded once
+    _seconds(directory, "groups", 10)  # warm-up
     for what in GROWING:
         seconds = [_seconds(directory, what, size * factor) for factor in (1, 2, 4)]
         growth = seconds[2] / seconds[1]
@@ -56,13 +56,13 @@ LAW = (
     *("groups", "members of a group", "generations of a group", "evictions of a member", "incidents hours apart"),
     *("members with a log each", "files of a rolled log", "connections that its process loses"),
 )
-"""What a cluster has more of as it grows."""
+"""The logs of GROWING that show the growth of a cluster."""
 
 
 def measure_calls(directory: Path, *, size: int) -> str:
-    """Calls from the log to the report for what a cluster has more of, then for groups x lines without a group."""
+    """Count calls from the log to the report for each of LAW, then for groups x lines without a group."""
     write_to = directory / "growing"
-    _calls(write_growing(write_to, "groups", 10))  # loads what is loaded once
+    _calls(write_growing(write_to, "groups", 10))  # warm-up
     rows: list[list[object]] = []
     for what in LAW:
         calls = [_calls(write_growing(write_to, what, size * factor)) for factor in (1, 2, 4)]

@@ -1,4 +1,4 @@
-"""Logs that grow in one direction each: one line of many members, long names, many groups, a hostile line."""
+"""Logs that grow in one dimension each: a line with many members, long names, many groups, a hostile line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 NAME_BYTES = 32
-"""A name is this many times as long as a list has items, so that 32 000 make one of 1 MB."""
+"""Bytes of a name per unit of size, so that a size of 32 000 is a name of 1 MB."""
 
 _COORDINATOR = "kafka.coordinator.group.GroupCoordinator"
 _CONSUMER = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
@@ -46,7 +46,7 @@ def _stabilized(at: int, generation: int, group: str = "payments") -> str:
 
 
 def _incident(group: str = "payments", member: str = "c-1-77aa") -> str:
-    """Three evictions, so that there is something to say."""
+    """Three evictions, so that the report has an incident."""
     return "".join(
         _opened(at, generation - 1, f"Adding new member {member} with group instance id None", group)
         + _stabilized(at + 3 * _SECOND, generation, group)
@@ -71,7 +71,7 @@ def _name(size: int, piece: str) -> str:
 
 
 def _incidental() -> str:
-    """Ordinary JSON lines before the one that grows."""
+    """Ordinary JSON lines that precede the growing line."""
     return "".join(_json({}, number) for number in range(20))
 
 
@@ -80,7 +80,7 @@ def _nested(depth: int) -> object:
 
 
 def _joined_anew(number: int) -> str:
-    """A static member subscribes and joins; its session expires without a word of the client's."""
+    """A static member subscribes and joins; its session expires, which the client does not log."""
     at, member = number * _MINUTE, f"i-1-{number:08x}"
     return (
         _consumer(at, "Subscribed to topic(s): orders")
@@ -95,7 +95,7 @@ def _joined_anew(number: int) -> str:
 
 
 def evicted(number: int, at: int, client: str, newcomer: str = "") -> str:
-    """A member falls silent, is removed, and comes back under another id, or another client joins."""
+    """A member stops sending heartbeats, is evicted, and returns with another member id, or another client joins."""
     lives = (client, number), (newcomer or client, number + 1)
     member, next_id = (f"{name}-{life:08x}-aaaa-bbbb-cccc-{life:012x}" for name, life in lives)
     joins = (
@@ -133,7 +133,7 @@ def _connection_lost(number: int) -> str:
 
 
 def _restarted(number: int) -> str:
-    """Another broker hands a partition over and takes it back."""
+    """Another broker hands a partition over and gets it back."""
     at = number * _MINUTE
     return (
         _line(at, "[Controller id=1] Broker failure callback for 2", "kafka.controller.KafkaController")
@@ -152,7 +152,7 @@ _VERSION = _line(0, "Kafka version: 3.9.0", "org.apache.kafka.common.utils.AppIn
 _LATER = 4 * _MINUTE
 
 Logs = str | Mapping[str, str]
-"""A server.log, or the logs under their names."""
+"""The text of a server.log, or texts by file name."""
 
 GROWING: Mapping[str, Callable[[int], Logs]] = {
     "members in a leader's assignment": lambda size: (
@@ -251,11 +251,11 @@ GROWING: Mapping[str, Callable[[int], Logs]] = {
     },
     "times that a client joins anew": lambda size: _VERSION + "".join(map(_joined_anew, range(size))),
 }
-"""What grows, and the logs in which it has a size."""
+"""What grows -> a function that returns logs of a given size."""
 
 
 def write_growing(directory: Path, what: str, size: int) -> Path:
-    """Write the logs of a size to a directory of their own."""
+    """Write the logs of a size to a new directory."""
     logs = GROWING[what](size)
     place = directory / what / str(size)
     for name, text in {"server.log": logs}.items() if isinstance(logs, str) else logs.items():

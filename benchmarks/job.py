@@ -1,4 +1,4 @@
-"""What a run of the job costs: by bytes, from a directory and from an S3 server, when nothing is new, by executors.
+"""The cost of a run of the job: by size, from a directory and an S3 server, without new lines, and by executors.
 
     python -m benchmarks.job [--mib 256] [--only disk s3 growth files executors groups hourly]
 
@@ -46,7 +46,7 @@ HEAD = """\
 
 
 def run(what: str, source: str, output: str, *more: str) -> None:
-    """One run in a process of its own; wall and CPU time, throughput, what it did."""
+    """Run the job in a separate process; prints wall and CPU time, throughput and counts."""
     command = [sys.executable, "-m", "rebalance_forensics.job", "--engine", "local", *INTERVAL, *more]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds, summary = _timed([*command, "--input", source, "--output", output])
@@ -57,7 +57,7 @@ def run(what: str, source: str, output: str, *more: str) -> None:
 
 
 def submitted(what: str, source: str, output: str, master: str) -> None:
-    """One run on executors of their own; their CPU time is not ours to see."""
+    """Run the job on separate executors, whose CPU time cannot be measured."""
     seconds, summary = _timed(_submission(source, output, master))
     _row(what, f"{seconds:.1f} s", "-", "-", summary, "-")
 
@@ -85,13 +85,13 @@ def _row(what: str, seconds: str, cpu: str, rate: str, summary: dict[str, int], 
 
 
 def from_disk(logs: Path, tables: Path) -> None:
-    """All of it, then nothing new."""
+    """A run over all logs, then a run without new lines."""
     run("from disk", str(logs), str(tables / "disk"))
     run("nothing new", str(logs), str(tables / "disk"))
 
 
 def from_s3(logs: Path, tables: Path) -> None:
-    """The same bytes through a server."""
+    """The runs of `from_disk` through an S3 server."""
     if GATEWAY is None:
         print("versitygw is not installed: nothing is measured from S3")
         return
@@ -103,7 +103,7 @@ def from_s3(logs: Path, tables: Path) -> None:
     }
     command = [GATEWAY, "--access", "key", "--secret", "secret", "--port", f"127.0.0.1:{PORT}", "posix"]
     (tables / "meta").mkdir(parents=True)
-    # Buckets are the directories right below the gateway's own.
+    # Buckets are the directories directly below the gateway's root.
     bucket = f"s3://{logs.parent.name}"
     with subprocess.Popen(
         [*command, "--sidecar", str(tables / "meta"), str(logs.parents[1])],
@@ -117,7 +117,7 @@ def from_s3(logs: Path, tables: Path) -> None:
 
 
 def grown(logs: Path, tables: Path) -> None:
-    """A log of which most is known."""
+    """A run over a log of which most lines have been read."""
     live = logs / "broker-0" / "server.log"
     whole = live.read_bytes()
     os.truncate(live, whole.rindex(b"\n", 0, len(whole) - (1 << 20)) + 1)
@@ -127,7 +127,7 @@ def grown(logs: Path, tables: Path) -> None:
 
 
 def many_files(logs: Path, tables: Path, number: int = 20_000) -> None:
-    """Small files, as pods that come and go leave them."""
+    """A run over small files, as short-lived pods write them."""
     small = tables / "small"
     lines = (logs / "broker-1" / "server.log").read_bytes().splitlines(keepends=True)
     for index in range(number):
@@ -139,14 +139,14 @@ def many_files(logs: Path, tables: Path, number: int = 20_000) -> None:
 
 
 def on_executors(logs: Path, tables: Path) -> None:
-    """One core beside two, each an executor of its own."""
+    """Runs on one and on two executors of one core each."""
     for executors in (1, 2):
         master = f"local-cluster[{executors},1,1024]"
         submitted(f"{executors} executor(s), one core each", str(logs), str(tables / master), master)
 
 
 def of_many_groups(_: Path, tables: Path) -> None:
-    """Most events name no group, and all groups have incidents: stages, memory, rows shuffled for each event."""
+    """Most events name no group, and all groups have incidents: prints stages, memory and shuffled rows per event."""
     did = ("groups", "events", "incidents", "scan", "deal", "investigate", "explain", "write findings")
     took = ("driver's Python", "a worker", "rows shuffled an event", "shuffled", "load")
     print(table((*did, *took), []), end="", flush=True)
@@ -186,7 +186,7 @@ def of_many_groups(_: Path, tables: Path) -> None:
 
 
 def is_driver(process: int) -> bool:
-    """Whether a process runs the job itself, and not a task of it."""
+    """True if a process runs the job itself, not one of its tasks."""
     try:
         return "run_job.py" in Path(f"/proc/{process}/cmdline").read_text()
     except OSError:
@@ -194,7 +194,7 @@ def is_driver(process: int) -> bool:
 
 
 def _shuffled(spark: Path) -> tuple[int, int, list[float]]:
-    # Rows and bytes that went through the shuffle, and how long the stage before it and the one behind it took.
+    # Shuffled rows and bytes, and the duration of the stages before and after the shuffle.
     written, size, read = Counter[int](), 0, Counter[int]()
     spans: dict[int, list[int]] = defaultdict(list)
     for path in spark.rglob("events_*"):
@@ -210,9 +210,9 @@ def _shuffled(spark: Path) -> tuple[int, int, list[float]]:
 
 
 def hourly(_: Path, tables: Path, hours: int = 1_000) -> None:
-    """A log that gets eight lines an hour, and a run for each hour, all in this process.
+    """A run for each hour of a log that gets eight lines an hour, all in this process.
 
-    A run takes about a second here, so a day and a week of retention become as many seconds as they have runs.
+    A run takes about a second here, so a day and a week of retention become 24 and 168 seconds.
     """
     log = tables / "logs" / "broker-1" / "server.log"
     log.parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""Commands timed several times, under the same conditions."""
+"""Timing of commands, several times under the same conditions."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """Seconds of several runs; the largest sum of memory that Python processes held at a time."""
+    """Seconds of several runs, and the peak memory of all Python processes together."""
 
     seconds: tuple[float, ...]
     peak_mib: int = 0
 
     @property
     def best(self) -> float:
-        """The run that the machine disturbed least."""
+        """The time of the run that other load disturbed least."""
         return min(self.seconds)
 
     @property
     def median(self) -> float:
-        """What is to be expected."""
+        """The typical time."""
         return statistics.median(self.seconds)
 
     def __str__(self) -> str:
-        """Best and median, as the tables show them."""
+        """Best and median, as in the tables."""
         return f"{self.best:.2f} / {self.median:.2f}"
 
 
 Work = Callable[[], int | None]
-"""Something to be timed; it may say how many MiB it took."""
+"""Work to be timed; may return its peak memory in MiB."""
 
 
 def calls_of(work: Callable[[], object]) -> int:
-    """How many functions were called, Python's and those in C: unlike seconds the same on every machine."""
+    """The number of calls of functions, Python's and C's, which unlike seconds is the same on every machine."""
     profile = Profile(builtins=True)
     with profile:
         work()
@@ -54,12 +54,12 @@ def calls_of(work: Callable[[], object]) -> int:
 
 
 def timed(work: Work, runs: int) -> Timing:
-    """Time one thing several times."""
+    """Time some work several times."""
     return timed_in_turn({"": work}, runs)[""]
 
 
 def timed_in_turn(contenders: Mapping[str, Work], runs: int) -> dict[str, Timing]:
-    """Time several things by turns, so that whatever else the machine does disturbs all of them alike."""
+    """Time several contenders in turn, so that other load of the machine affects all of them equally."""
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     peaks = dict.fromkeys(contenders, 0)
     for _ in range(runs):
@@ -72,7 +72,7 @@ def timed_in_turn(contenders: Mapping[str, Work], runs: int) -> dict[str, Timing
 
 @dataclass(slots=True)
 class _Watch:
-    """Looks at the memory of a process and its descendants until told to stop."""
+    """Samples the memory of a process and its descendants until it is stopped."""
 
     process: int
     peak_kib: int = 0
@@ -87,7 +87,7 @@ def family(process: int) -> Iterator[int]:
     """A process and all its descendants."""
     yield process
     children = []
-    # A JVM starts processes from any of its threads.
+    # A JVM may start processes from any of its threads.
     with suppress(OSError):
         for thread in Path(f"/proc/{process}/task").iterdir():
             children += (thread / "children").read_text().split()
@@ -96,8 +96,8 @@ def family(process: int) -> Iterator[int]:
 
 
 def python_kib(process: int) -> int:
-    """The memory of a Python process, 0 of any other; what several share counts once."""
-    # Forked workers share most of what they loaded: their resident sizes, added up, count it once for each.
+    """The memory of a Python process in KiB, 0 for other processes; shared pages count once."""
+    # Forked workers share most pages: the sum of their resident sizes would count these once per worker.
     try:
         name = Path(f"/proc/{process}/comm").read_text()
         rows = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:] if "python" in name else []
@@ -112,9 +112,9 @@ def command(
     environment: Mapping[str, str] | None = None,
     errors: Path | None = None,
 ) -> Callable[[], int]:
-    """A command to be timed, its output dropped or `heard`; it may fail only as `grep` does. Says its peak MiB.
+    """A command to be timed, its output dropped or `heard`; it may fail only like `grep`. Returns its peak MiB.
 
-    What it prints to standard error is written to `errors`.
+    Its standard error is written to `errors`.
     """
 
     def run() -> int:
@@ -144,7 +144,7 @@ def command(
 def ours(
     *arguments: str | Path, cache: Path | None = None, without: str | None = None, errors: Path | None = None
 ) -> Callable[[], int]:
-    """One of our own commands, with what it keeps in a cache of its own, or as if a package was not installed."""
+    """A rebalance-forensics command with its own cache directory, or as if a package was not installed."""
     environment = {"XDG_CACHE_HOME": str(cache)} if cache else {}
     if without:
         environment["PYTHONPATH"] = str(_hiding(without))
@@ -153,7 +153,7 @@ def ours(
 
 @cache
 def _hiding(package: str) -> Path:
-    """A directory that, put before all others, makes a package seem absent."""
+    """A directory that hides an installed package if it precedes all others on the path."""
     directory = Path(tempfile.mkdtemp())
     (directory / f"{package}.py").write_text("raise ImportError(__name__)\n")
     return directory

@@ -1,4 +1,4 @@
-"""The HTML report at a hundred to a hundred thousand events, and of a night of many groups: size and first paint.
+"""Size and first paint of the HTML report with a hundred to a hundred thousand events, and for nights of many groups.
 
 `python -m benchmarks.pages` writes benchmarks/PAGES.md.
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 RESULTS = ROOT / "benchmarks" / "PAGES.md"
 SHAPES = ((100, 1), (10_000, 1), (100_000, 1), (100_000, 200))
 NIGHTS = ((25, 3), (25, 64), (300, 3))
-"""Groups, and members of each."""
+"""Number of groups, and members per group."""
 STALLS = 3
 FIRST_PAINT = """new Promise(done => new PerformanceObserver((list) => {
   const paint = list.getEntriesByName('first-contentful-paint')[0];
@@ -45,7 +45,7 @@ ZOOM = """() => new Promise(done => {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """How a browser took one page, in ms."""
+    """How long a browser took for a page, in ms."""
 
     paint: float
     ready: float
@@ -54,7 +54,7 @@ class Shown:
 
 
 def measure(directory: Path, *, runs: int) -> str:
-    """One group that does nothing but rebalance, then the same number of events in many groups."""
+    """Measure one group that only rebalances, then the same number of events in many groups."""
     load = " ".join(f"{one:.1f}" for one in os.getloadavg())
     titles = (
         "events",
@@ -111,7 +111,7 @@ def _row(browser: Browser, log: Path, events: int, groups: int | str, runs: int)
 
 
 def night(directory: Path, groups: int, members: int) -> Path:
-    """The log of a broker that stands still again and again: its groups' sessions expire, and their members rejoin."""
+    """The log of a broker that is paused repeatedly: its groups' sessions expire, and their members rejoin."""
     file = directory / f"night-{groups}-{members}" / "broker-2" / "server.log"
     file.parent.mkdir(parents=True, exist_ok=True)
     words = "kafka.coordinator.group.GroupCoordinator"
@@ -152,7 +152,7 @@ def _rebalance(group: str, members: int, generation: int) -> Iterator[tuple[str,
 
 
 def _log(directory: Path, events: int, groups: int) -> Path:
-    """A log of exactly so many lines, each an event."""
+    """A log with exactly this number of lines, each an event."""
     file = directory / f"page-{events}-{groups}.log"
     if not file.exists():
         much = generate(directory / "page-source.log", events * 256, share=1.0, seed=5, groups=groups)
@@ -181,7 +181,7 @@ def _shown(browser: Browser, path: Path) -> Shown:
 
 
 def main() -> None:
-    """Measure, print the table and keep it."""
+    """Measure, print the table and write PAGES.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--directory", type=Path, default=Path(tempfile.gettempdir()) / "rebalance-forensics-bench")

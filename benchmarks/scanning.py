@@ -1,4 +1,4 @@
-"""Throughput: `analyze` beside grep, ripgrep and plain Spark, on the same bytes in the same run."""
+"""Throughput of `analyze`, grep, ripgrep and plain Spark on the same bytes in the same run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Contender = Callable[[Sequence[Path]], Work]
 
 
 def inputs(directory: Path, mib: int, share: float) -> list[Path]:
-    """Four different files; made once."""
+    """Four different files, generated only if they do not exist."""
     files = [directory / f"broker-{share}-{mib}-{number}.log" for number in range(FILES)]
     for number, file in enumerate(files):
         if not file.exists():
@@ -35,12 +35,12 @@ def inputs(directory: Path, mib: int, share: float) -> list[Path]:
 
 
 def contenders() -> Iterator[tuple[str, Contender]]:
-    """Who is measured, each as a function of the files."""
+    """The measured programs, each as a function of the files."""
     on_spark, locally = ENGINES
     yield on_spark, lambda files: _analyze(files, "spark")
     yield locally, lambda files: _analyze(files, "local")
     yield "analyze --engine spark, without Hyperscan", lambda files: _analyze(files, "spark", without="hyperscan")
-    # Where nobody hears it (/dev/null), grep ends at the first match.
+    # If its output is /dev/null, grep stops at the first match.
     searched = ("-c", "-F", "GroupCoordinator")
     yield GREP, lambda files: command("grep", *searched, *files, heard=True)
     if shutil.which("rg"):
@@ -49,7 +49,7 @@ def contenders() -> Iterator[tuple[str, Contender]]:
 
 
 def _analyze(files: Sequence[Path], engine: str, without: str | None = None) -> Work:
-    """The engine is always named: on its own it changes with the size of the input."""
+    """`analyze` with an explicit engine, because the default depends on the size of the input."""
     return ours("analyze", *files, "--quiet", "--json", "/dev/null", "--engine", engine, without=without)
 
 
@@ -61,7 +61,7 @@ def _memchr(files: Sequence[Path]) -> None:
 
 
 def plain_spark(files: Sequence[Path]) -> float:
-    """Seconds of Spark's own scan, its start not counted."""
+    """Seconds of a scan by Spark itself, without its start."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.bare_spark", "count", *map(str, files)],
         cwd=ROOT, capture_output=True, text=True, check=True,
@@ -70,13 +70,13 @@ def plain_spark(files: Sequence[Path]) -> float:
 
 
 def measure(directory: Path, *, mib: int, runs: int, share: float) -> str:
-    """One table: total of one file, of four, and the marginal rate between them."""
+    """The table with the time for one file and for four, and the marginal rate between them."""
     title = f"### {share:.1%} relevant lines, files of {mib} MiB\n\n"
     return title + _beside_plain_spark(inputs(directory, mib, share), dict(contenders()), runs)
 
 
 def measure_clusters(directory: Path, *, runs: int) -> str:
-    """The same of a broker's log of which a fifth matches, most of it about no group."""
+    """The table for a broker's log of which a fifth matches, mostly lines without a group."""
     files = [directory / f"cluster-{number}.log" for number in range(FILES)]
     for number, file in enumerate(files):
         if not file.exists():
@@ -96,7 +96,7 @@ def _beside_plain_spark(files: list[Path], runners: dict[str, Contender], runs: 
 
 
 def measure_compressed(directory: Path, *, mib: int, runs: int, share: float) -> str:
-    """The same of gzip files, beside gzip itself."""
+    """The table for gzip files, compared with gzip itself."""
     plain = inputs(directory, mib, share)
     packed = [file.with_name(f"{file.name}.gz") for file in plain]
     for file, target in zip(plain, packed, strict=True):
@@ -129,7 +129,7 @@ def _head(yardstick: str) -> Sequence[str]:
 def _compared(
     runners: dict[str, Contender], files: list[Path], more: float, yardstick: str, runs: int
 ) -> tuple[list[list[object]], dict[str, float]]:
-    """A row of each contender, and their marginal rates by the medians, in MB/s of log."""
+    """A row per contender with its marginal rate by medians, in MB/s of log."""
     ones = timed_in_turn({name: runner(files[:1]) for name, runner in runners.items()}, runs)
     fours = timed_in_turn({name: runner(files) for name, runner in runners.items()}, runs)
     rates = {name: more / max(fours[name].median - ones[name].median, 1e-9) for name in ones}

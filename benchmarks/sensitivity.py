@@ -1,10 +1,10 @@
-"""Which verdicts hang on a span of time? Each span of `timeline/windows.py` three times longer, then shorter.
+"""Which verdicts depend on a span of time? Each span of `timeline/windows.py` three times longer, then shorter.
 
     python -m benchmarks.sensitivity [FOLDER…] [--only SPAN,…] [--stride 1] [--jobs 2]
 
 Every folder holds incidents: folders of logs, or folders with `logs` inside (default: sample_logs); `--stride 4` takes
-every fourth of them all. In Markdown, for each span and factor the inputs whose incidents at 0.9 and more differ from
-those of the unchanged spans. A process is forked for each, and the span is changed before anything has imported it.
+every fourth incident. Prints Markdown: for each span and factor, the inputs whose incidents with a confidence of 0.9 or
+more differ from those with unchanged spans. Each case is a forked process that changes the span before it is imported.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def incidents_in(folders: Iterable[Path]) -> list[Path]:
 
 
 def verdicts(logs: Path) -> list[Verdict]:
-    """Group, cause and culprits of each incident that the report is sure of."""
+    """Group, cause and culprits of each incident with a high confidence."""
     import rebalance_forensics as rf  # noqa: PLC0415 - only once the span is changed
 
     with contextlib.redirect_stderr(io.StringIO()):
@@ -51,7 +51,7 @@ def verdicts(logs: Path) -> list[Verdict]:
 
 
 def measure(case: Case, paths: list[Path]) -> dict[str, list[Verdict]]:
-    """The sure verdicts of all inputs with one span changed."""
+    """The verdicts for all inputs with one span changed."""
     name, factor = case
     if name:
         setattr(windows, name, round(getattr(windows, name) * factor))
@@ -70,7 +70,7 @@ def name_of(path: str) -> str:
 
 
 def difference(before: list[Verdict], after: list[Verdict]) -> str:
-    """What was lost and gained, `- cause` and `+ cause`."""
+    """Lost and gained verdicts, as `- cause` and `+ cause`."""
     lost = [f"- {cause} ({group})" for group, cause, culprits in before if (group, cause, culprits) not in after]
     gained = [f"+ {cause} ({group})" for group, cause, culprits in after if (group, cause, culprits) not in before]
     return ", ".join([*lost, *gained])

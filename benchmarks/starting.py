@@ -1,4 +1,4 @@
-"""The start: a sample incident through Spark beside a bare session that runs one mapInArrow."""
+"""Start-up time: a sample incident on Spark, compared with a bare session that runs one mapInArrow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SAMPLE = ROOT / "sample_logs" / "slow-processing"
 
 
 def measure(runs: int) -> str:
-    """One table."""
+    """Measure; returns the table."""
     with tempfile.TemporaryDirectory() as caches:
         cold, warm = Path(caches, "cold"), Path(caches, "warm")
         analyze = ("analyze", SAMPLE, "--quiet", "--json", "/dev/null", "--engine")

@@ -1,8 +1,8 @@
-"""Twins: the same fault under four protocols on real Kafka, beside what the model of diagnosis/what_if makes of it.
+"""Twins: the same fault under four protocols on real Kafka, compared with the model of diagnosis/what_if.
 
-`python -m benchmarks.what_if RECORDING…` reads recordings of the lab (folders named SCENARIO-PROTOCOL), keeps their
-faults and unread spans in tests/diagnosis/what_if/twins.json, and writes benchmarks/WHAT_IF.md; without recordings it
-writes the page anew from what is kept.
+`python -m benchmarks.what_if RECORDING…` reads recordings of the lab (folders named SCENARIO-PROTOCOL), stores their
+faults and unread spans in tests/diagnosis/what_if/twins.json, and writes benchmarks/WHAT_IF.md. Without recordings, it
+updates the page from the stored ones.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ NAMES: Mapping[str, Protocol] = {
     "kip-848": "KIP-848",
 }
 PACE = Pace(between_polls=(2_000, 2_000), heartbeat=3_000, session=10_000, poll_interval=30_000)
-"""What the lab's members run with."""
+"""The settings of the lab's members."""
 OFFERS = {COOPERATIVE: "cooperative", STATIC: "static", KIP_848: "kip-848"}
 QUIET_MS = 15_000
 JOINS_AFTER_MS = 800
-"""A consumer asks to join about this long after its first line."""
+"""A consumer sends JoinGroup about this long after its first line."""
 STANDS = {"pause-process": "frozen", "stall-polling-thread": "stuck"}
 Row = dict[str, Any]
 
@@ -59,19 +59,19 @@ class Twin:
     unread: Mapping[str, tuple[tuple[int, int], ...]]
     stopped: tuple[tuple[int, int], ...]
     said: Mapping[str, tuple[int, int, int]]
-    """Protocol -> what the report on this run's logs says that it would have saved: at least, likely, at most."""
+    """Protocol -> what it would have saved according to the report on this run: at least, likely, at most (ms)."""
 
     def partition_ms(self) -> list[int]:
         """For how long each partition was unread, shortest first."""
         return sorted(sum(end - begin for begin, end in spans) for spans in self.unread.values())
 
     def simulated(self) -> Simulated:
-        """The same faults in the model."""
+        """The model's simulation of the same faults."""
         return simulate(self.sequence, PACE, NAMES[self.protocol])
 
 
 def read_kept() -> list[Twin]:
-    """The twins that are kept as test data."""
+    """The twins stored as test data."""
     return [_twin(row) for row in json.loads(KEPT.read_text())]
 
 
@@ -106,7 +106,7 @@ def _fault(kind: str, member: str, begin: int, end: int | None = None) -> Fault:
 
 
 def recorded(folder: Path) -> Row:
-    """What is kept of a recording."""
+    """The stored row of a recording."""
     truth = json.loads((folder / "truth.json").read_text())
     rows = [json.loads(line) for line in (folder / "listener.jsonl").read_text().splitlines()]
     zero, cost = truth["window"]["from"], cost_of(folder)
@@ -124,7 +124,7 @@ def recorded(folder: Path) -> Row:
 
 
 def _said(folder: Path) -> dict[str, list[int]]:
-    """What the report on its logs says that other protocols would have saved of unread partition time."""
+    """Protocol -> the unread partition time that it would have saved, according to the report on the logs."""
     options = AnalyzeOptions(engine="local")
     incidents = analyze_with_events([str(folder / "logs")], options, keep_events=False).report.incidents
     found = ((one.alternative, one.unread) for incident in incidents for one in incident.what_if)
@@ -170,7 +170,7 @@ def page(twins: Sequence[Twin]) -> Iterator[str]:
 
 
 def _promises(twins: Sequence[Twin], runs: Mapping[tuple[str, str], Sequence[Twin]]) -> Iterator[str]:
-    """What reports said beside what the sibling runs show."""
+    """Savings according to the reports, compared with the runs under the other protocols."""
     for twin in twins:
         for other, (low, likely, high) in twin.said.items():
             real = [sum(twin.partition_ms()) - sum(one.partition_ms()) for one in runs[twin.scenario, other]]
@@ -192,13 +192,13 @@ def _stops(runs: Sequence[Twin]) -> str:
 
 
 def mean_by_partition(found: Simulated) -> list[float]:
-    """For how long each partition is unread in the model, on average of all simulations, shortest first."""
+    """How long each partition is unread in the model, averaged over all simulations, shortest first."""
     each = zip(*(sorted(run.by_partition().values()) for run in found.runs), strict=True)
     return [sum(figures) / len(figures) for figures in each]
 
 
 def is_near(model: float, real: float) -> bool:
-    """Within a quarter, or two seconds."""
+    """True within a quarter, or two seconds."""
     return abs(model - real) <= max(2_000, 0.25 * real)
 
 
@@ -232,7 +232,7 @@ factor of two.
 
 
 def main(folders: Sequence[str]) -> None:
-    """Keep recordings, and write the page."""
+    """Store recordings and write the page."""
     if folders:
         rows = sorted((recorded(Path(one)) for one in folders), key=lambda row: (row["scenario"], row["protocol"]))
         KEPT.write_text("[\n" + ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows) + "\n]\n")

@@ -1,1 +1,1 @@
-"""Whether the catalog knows each log statement of Kafka's source, in every release: filled, then asked."""
+"""Coverage of the catalog: which log statements of Kafka's source it matches, in every release."""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.statements STATEMENTS.csv`: fill, ask, write RESULTS.md."""
+"""`python -m benchmarks.statements STATEMENTS.csv`: match all statements with the catalog and write RESULTS.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WANTED = 0.95
 
 
 def main() -> int:
-    """Exit code 1 when too many statements are unknown."""
+    """Write the page; returns exit code 1 if too many statements are unknown."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.statements", description=__doc__)
     parser.add_argument("statements", type=Path, help="CSV with a row for each log statement of Kafka's source")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("RESULTS.md"))

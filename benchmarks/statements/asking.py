@@ -1,4 +1,4 @@
-"""What the catalog answers to each statement, in every release that prints it."""
+"""Which statements the catalog matches, in every release that prints them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _WORD = re.compile(r"[A-Za-z]{3,}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """How one statement fared: the releases in which each of its wordings is known, and those in which one is not."""
+    """The result for a statement: the releases in which all its wordings are known, and those in which one is not."""
 
     statement: Statement
     known: tuple[str, ...]
     missed: tuple[str, ...]
     reason: str | None
-    """Why it is missed where it is."""
+    """Why the catalog misses it; None if it does not."""
     events: frozenset[str]
-    """What its lines yield; empty for a line that is known and says nothing about groups."""
+    """The events of its lines; empty for a known line that is not about groups."""
     claimed_twice: bool
 
 
 def ask(catalog: Catalog, statements: Iterable[Statement]) -> list[Answer]:
-    """The answers for all statements."""
+    """Match all statements with the catalog."""
     return [_answer(catalog, statement) for statement in statements]
 
 
@@ -68,5 +68,5 @@ def _why_not(statement: Statement) -> str:
 
 
 def _words(literals: Sequence[str]) -> list[str]:
-    """Words that say something; `failed due to` stands in anything."""
+    """Distinctive words: `failed due to` occurs in any message."""
     return [word for word in _WORD.findall(" ".join(literals)) if word not in ("failed", "due")]

@@ -1,4 +1,4 @@
-"""A statement with plausible values in its placeholders: the message as Kafka would print it."""
+"""Messages as Kafka would print them: statements with plausible values in their placeholders."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class NoValueError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What an expression prints, as far as its own words and those of the message around it tell."""
+    """What an expression prints, determined by its source text and the message around it."""
 
     expression: re.Pattern[str]
     template: re.Pattern[str] | None
     name: re.Pattern[str] | None
     then: re.Pattern[str] | None
-    """What follows the placeholder."""
+    """Pattern of the text after the placeholder."""
     language: str | None
     before: str | None
-    """The release from which on something else is printed."""
+    """The first release that prints something else."""
     value: str
 
     def fits(self, placeholder: Placeholder) -> bool:
-        """Whether this is what that expression prints there."""
+        """True if the rule applies to the placeholder."""
         statement = placeholder.statement
         return (
             self.expression.search(placeholder.expression) is not None
@@ -49,7 +49,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placeholder:
-    """Where a value goes."""
+    """A placeholder of a statement in one release."""
 
     expression: str
     then: str
@@ -58,7 +58,7 @@ class Placeholder:
 
 
 def filled(statement: Statement, wording: Wording, release: str) -> str:
-    """The message with its log prefix, as this release prints it; raises NoValueError."""
+    """The message with its log prefix, as a release prints it; raises NoValueError if a value is unknown."""
     arguments = list(wording.arguments)
     literals = parts(statement.template)
     text = prefix(statement)
@@ -80,7 +80,7 @@ def parts(template: str) -> list[str]:
 
 
 def value(placeholder: Placeholder) -> str:
-    """What the expression prints: the first rule that fits."""
+    """The value of a placeholder, by the first rule that applies; raises NoValueError if none does."""
     for rule in rules():
         if rule.fits(placeholder):
             return rule.value
@@ -88,7 +88,7 @@ def value(placeholder: Placeholder) -> str:
 
 
 def prefix(statement: Statement) -> str:
-    """What the logger of the class puts before each message."""
+    """The log prefix of the class."""
     known = _prefixes()[statement.component]
     for name in (f"{statement.name}.{statement.language}", statement.name, "else"):
         if name in known:
@@ -98,7 +98,7 @@ def prefix(statement: Statement) -> str:
 
 @cache
 def rules() -> Sequence[Rule]:
-    """The rules of values.yaml in their order."""
+    """The rules of values.yaml in order."""
     return [_rule(row) for row in yaml.safe_load((HERE / "values.yaml").read_text(encoding="utf-8"))]
 
 

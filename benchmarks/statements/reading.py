@@ -1,4 +1,4 @@
-"""Log statements from a CSV file: one row a statement, with the releases that print it and what they print in it."""
+"""Log statements from a CSV file: one row per statement, with its releases and the expressions that they print."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 LEVELS = frozenset({"info", "warn", "error", "fatal"})
 _RANGE = re.compile(r"\s*\[((?:\d[\w.]*|trunk[\w-]*)(?:\.\.[\w.-]+)?(?:; [\w.-]+)*)\]\s*\Z")
 _SNAPSHOT = (4, 0, -1)
-"""Where a snapshot of the trunk stands: after the last 3.x, before 4.0."""
+"""The rank of a trunk snapshot: after the last 3.x, before 4.0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """The expressions behind a statement's placeholders, and the releases that print them."""
+    """The expressions of a statement's placeholders, and the releases that print them."""
 
     arguments: tuple[str, ...]
     releases: tuple[str, ...]
@@ -33,12 +33,12 @@ class Statement:
     level: str
     template: str
     built_elsewhere: str
-    """How the message came to the statement, empty for a plain literal."""
+    """How the message is built outside the statement; empty for a plain literal."""
     wordings: tuple[Wording, ...]
 
 
 def read_statements(path: Path) -> tuple[list[str], list[Statement]]:
-    """The releases in their order, and the core statements at INFO and above."""
+    """The releases in order, and the core statements at INFO and above."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     releases = _releases(rows)
@@ -52,7 +52,7 @@ def _releases(rows: Sequence[dict[str, str]]) -> list[str]:
 
 
 def rank(release: str) -> tuple[int, ...]:
-    """Where a release stands among all."""
+    """The sort key of a release."""
     return tuple(map(int, release.split("."))) if release[0].isdigit() else _SNAPSHOT
 
 

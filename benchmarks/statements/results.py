@@ -1,4 +1,4 @@
-"""The answers as a page: matched by release and component, and the rest with the reason."""
+"""The page of results: matches by release and component, and missed statements with the reason."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def page(releases: Sequence[str], answers: Sequence[Answer]) -> str:
 
 
 def share(answers: Sequence[Answer]) -> float:
-    """Of the statements, how many are known in every release that prints them."""
+    """The share of statements that are known in every release that prints them."""
     return sum(not answer.missed for answer in answers) / len(answers) if answers else 0.0
 
 
