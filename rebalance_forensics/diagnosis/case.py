@@ -129,7 +129,7 @@ def _losses(timeline: Timeline) -> tuple[Loss, ...]:
 
 def _speakers(timeline: Timeline) -> tuple[SpeakerKey, ...]:
     # For each speaker, prefer a line that names the group: it attributes all of its other lines to the group.
-    lines = timeline.own.by_clients
+    lines = timeline.group_events.by_clients
     speakers = {id(e.speaker): e for e in chain(lines, (e for e in lines if e.group is not None))}.values()
     members = (e for e in speakers if e.group is not None or timeline.participants.of_speaker(e) is not None)
     # Add members that a coordinator fences without naming the group, as if they had logged it (see `unnamed_groups`).

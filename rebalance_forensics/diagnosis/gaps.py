@@ -95,7 +95,7 @@ def _too_little(timeline: Timeline, incidents: Sequence[Incident]) -> Iterator[G
     episodes = (timeline.generations, timeline.rebalances, timeline.departures, timeline.arrivals, timeline.returns)
     if incidents or any(episodes) or timeline.last - timeline.first >= QUIET_MS:
         return
-    lines = sum(event.group is not None for event in timeline.own)
+    lines = sum(event.group is not None for event in timeline.group_events)
     tell = "1 line mentions it" if lines == 1 else f"{lines} lines mention it"
     heard = lasting(elapsed(timeline.first, timeline.last) or None, " within {}")
     missing = "The logs of its clients" if timeline.has_coordinator_log else f"The {_coordinator(timeline)}"
@@ -138,7 +138,7 @@ def _missing_lines(timeline: Timeline, incidents: Sequence[Incident]) -> Iterato
             "groups with their members' client ids; so does the client at a more detailed level (librdkafka: "
             "debug=cgrp).",
         )
-    reports = timeline.own.of_type(ev.ClusterReported)
+    reports = timeline.group_events.of_type(ev.ClusterReported)
     ids = list(dict.fromkeys(event.cluster_id for event in reports if event.group == timeline.group))
     if len(ids) > 1:
         yield _throughout(
@@ -391,7 +391,7 @@ def _timeless(what: str, consequence: str) -> Gap:
 
 def _cut_lines(timeline: Timeline) -> Iterator[Gap]:
     """Yield lines that a viewer or a person truncated."""
-    lines = [event for event in timeline.own if event.group is not None]
+    lines = [event for event in timeline.group_events if event.group is not None]
     if cut := sum(LEFT_OUT in event.text for event in lines):
         number = "All" if cut == len(lines) else f"{cut} of {len(lines)}"
         which = f"{number} lines about {{}} are cut." if len(lines) > 1 else "The line about {} is cut."

@@ -85,7 +85,7 @@ def logged_by_coordinator(name: str, *types: type[Event], when: When, present: s
     """Return a sign that is present if the group's coordinator logged events of these types at these times."""
 
     def ask(timeline: Timeline, subject: Subject) -> Answer:
-        spans, events = [*when(subject)], timeline.own.of_type(*types)
+        spans, events = [*when(subject)], timeline.group_events.of_type(*types)
         lines = (e for begin, end in spans for e in events.between(begin, end) if e.group == timeline.group)
         return seen(lines, (coordinator_place(timeline, *span) for span in spans))
 

@@ -76,7 +76,7 @@ def _ran_meanwhile(timeline: Timeline, start: ev.BrokerStarted) -> bool:
     if start.broker is None or start.broker in brokers_by_home(timeline).get(home_of(start), ()):
         return False
     at = time_of(start)
-    written = [lines.by_broker.get(start.broker, NOTHING) for lines in (timeline.own, timeline.ungrouped)]
+    written = [lines.by_broker.get(start.broker, NOTHING) for lines in (timeline.group_events, timeline.ungrouped)]
     before = max((time_of(e) for lines in written if (e := lines.last(at)) is not None), default=None)
     after = next_line(timeline, start.broker, at + 1)
     if before is None or after is None or at - before > windows.AT_ONCE_MS:
@@ -89,7 +89,9 @@ def _ran_meanwhile(timeline: Timeline, start: ev.BrokerStarted) -> bool:
 
 def next_line(timeline: Timeline, broker: int, begin: int, end: int | None = None) -> int | None:
     """The time of the first line of a broker's own log at `begin` or later, up to `end`; None if there is none."""
-    written = (lines.by_broker.get(broker, NOTHING).first(begin) for lines in (timeline.own, timeline.ungrouped))
+    written = (
+        lines.by_broker.get(broker, NOTHING).first(begin) for lines in (timeline.group_events, timeline.ungrouped)
+    )
     times = [time_of(line) for line in written if line is not None and (end is None or time_of(line) <= end)]
     return min(times, default=None)
 
@@ -106,7 +108,7 @@ def broker_at(timeline: Timeline, event: Event) -> int | None:
 @answered_once
 def brokers_by_home(timeline: Timeline) -> Mapping[str, set[int]]:
     """Host or place -> the brokers that log in it."""
-    logs = chain(timeline.own.by_broker.items(), timeline.ungrouped.by_broker.items())
+    logs = chain(timeline.group_events.by_broker.items(), timeline.ungrouped.by_broker.items())
     # The log of a broker may consist of several files of its host.
     ends = ((broker, event) for broker, log in logs if broker is not None for event in (log[0], log[-1]))
     return sets_by_key((home_of(event), broker) for broker, event in ends)

@@ -40,26 +40,30 @@ from rebalance_forensics.timeline.time_index import IntervalIndex, TimeIndex
 from rebalance_forensics.timeline.timeouts import session_of_events
 
 
-def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event] | UngroupedEvents) -> Timeline:
-    """Build a group's timeline from the events that name it (`own`) and those that name no group (`shared`)."""
+def build(
+    cluster: str, group: str, group_events: Iterable[Event], shared: Iterable[Event] | UngroupedEvents
+) -> Timeline:
+    """Build the timeline of a group from the events that name it and the `shared` events, which name no group."""
     ungrouped = shared if isinstance(shared, UngroupedEvents) else UngroupedEvents(shared)
-    identified_lines = identified(gathered(group, own, ungrouped), ungrouped)
+    identified_lines = identified(gathered(group, group_events, ungrouped), ungrouped)
     lines = timed(*attributed(identified_lines), ungrouped)
     profile = profile_of(lines)
-    processes = processes_of(profile.participants, lines.own, lines.nearby)
-    coordinators = coordinators_of(lines.own, starts_in_own_logs(lines.ungrouped))
+    processes = processes_of(profile.participants, lines.group_events, lines.process_events)
+    coordinators = coordinators_of(lines.group_events, starts_in_own_logs(lines.ungrouped))
     coverage = coverage_of(
         profile.participants,
-        lines.own,
+        lines.group_events,
         lines.ungrouped,
         ungrouped.logs,
         lines.clocks,
         coordinators,
-        lines.nearby,
+        lines.process_events,
         ungrouped.dropped,
     )
-    settings = settings_of(lines.own, lines.ungrouped)
-    session_ms = session_of_events(lines.own, profile.protocol, settings) if profile.protocol == "classic" else None
+    settings = settings_of(lines.group_events, lines.ungrouped)
+    session_ms = (
+        session_of_events(lines.group_events, profile.protocol, settings) if profile.protocol == "classic" else None
+    )
     membership, replayed, generations = _replayed(profile.participants, processes, lines, coverage, session_ms)
     rebalances = with_follow_ups(replayed, lines, profile.mode)
     return Timeline(
@@ -70,19 +74,19 @@ def build(cluster: str, group: str, own: Iterable[Event], shared: Iterable[Event
         protocols=profile.protocols,
         mode=profile.mode,
         participants=profile.participants,
-        own=lines.own,
+        group_events=lines.group_events,
         ungrouped=lines.ungrouped,
-        nearby=lines.nearby,
+        process_events=lines.process_events,
         orchestration=ungrouped.orchestration,
         untimed_of_hosts=ungrouped.untimed_of_hosts,
         starts=TimeIndex(processes.starts),
         stops=TimeIndex(processes.stops),
         membership=membership,
-        requests=TimeIndex(requests_of(profile.participants, lines.own)),
+        requests=TimeIndex(requests_of(profile.participants, lines.group_events)),
         rebalances=IntervalIndex(rebalances, attrgetter("started_at"), Rebalance.barrier_end),
         generations=generations,
         pauses=IntervalIndex(
-            pauses_of(profile.participants, processes.starts, lines.own.by_clients, lines.clocks),
+            pauses_of(profile.participants, processes.starts, lines.group_events.by_clients, lines.clocks),
             attrgetter("started_at"),
             attrgetter("ended_at"),
         ),
@@ -97,7 +101,7 @@ def _replayed(
     participants: Participants, processes: Processes, lines: TimedLines, coverage: Coverage, session_ms: int | None
 ) -> tuple[MembershipTable, tuple[Rebalance, ...], tuple[Generation, ...]]:
     """The membership table, rebalances and generations; `session_ms` is the session timeout, None if unknown."""
-    events = lines.own
+    events = lines.group_events
     former = lines_of_former_coordinators(events)
     membership = MembershipReplay(participants, processes.starts)
     classic, epochs = Generations(participants), GroupEpochs(participants)

@@ -150,9 +150,9 @@ def probable_library(timeline: Timeline, participant: Participant) -> Client:
 def _first_lines(timeline: Timeline) -> Mapping[Participant | None, Mapping[Client, Event]]:
     """The first line of each client library in each participant's log."""
     lines: dict[Participant | None, dict[Client, Event]] = defaultdict(dict)
-    parts = (part for parts in timeline.nearby.spoken(timeline.participants).values() for part in parts)
+    parts = (part for parts in timeline.process_events.spoken(timeline.participants).values() for part in parts)
     firsts = TimeIndex((event for part in parts for event in part.of_type(*_BY_JAVA)[:1]), time_of)
-    for event in merge(timeline.own.by_clients, firsts, key=time_of):
+    for event in merge(timeline.group_events.by_clients, firsts, key=time_of):
         if (client := client_of(event)) is not None:
             lines[timeline.participants.of_speaker(event)].setdefault(client, event)
     return lines

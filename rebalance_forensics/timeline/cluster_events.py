@@ -134,25 +134,27 @@ class UngroupedEvents:
         dropped = (event for event in self.dropped if event.speaker.file in files)
         return UngroupedEvents((*events, *dropped, *self.orchestration, *self.untimed_of_hosts), logs)
 
-    def by_cluster(self, cluster: str, own: Iterable[Event]) -> Iterator[tuple[str, UngroupedEvents, Iterable[Event]]]:
+    def by_cluster(
+        self, cluster: str, group_events: Iterable[Event]
+    ) -> Iterator[tuple[str, UngroupedEvents, Iterable[Event]]]:
         """A group's lines for each cluster: groups with the same name in two clusters are different groups."""
         if not self.clusters:
-            yield from self._by_cluster_of_logs(cluster, tuple(own))
+            yield from self._by_cluster_of_logs(cluster, tuple(group_events))
             return
-        by_directory = grouped(own, lambda event: _directory_at(event.speaker.file, self._depth))
+        by_directory = grouped(group_events, lambda event: _directory_at(event.speaker.file, self._depth))
         for name, ungrouped in self.clusters.items():
             if name in by_directory:
                 yield name, ungrouped, [replace(event, cluster=name) for event in by_directory[name]]
 
     def _by_cluster_of_logs(
-        self, cluster: str, own: Sequence[Event]
+        self, cluster: str, group_events: Sequence[Event]
     ) -> Iterator[tuple[str, UngroupedEvents, Sequence[Event]]]:
         """`by_cluster` for logs in one directory; logs that may be from several clusters keep the common name."""
-        clusters = clusters_of_logs(own, self._logs_of_brokers)
+        clusters = clusters_of_logs(group_events, self._logs_of_brokers)
         if not clusters:
-            yield cluster, self, own
+            yield cluster, self, group_events
             return
-        for name, events in grouped(own, lambda event: clusters.get(event.speaker.file, cluster)).items():
+        for name, events in grouped(group_events, lambda event: clusters.get(event.speaker.file, cluster)).items():
             foreign = {file for file, other in clusters.items() if other != name}
             ungrouped = self._in_files({file for file, _ in {*self._at, *self.logs}} - foreign)
             yield name, ungrouped, [replace(event, cluster=name) for event in events]
@@ -174,23 +176,23 @@ class UngroupedEvents:
         )
         return {group.name: group for group in found}
 
-    def near(self, group: str, own: Sequence[Event]) -> tuple[list[Event], tuple[ProcessLog, ...]]:
+    def near(self, group: str, group_events: Sequence[Event]) -> tuple[list[Event], tuple[ProcessLog, ...]]:
         """The lines of clients in the places of this group's lines or of its Streams clients, and their process logs.
 
         They include lines of coordinators that name a known member of the group. Lines about the process only are
         returned as process logs.
         """
-        naming = self._naming_members_of(own)
+        naming = self._naming_members_of(group_events)
         if not self._by_place:
             return naming, ()
-        places, clients = places_and_clients(own)
+        places, clients = places_and_clients(group_events)
         clients |= self._clients_named_after.get(group, set())
         places.update(*(self._places_of_client.get(c, ()) for c in clients))
         # In a log where only a coordinator logs the group, few lines can be from its members: a broker's own clients
         # log thousands of lines, and each group would have to scan them.
-        of_brokers = {place_name(event) for event in own} - places
+        of_brokers = {place_name(event) for event in group_events} - places
         files = (
-            {event.speaker.file for event in own if event.speaker.role in ("broker", "connect")}
+            {event.speaker.file for event in group_events if event.speaker.role in ("broker", "connect")}
             if self._lone_processes
             else ()
         )
@@ -219,17 +221,17 @@ class UngroupedEvents:
         # Place of a broker's log -> lines that may be from a member: starts, Streams, unknown roles.
         return {place: list(filter(_is_of_a_member, events)) for place, events in self._by_place.items()}
 
-    def _naming_members_of(self, own: Sequence[Event]) -> list[Event]:
+    def _naming_members_of(self, group_events: Sequence[Event]) -> list[Event]:
         """The lines of coordinators that name a member of this group."""
         if not self._naming:
             return []
-        known = {name for event in own for name in _member_names(event)} & self._naming.keys()
+        known = {name for event in group_events for name in _member_names(event)} & self._naming.keys()
         return list({id(event): event for name in sorted(known) for event in self._naming[name]}.values())
 
-    def of_ungrouped_clients(self, group: str, own: Sequence[Event]) -> list[Event]:
+    def of_ungrouped_clients(self, group: str, group_events: Sequence[Event]) -> list[Event]:
         """The lines of clients without a group whose group the coordinator or a configuration shows."""
         configured = self.unnamed_groups.get(group)
-        return [*self._unnamed.of_group(group, own), *(configured.events if configured is not None else ())]
+        return [*self._unnamed.of_group(group, group_events), *(configured.events if configured is not None else ())]
 
     def in_logs_of(self, events: Iterable[Event]) -> list[Event]:
         """All lines without a group in the logs of these events."""
@@ -239,9 +241,9 @@ class UngroupedEvents:
         """The broker lines that name neither a group nor a member in the logs of these events."""
         return [e for e in self.in_logs_of(events) if e.speaker.role == "broker" and not _names_member(e)]
 
-    def brokers(self, clocks: Mapping[Place, FileClock], own: Sequence[Event]) -> EventIndex:
-        """The lines of brokers in the cluster of a group with these `own` lines, on the group's clock."""
-        foreign = self._logs_of_brokers.foreign_to(own)
+    def brokers(self, clocks: Mapping[Place, FileClock], group_events: Sequence[Event]) -> EventIndex:
+        """The lines of brokers in the cluster of a group with these `group_events` lines, on the group's clock."""
+        foreign = self._logs_of_brokers.foreign_to(group_events)
         key = (foreign, *{place_of(e): clocks[place_of(e)] for e in self.witnesses}.items())
         if key not in self._on_clock:
             near = (event for event in self._brokers if event.speaker.file not in foreign)
@@ -424,11 +426,11 @@ class BrokerLogs:
         several = max(map(len, brokers.values())) > 1 or len(set().union(*brokers.values())) == 1
         return (depth, names) if several and all(_directory_at(path, depth) in names for path in paths) else None
 
-    def foreign_to(self, own: Sequence[Event]) -> frozenset[str]:
+    def foreign_to(self, group_events: Sequence[Event]) -> frozenset[str]:
         """The files of brokers that are not in a group's cluster, by the group's own lines."""
         # The group's clients log the cluster id. Of two brokers with the same id, the one in the group's cluster logs
         # the group; else its log is nearer to logs with the group, else it ran at that time.
-        of_group = [event for event in own if event.group is not None]
+        of_group = [event for event in group_events if event.group is not None]
         places = {place_of(event) for event in of_group}
         ids = {event.cluster_id for event in of_group if type(event) is ev.ClusterReported}
         of_others = frozenset(
@@ -461,20 +463,20 @@ class BrokerLogs:
 # Clients log their cluster id ("Cluster ID: …"). If they do not, or if all clusters have the id of Kafka's Docker
 # examples, two brokers that cannot be from one cluster prove that there are two clusters. So do two coordinators that
 # alternate with different generations: in one cluster, a coordinator continues from the generation of its predecessor.
-def clusters_of_logs(own: Sequence[Event], brokers: BrokerLogs) -> Mapping[str, str]:
+def clusters_of_logs(group_events: Sequence[Event], brokers: BrokerLogs) -> Mapping[str, str]:
     """Log -> cluster, by cluster id or the coordinator's log, if a group's lines are from several clusters; else empty.
 
     Also empty if logs of two clusters have a member in common: a concatenated file proves nothing.
     """
-    ids = _cluster_ids(own)
-    created = (e for e in own if type(e) is ev.GenerationStabilized)
+    ids = _cluster_ids(group_events)
+    created = (e for e in group_events if type(e) is ev.GenerationStabilized)
     counts = lists_by_key((e.speaker.file, (e.at, e.generation)) for e in created if e.at is not None)
-    hosts = {event.speaker.file: event.speaker.host for event in own if event.speaker.role == "broker"}
+    hosts = {event.speaker.file: event.speaker.host for event in group_events if event.speaker.role == "broker"}
     several = len({*ids.values()}) > 1
     if not several and len(counts) < 2:
         return {}
     found: dict[str, str] = {}
-    for together in _linked_logs(own):
+    for together in _linked_logs(group_events):
         named = {ids[file] for file in together if file in ids}
         if len(named) > 1:
             return {}
@@ -491,24 +493,24 @@ def clusters_of_logs(own: Sequence[Event], brokers: BrokerLogs) -> Mapping[str, 
     return found if len({*found.values()}) > 1 else {}
 
 
-def reported_clusters(own: Sequence[Event], participants: Participants) -> Mapping[str, str]:
+def reported_clusters(group_events: Sequence[Event], participants: Participants) -> Mapping[str, str]:
     """Log -> the cluster id that its client reports, or most of the clients whose members its broker names.
 
     There are several ids if `clusters_of_logs` found a common member and therefore keeps all lines in one group.
     """
-    found = _cluster_ids(own)
+    found = _cluster_ids(group_events)
     if len({*found.values()}) <= 1:
         return found
     named: dict[str, Counter[str]] = defaultdict(Counter)
-    for event in own:
+    for event in group_events:
         participant = participants.of_member(getattr(event, "member", None) or "")
         if event.speaker.role == "broker" and participant is not None:
             named[event.speaker.file].update(found[file] for file in participant.files if file in found)
     return found | {path: clusters.most_common(1)[0][0] for path, clusters in named.items() if clusters}
 
 
-def _cluster_ids(own: Iterable[Event]) -> dict[str, str]:
-    return {event.speaker.file: event.cluster_id for event in own if type(event) is ev.ClusterReported}
+def _cluster_ids(group_events: Iterable[Event]) -> dict[str, str]:
+    return {event.speaker.file: event.cluster_id for event in group_events if type(event) is ev.ClusterReported}
 
 
 def _count_by_turns(counted: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> bool:
@@ -523,9 +525,9 @@ def _count_by_turns(counted: Sequence[tuple[int, int]], other: Sequence[tuple[in
     return False
 
 
-def _linked_logs(own: Sequence[Event]) -> list[set[str]]:
+def _linked_logs(group_events: Sequence[Event]) -> list[set[str]]:
     names: dict[str, set[str]] = defaultdict(set)
-    for event in own:
+    for event in group_events:
         names[event.speaker.file].update(filter(has_unique_suffix, member_ids_in(event)))
         # A copy has the same generation at the same time, possibly in another time zone.
         if type(event) is ev.GenerationStabilized and event.at is not None:

@@ -144,7 +144,7 @@ def handovers(timeline: Timeline, since: int) -> Iterator[Handover]:
     # The last broker that logged as the coordinator, and the one that has neither unloaded the group nor stopped.
     spoke: Event | None = None
     holder: Event | None = None
-    late = lines_of_former_coordinators(timeline.own).all
+    late = lines_of_former_coordinators(timeline.group_events).all
     spoken = (e for e in timeline.coordinator_events if e.speaker.broker is not None and id(e) not in late)
     for event in sorted([*spoken, *stops_and_starts(timeline)], key=time_of):
         match event:

@@ -21,7 +21,7 @@ from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.identity.participants import Participant, Participants, place_name
 from rebalance_forensics.timeline.missing_lines import Reported, Span, missing_lines, reported_losses
 from rebalance_forensics.timeline.model import CoordinatorTerm
-from rebalance_forensics.timeline.process_logs import NO_LINES, NearbyLines
+from rebalance_forensics.timeline.process_logs import NO_LINES, ProcessEvents
 from rebalance_forensics.timeline.time_index import grouped, lists_by_key
 from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, QUIET_MS
 
@@ -232,7 +232,7 @@ def coverage_of(
     logs: LogsRead,
     clocks: Mapping[Place, FileClock],
     terms: Sequence[CoordinatorTerm] = (),
-    nearby: NearbyLines = NO_LINES,
+    process_events: ProcessEvents = NO_LINES,
     dropped: Sequence[ev.LinesDropped] = (),
 ) -> Coverage:
     """The coverage of a group by the logs that contain its `events`.
@@ -240,9 +240,9 @@ def coverage_of(
     `ungrouped` are broker lines that name no group. A broker logs nothing about a group while another broker
     coordinates it: `terms` are the coordinators over time. `dropped` are notices about dropped lines.
     """
-    by_participant, brokers = _by_speaker(participants, events, nearby)
+    by_participant, brokers = _by_speaker(participants, events, process_events)
     spoken_in = {*brokers, *(place for logs_spoken_in in by_participant.values() for place in logs_spoken_in)}
-    picked = _picked(participants, list(merge(events, nearby.openings(participants), key=time_of)), logs)
+    picked = _picked(participants, list(merge(events, process_events.openings(participants), key=time_of)), logs)
     whole = _on_the_clock(spoken_in - picked, logs, clocks)
     reported = reported_losses(events, whole, on_one_clock(dropped, clocks))
     missing = {place: spans for place, spans in missing_lines(events, whole, reported).items() if place not in picked}
@@ -280,7 +280,7 @@ def coverage_of(
 
 
 def _by_speaker(
-    participants: Participants, events: EventIndex, nearby: NearbyLines
+    participants: Participants, events: EventIndex, process_events: ProcessEvents
 ) -> tuple[dict[Participant, dict[Place, list[Event]]], dict[Place, list[Event]]]:
     """The lines of each participant by log, and the broker lines about the group by log."""
     by_participant: dict[Participant, dict[Place, list[Event]]] = defaultdict(lambda: defaultdict(list))
@@ -291,7 +291,7 @@ def _by_speaker(
                 brokers[place_of(event)].append(event)
         elif (participant := participants.of_speaker(event)) is not None:
             by_participant[participant][place_of(event)].append(event)
-    for speaker, parts in nearby.spoken(participants).items():
+    for speaker, parts in process_events.spoken(participants).items():
         if speaker is not None:
             for part in parts:
                 by_participant[speaker][place_of(part[0])] += part.extent  # the lines between add nothing

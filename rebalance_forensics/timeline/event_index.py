@@ -155,7 +155,11 @@ class EventIndex(TimeIndex[Event]):
         return {place_name(event): time_of(event) for event in self}
 
 
-def settings_of(own: EventIndex, ungrouped: EventIndex) -> dict[str, str]:
+def settings_of(group_events: EventIndex, ungrouped: EventIndex) -> dict[str, str]:
     """Setting -> its latest value in all configuration dumps."""
-    newer = {name: shown for name, shown in own.settings.items() if ungrouped.settings.get(name, shown)[0] <= shown[0]}
+    newer = {
+        name: shown
+        for name, shown in group_events.settings.items()
+        if ungrouped.settings.get(name, shown)[0] <= shown[0]
+    }
     return {name: value for name, (_, value) in (ungrouped.settings | newer).items()}

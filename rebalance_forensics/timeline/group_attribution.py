@@ -51,40 +51,40 @@ def is_of_a_process(event: Event) -> bool:
 
 
 def concerning(
-    group: str, own: Sequence[Event], shared: Sequence[Event], logs: Sequence[ProcessLog] = ()
+    group: str, group_events: Sequence[Event], shared: Sequence[Event], logs: Sequence[ProcessLog] = ()
 ) -> tuple[list[Event], tuple[ProcessLog, ...]]:
     """The events of `shared` that concern this group, and the logs of its members' processes."""
     if not shared and not logs:
         return [], ()
-    places, clients = places_and_clients(own)
+    places, clients = places_and_clients(group_events)
     clients |= {c for e in shared if (c := streams_client_of(e)) is not None and application_of(c) == group}
     by_clients = (e for e in shared if e.speaker.role != "broker")
     places |= {place_name(e) for e in by_clients if streams_client_of(e) in clients or place_name(e) in clients}
-    foreign = _of_other_groups(group, own, shared)
-    gathered = {e.speaker.file for e in own if e.speaker.role in ("broker", "connect")}
+    foreign = _of_other_groups(group, group_events, shared)
+    gathered = {e.speaker.file for e in group_events if e.speaker.role in ("broker", "connect")}
     found = [
         e
-        for e in without_other_clients(own, shared)
+        for e in without_other_clients(group_events, shared)
         if e.speaker.file not in foreign
         and (_concerns(e, group, places, clients) or (_is_banner(e, group) and e.speaker.file in gathered))
     ]
     return found, tuple([log for log in logs if log.place_name in places and log.place[0] not in foreign])
 
 
-def places_and_clients(own: Sequence[Event]) -> tuple[set[str], set[str]]:
+def places_and_clients(group_events: Sequence[Event]) -> tuple[set[str], set[str]]:
     """The places of a group's clients by its own lines, and the Streams clients in these lines."""
-    by_clients = (e for e in own if e.speaker.role != "broker")
+    by_clients = (e for e in group_events if e.speaker.role != "broker")
     places = {name for e in by_clients for name in (place_name(e), e.speaker.host or "")}
-    return places, {c for e in own for name in names_in(e) if (c := streams_client(name))}
+    return places, {c for e in group_events for name in names_in(e) if (c := streams_client(name))}
 
 
-def without_other_clients(own: Sequence[Event], lines: Sequence[Event]) -> list[Event]:
+def without_other_clients(group_events: Sequence[Event], lines: Sequence[Event]) -> list[Event]:
     """The lines without those of other programs' clients, which use another library or got other responses."""
     # Another program next to a member may have a client that gets errors (an exporter), or the application may log the
     # errors of another client.
-    spoken = sets_by_key((place_name(e), words) for e in own if (words := words_of(e)) is not None)
+    spoken = sets_by_key((place_name(e), words) for e in group_events if (words := words_of(e)) is not None)
     alike = [e for e in lines if (known := spoken.get(place_name(e))) is None or words_of(e) in (None, *known)]
-    return without_answers_to_others(own, alike)
+    return without_answers_to_others(group_events, alike)
 
 
 def _is_banner(event: Event, group: str) -> bool:
@@ -97,17 +97,17 @@ def _is_banner(event: Event, group: str) -> bool:
     return isinstance(event, ev.WorkerStarted | ev.WorkerStopped)
 
 
-def _of_other_groups(group: str, own: Sequence[Event], shared: Sequence[Event]) -> set[str]:
+def _of_other_groups(group: str, group_events: Sequence[Event], shared: Sequence[Event]) -> set[str]:
     """The files of processes that are configured only for other groups and have no lines of this group."""
     configured = (event for event in shared if isinstance(event, ev.SettingsReported))
     groups = sets_by_key((event.speaker.file, named) for event in configured if (named := group_in(event)))
-    return {file for file, named in groups.items() if group not in named} - {e.speaker.file for e in own}
+    return {file for file, named in groups.items() if group not in named} - {e.speaker.file for e in group_events}
 
 
-def adopted(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
+def adopted(group: str, group_events: Sequence[Event], shared: Sequence[Event]) -> list[Event]:
     """The shared events; lines of a client about its membership get the group that its other lines name."""
     # librdkafka logs the group with its requests, but only the client with the responses.
-    of_others = [e for e in own if e.speaker.client_id and e.speaker.role == "other"]
+    of_others = [e for e in group_events if e.speaker.client_id and e.speaker.role == "other"]
     if not of_others:
         return list(shared)
     known = {(place_name(e), e.speaker.client_id) for e in of_others}
@@ -115,16 +115,16 @@ def adopted(group: str, own: Sequence[Event], shared: Sequence[Event]) -> list[E
     without_siblings = (e for e in shared if not _is_of_a_sibling(handles.get(place_name(e), set()), e))
     return [
         replace(e, group=group) if isinstance(e, OF_A_MEMBER) and (place_name(e), e.speaker.client_id) in known else e
-        for e in without_answers_to_namesakes(own, without_siblings)
+        for e in without_answers_to_namesakes(group_events, without_siblings)
     ]
 
 
-def without_answers_to_namesakes(own: Sequence[Event], lines: Iterable[Event]) -> Iterator[Event]:
+def without_answers_to_namesakes(group_events: Sequence[Event], lines: Iterable[Event]) -> Iterator[Event]:
     """The lines without error responses of KafkaJS, unless a member of the group logs the error too, or rejoins.
 
     Consumers of several groups may have the same client id; each logs its rejoin with its group (runner.js).
     """
-    acts = (e for e in own if isinstance(e, ev.HeartbeatFailed | ev.JoinReported) and words_of(e) == "node")
+    acts = (e for e in group_events if isinstance(e, ev.HeartbeatFailed | ev.JoinReported) and words_of(e) == "node")
     acted = {
         place: TimeIndex(sorted(there, key=time_of), time_of) for place, there in grouped(acts, place_name).items()
     }

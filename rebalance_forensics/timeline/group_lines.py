@@ -38,20 +38,20 @@ _RESET_WHILE_JOINING = "the generation was reset before the join was complete"
 
 
 class GroupLines(Struct, frozen=True):
-    """`own` lines name the group; `nearby` lines name no group, but a member of it, or are from places of its members.
+    """`group_events` name the group; `process_events` name a member but no group, or are from places of its members.
 
-    `logs` are the process logs of these places. If the order of all lines matters, they are in `nearby` instead.
+    `logs` are the process logs of these places. If the order of all lines matters, `process_events` contain them.
     """
 
     group: str
-    own: tuple[Event, ...]
-    nearby: tuple[Event, ...]
+    group_events: tuple[Event, ...]
+    process_events: tuple[Event, ...]
     logs: tuple[ProcessLog, ...] = ()
 
 
-def gathered(group: str, own: Iterable[Event], ungrouped: UngroupedEvents) -> GroupLines:
+def gathered(group: str, group_events: Iterable[Event], ungrouped: UngroupedEvents) -> GroupLines:
     """The lines of a group without duplicates, each with the role that its log shows: broker, client, worker."""
-    known = distinct(own)
+    known = distinct(group_events)
     # A line that only names the group is used if there are no other lines.
     lines = list(map(_as_meant, [event for event in known if type(event) is not ev.GroupMentioned] or known))
     tied = without_other_clients(lines, ungrouped.of_ungrouped_clients(group, lines))
@@ -70,8 +70,8 @@ def gathered(group: str, own: Iterable[Event], ungrouped: UngroupedEvents) -> Gr
         taken = {event.origin for event in sessions}
         near = [event for event in near if event.origin not in taken and not _is_of_any_client(event)]
     has_unknown = any(event.speaker.role == "unknown" for event in near)
-    nearby = with_roles(list(map(_as_meant, near)), [*lines, *_all(logs)] if has_unknown else lines)
-    return GroupLines(group, tuple(own_lines), tuple(nearby), logs)
+    process_events = with_roles(list(map(_as_meant, near)), [*lines, *_all(logs)] if has_unknown else lines)
+    return GroupLines(group, tuple(own_lines), tuple(process_events), logs)
 
 
 def _all(logs: Iterable[ProcessLog]) -> Iterator[Event]:
@@ -80,8 +80,8 @@ def _all(logs: Iterable[ProcessLog]) -> Iterator[Event]:
 
 def attributed(lines: GroupLines) -> tuple[tuple[Event, ...], tuple[ProcessLog, ...]]:
     """The group's own lines with the nearby lines that belong to it, and its process logs, by identified `lines`."""
-    concern, logs = concerning(lines.group, lines.own, lines.nearby, lines.logs)
-    return (*lines.own, *adopted(lines.group, lines.own, distinct(concern))), logs
+    concern, logs = concerning(lines.group, lines.group_events, lines.process_events, lines.logs)
+    return (*lines.group_events, *adopted(lines.group, lines.group_events, distinct(concern))), logs
 
 
 _MEANT_OTHERWISE = frozenset({ev.JoinSucceeded, ev.SyncSucceeded, ev.CoordinatorLost})
@@ -104,16 +104,18 @@ def _as_meant(event: Event) -> Event:
 def identified(lines: GroupLines, ungrouped: UngroupedEvents) -> GroupLines:
     """The lines, each with the process and the client that wrote it."""
     lines = _with_lines_of_copies(lines, ungrouped)
-    (known, near), _ = without_copies(lines.own, lines.nearby, known=ungrouped.copies)
-    own_lines, nearby, logs = with_process_places(known, near, lines.logs)
-    own, other = _with_names_from_member_ids(_with_configured_names(lines.group, own_lines, nearby), nearby)
-    if any(_lacks_client_id(event) for event in own):
+    (known, near), _ = without_copies(lines.group_events, lines.process_events, known=ungrouped.copies)
+    own_lines, process_events, logs = with_process_places(known, near, lines.logs)
+    group_events, other = _with_names_from_member_ids(
+        _with_configured_names(lines.group, own_lines, process_events), process_events
+    )
+    if any(_lacks_client_id(event) for event in group_events):
         # The join of a client and the issued id are in different logs, so this needs an estimate of the clocks. The
         # final clocks depend on the owners of the other lines, which are known only with these names.
-        own, other = _with_introduced_names(
-            own, other, read_clocks([*own, *ungrouped.witnesses], ungrouped.broker_skews)
+        group_events, other = _with_introduced_names(
+            group_events, other, read_clocks([*group_events, *ungrouped.witnesses], ungrouped.broker_skews)
         )
-    return GroupLines(lines.group, tuple(own), tuple(other), logs)
+    return GroupLines(lines.group, tuple(group_events), tuple(other), logs)
 
 
 def _with_lines_of_copies(lines: GroupLines, ungrouped: UngroupedEvents) -> GroupLines:
@@ -121,25 +123,28 @@ def _with_lines_of_copies(lines: GroupLines, ungrouped: UngroupedEvents) -> Grou
     if len(lines.logs) < 2:
         return lines
     common = Counter(ungrouped.process_logs.in_common(lines.logs))
-    common.update(lines_in_common((*lines.own, *lines.nearby)))
+    common.update(lines_in_common((*lines.group_events, *lines.process_events)))
     if not common:
         return lines
-    by_log = grouped(chain(lines.own, lines.nearby), place_of)
+    by_log = grouped(chain(lines.group_events, lines.process_events), place_of)
     times = {place: [sorted(map(time_of, of_log))] for place, of_log in by_log.items()}
     for log in lines.logs:
         times.setdefault(log.place, []).append(log.times)
     if not any(enough_in_common(shared, [times[place] for place in pair]) for pair, shared in common.items()):
         return lines
-    return GroupLines(lines.group, lines.own, (*lines.nearby, *_all(lines.logs)))
+    return GroupLines(lines.group, lines.group_events, (*lines.process_events, *_all(lines.logs)))
 
 
-def _with_configured_names(group: str, own: Sequence[Event], shared: Sequence[Event]) -> Sequence[Event]:
+def _with_configured_names(group: str, group_events: Sequence[Event], shared: Sequence[Event]) -> Sequence[Event]:
     """The group's own lines; lines without a client id get the only one in the configuration of their process."""
-    named = {place_name(e) for e in own if e.speaker.role != "broker" and e.speaker.client_id is not None}
-    nameless = {place_name(e) for e in own if _is_java_line(e)} - named
+    named = {place_name(e) for e in group_events if e.speaker.role != "broker" and e.speaker.client_id is not None}
+    nameless = {place_name(e) for e in group_events if _is_java_line(e)} - named
     if not nameless or not (names := _configured(group, nameless, shared)):
-        return own
-    return [_with_client_id(event, names.get(place_name(event))) if _is_java_line(event) else event for event in own]
+        return group_events
+    return [
+        _with_client_id(event, names.get(place_name(event))) if _is_java_line(event) else event
+        for event in group_events
+    ]
 
 
 def _configured(group: str, places: set[str], shared: Iterable[Event]) -> dict[str, str]:
@@ -233,8 +238,8 @@ def _with_names(events: Sequence[Event], names: Mapping[Place | str, str]) -> Se
     """The lines; those without a client id get that of their own member id, otherwise of their file or place."""
 
     def name_of(event: Event) -> str | None:
-        own = name_in_member_id(own_member_id(event) or "")
-        return own or names.get(place_of(event)) or names.get(place_name(event))
+        group_events = name_in_member_id(own_member_id(event) or "")
+        return group_events or names.get(place_of(event)) or names.get(place_name(event))
 
     return [_with_client_id(event, name_of(event)) if _lacks_client_id(event) else event for event in events]
 
@@ -266,9 +271,9 @@ class _Session(Struct, frozen=True):
         return self.end.generation if self.end is not None else None
 
 
-def _with_sessions(group: str, own: Iterable[Event], near: Iterable[Event]) -> list[Event]:
+def _with_sessions(group: str, group_events: Iterable[Event], near: Iterable[Event]) -> list[Event]:
     """The sessions of Sarama members as events of the group; they replace events of `near` with the same origin."""
-    lookups = (e for e in own if isinstance(e, ev.CoordinatorFound | ev.CoordinatorLost))
+    lookups = (e for e in group_events if isinstance(e, ev.CoordinatorFound | ev.CoordinatorLost))
     logs: dict[Place, list[Event]] = lists_by_key((place_of(e), e) for e in lookups if e.speaker.role == "other")
     if not logs:
         return []

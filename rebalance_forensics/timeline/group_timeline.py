@@ -27,7 +27,7 @@ from rebalance_forensics.timeline.model import (
     RebalanceMode,
 )
 from rebalance_forensics.timeline.orchestration import Orchestration
-from rebalance_forensics.timeline.process_logs import NearbyLines
+from rebalance_forensics.timeline.process_logs import ProcessEvents
 from rebalance_forensics.timeline.time_index import NOTHING, IntervalIndex, TimeIndex, joined
 
 T = TypeVar("T")
@@ -48,12 +48,12 @@ class Timeline:
     protocols: tuple[ProtocolTerm, ...]
     mode: RebalanceMode
     participants: Participants
-    own: EventIndex
+    group_events: EventIndex
     """The lines that name the group, and the lines of its members that do not."""
     ungrouped: EventIndex
     """Broker lines that name neither a group nor a member."""
-    nearby: NearbyLines
-    """The lines of its members' processes about connections and starts; groups of the same process share them."""
+    process_events: ProcessEvents
+    """The lines of its members' processes, about connections and starts; groups in the same process share them."""
     orchestration: Orchestration
     """The events of orchestrators, about the pods of its members and others."""
     untimed_of_hosts: Sequence[Event]
@@ -87,7 +87,7 @@ class Timeline:
     @cached_property
     def first(self) -> int:
         """The time of the first line that names the group."""
-        return next((e.at for e in self.own if e.group is not None and e.at), 0)
+        return next((e.at for e in self.group_events if e.group is not None and e.at), 0)
 
     @property
     def is_classic(self) -> bool:
@@ -102,7 +102,9 @@ class Timeline:
     @cached_property
     def last(self) -> int:
         """The time of the last event."""
-        return max((self.nearby.last, *(time_of(lines[-1]) for lines in (self.own, self.ungrouped) if lines)))
+        return max(
+            (self.process_events.last, *(time_of(lines[-1]) for lines in (self.group_events, self.ungrouped) if lines))
+        )
 
     @cached_property
     def departures(self) -> TimeIndex[Departure]:
@@ -127,7 +129,7 @@ class Timeline:
     @cached_property
     def coordinator_events(self) -> TimeIndex[Event]:
         """The coordinators' lines about this group, without the authorizer's."""
-        lines = (e for e in self.own if e.speaker.role == "broker" and e.group is not None)
+        lines = (e for e in self.group_events if e.speaker.role == "broker" and e.group is not None)
         return TimeIndex((e for e in lines if type(e) is not ev.AccessDenied), time_of, ordered=True)
 
     def of(self, *kinds: type[E]) -> TimeIndex[E]:
@@ -141,24 +143,24 @@ class Timeline:
     def _of_types(self, kinds: tuple[type[E], ...]) -> TimeIndex[E]:
         if not self.shows_any(kinds):
             return NOTHING
-        by_clients = joined((self.own.of_type(*kinds), self.nearby.of_type(*kinds)), time_of)
+        by_clients = joined((self.group_events.of_type(*kinds), self.process_events.of_type(*kinds)), time_of)
         return joined((by_clients, self.ungrouped.of_type(*kinds)), by_time_then_origin)
 
     def disconnected(self, *causes: str) -> TimeIndex[ev.NodeDisconnected]:
         """The connections that clients lost or could not establish, for one of these causes."""
-        logs = self.own, *self.nearby.logs
+        logs = self.group_events, *self.process_events.logs
         return joined((lines.disconnected.get(cause, NOTHING) for lines in logs for cause in causes), time_of)
 
     @cached_property
     def versions(self) -> TimeIndex[ev.VersionReported]:
         """The version lines that differ from the previous one in the same place."""
-        logs = self.own, *self.nearby.logs, self.ungrouped
+        logs = self.group_events, *self.process_events.logs, self.ungrouped
         return joined((lines.versions for lines in logs), time_of)
 
     @cached_property
     def topics_seen(self) -> TimeIndex[ev.TopicChanged]:
         """The topic changes that clients logged after a metadata update."""
-        logs = self.own, *self.nearby.logs, self.ungrouped
+        logs = self.group_events, *self.process_events.logs, self.ungrouped
         return joined((lines.topics_seen for lines in logs), by_time_then_origin)
 
     def events_from(self, participant: Participant | None, *kinds: type[E]) -> TimeIndex[E]:
@@ -167,7 +169,7 @@ class Timeline:
         if by_participant is None:
             by_participant = self._from_participants[kinds] = self._by_speaker(kinds)
         own: TimeIndex[E] = by_participant.get(participant, NOTHING)
-        shared = self.nearby.spoken(self.participants).get(participant, ()) if self.nearby.logs else ()
+        shared = self.process_events.spoken(self.participants).get(participant, ()) if self.process_events.logs else ()
         if not shared:
             return own
         if Event in kinds:
@@ -199,7 +201,7 @@ class Timeline:
         facts: tuple[TimeIndex[Any], ...] = (
             self.departures, self.arrivals, self.returns, self.requests, self.stops, self.rebalances,
         )  # fmt: skip
-        logged = *self.own.kinds, *self.ungrouped.kinds, *self.nearby.kinds
+        logged = *self.group_events.kinds, *self.ungrouped.kinds, *self.process_events.kinds
         return frozenset((*logged, *(type(index[0]) for index in facts if index)))
 
     def moves(self, begin: int, end: int, participant: Participant | None = None) -> list[Move]:
@@ -210,7 +212,11 @@ class Timeline:
         return [*departures.between(begin, end), *arrivals.between(begin, end), *stops.between(begin, end)]
 
     def _by_speaker(self, kinds: tuple[type[E], ...]) -> dict[Participant | None, TimeIndex[E]]:
-        events = as_type("TimeIndex[E]", self.own.by_clients) if Event in kinds else self.own.of_type(*kinds)
+        events = (
+            as_type("TimeIndex[E]", self.group_events.by_clients)
+            if Event in kinds
+            else self.group_events.of_type(*kinds)
+        )
         return events.by(self.participants.of_speaker)
 
 

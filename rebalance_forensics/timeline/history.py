@@ -190,16 +190,16 @@ def _lanes_of(participant: Participant | None, name: str | None, mark: Mark) -> 
 
 def _events_of_lanes(timeline: Timeline) -> Sequence[Event]:
     """The group's own lines with a limited number of other lines of its members' processes and its coordinators."""
-    most = len(timeline.own) + LEAST_OTHERS
-    nearby = _near_rebalances(timeline, [log.of_type(*MARKED) for log in timeline.nearby.logs], most)
+    most = len(timeline.group_events) + LEAST_OTHERS
+    process_events = _near_rebalances(timeline, [log.of_type(*MARKED) for log in timeline.process_events.logs], most)
     names = {term.broker for term in timeline.coordinators}
     by_broker = [
         timeline.ungrouped.from_broker(broker, *MARKED)
         for broker in timeline.ungrouped.brokers
         if broker_name(broker) in names
     ]
-    others = _near_rebalances(timeline, by_broker, most + len(nearby))
-    return merged(list(merge(timeline.own, nearby, key=time_of)), others)
+    others = _near_rebalances(timeline, by_broker, most + len(process_events))
+    return merged(list(merge(timeline.group_events, process_events, key=time_of)), others)
 
 
 def _near_rebalances(timeline: Timeline, logs: Sequence[TimeIndex[Event]], most: int) -> list[Event]:

@@ -191,7 +191,7 @@ class ProcessLogs:
         return found
 
 
-class NearbyLines:
+class ProcessEvents:
     """The lines of the processes of a group's members, by log, on the group's clock."""
 
     def __init__(self, logs: Sequence[ProcessLines] = ()) -> None:
@@ -216,10 +216,10 @@ class NearbyLines:
         """The lines of these types."""
         return joined((log.of_type(*kinds) for log in self.logs), by_time_then_origin) if self.logs else NOTHING
 
-    def starts(self, own: EventIndex) -> TimeIndex[Event]:
+    def starts(self, group_events: EventIndex) -> TimeIndex[Event]:
         """The lines that show, together with a group's own lines, when the processes started."""
         # A line in a log is known to be from a member only if the log also has lines of the group.
-        places = {place_name(event) for event in own.of_type(*_OF_A_CONSTRUCTOR)}
+        places = {place_name(event) for event in group_events.of_type(*_OF_A_CONSTRUCTOR)}
         parts = (log.of_type(*_OF_A_CONSTRUCTOR) if log.place_name in places else log.starts for log in self.logs)
         return joined(parts, by_time_then_origin)
 
@@ -269,4 +269,4 @@ def _spoken_in(
         yield alone, EventIndex(chain.from_iterable(others))
 
 
-NO_LINES = NearbyLines()
+NO_LINES = ProcessEvents()

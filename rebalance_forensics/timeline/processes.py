@@ -24,7 +24,7 @@ from rebalance_forensics.timeline.identity.participants import (
     Participants,
     own_member_id,
 )
-from rebalance_forensics.timeline.process_logs import NearbyLines, of_groupless_clients
+from rebalance_forensics.timeline.process_logs import ProcessEvents, of_groupless_clients
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped, united
 from rebalance_forensics.timeline.windows import (
     AT_ONCE_MS,
@@ -54,22 +54,24 @@ class Processes(Struct, frozen=True):
     stops: tuple[Stop, ...]
 
 
-def processes_of(participants: Participants, lines: EventIndex, nearby: NearbyLines) -> Processes:
+def processes_of(participants: Participants, lines: EventIndex, process_events: ProcessEvents) -> Processes:
     """The starts and stops of the participants, numbered as facts."""
     if not lines.by_clients:
         return Processes((), ())
     stops = sorted(stops_of(participants, lines.by_clients), key=lambda s: s.at)
-    starts = _starts_of(participants, _with_starts_nearby(participants, lines, nearby))
+    starts = _starts_of(participants, _with_starts_of_processes(participants, lines, process_events))
     # If several members share a log and a client id, no line shows which of them started or stopped.
     starts = [start for start in starts if not start.participant.is_several]
     stops = [stop for stop in stops if not stop.participant.is_several]
     return Processes(numbered("start", starts), numbered("stop", stops))
 
 
-def _with_starts_nearby(participants: Participants, lines: EventIndex, nearby: NearbyLines) -> EventIndex:
-    if not nearby:
+def _with_starts_of_processes(
+    participants: Participants, lines: EventIndex, process_events: ProcessEvents
+) -> EventIndex:
+    if not process_events:
         return lines
-    banners = nearby.starts(lines)
+    banners = process_events.starts(lines)
     subscribed = lines.of_type(ev.Subscribed)
     if {participants.of_speaker(event) for event in subscribed}.issuperset(participants.everybody):
         # If all members log subscriptions, a version counts only if a subscription follows it, which shows within a
@@ -403,7 +405,7 @@ def _is_stop(event: Event) -> bool:
 
 
 def final_deaths(
-    participants: Participants, events: EventIndex, nearby: NearbyLines, coverage: Coverage
+    participants: Participants, events: EventIndex, process_events: ProcessEvents, coverage: Coverage
 ) -> Iterator[tuple[Participant, ev.ProcessDied]]:
     """The deaths after which neither the participant nor another process writes to the same log."""
     # If the log continues, several processes share it, and the JVM does not log which of them ended.
@@ -412,7 +414,7 @@ def final_deaths(
     for event in reversed(events) if events.has_type(ev.ProcessDied) else ():
         if isinstance(event, ev.ProcessDied) and event.at is not None:
             for participant in ended_with(group, participants, event) if not coverage.goes_on_after(event) else ():
-                after = (part.first(event.at + 1) for part in nearby.spoken(participants).get(participant, ()))
+                after = (part.first(event.at + 1) for part in process_events.spoken(participants).get(participant, ()))
                 if participant not in heard and not any(after):
                     heard.add(participant)
                     yield participant, event

@@ -19,7 +19,7 @@ from rebalance_forensics.timeline.identity.participants import Participants, own
 from rebalance_forensics.timeline.membership.lost_membership import shows_member
 from rebalance_forensics.timeline.membership.namesakes import foreign_members, members_by_client_id
 from rebalance_forensics.timeline.model import GroupKind, Protocol, ProtocolTerm, RebalanceMode
-from rebalance_forensics.timeline.process_logs import NearbyLines
+from rebalance_forensics.timeline.process_logs import ProcessEvents
 from rebalance_forensics.timeline.time_index import joined
 from rebalance_forensics.timeline.windows import SUCCESSION_MS
 
@@ -41,10 +41,10 @@ class GroupProfile(Struct, frozen=True):
 def profile_of(lines: TimedLines) -> GroupProfile:
     """The profile of a group by its lines."""
     grouped = lines.of_the_group()
-    kind = kind_of(grouped, lines.own.of_type(ev.SettingsReported))
+    kind = kind_of(grouped, lines.group_events.of_type(ev.SettingsReported))
     protocols = protocols_of(grouped, kind)
-    mode = rebalance_mode_of(lines.own, kind, protocol_at_last(protocols))
-    return GroupProfile(kind, protocols, mode, build_participants(kind, lines.own, lines.nearby))
+    mode = rebalance_mode_of(lines.group_events, kind, protocol_at_last(protocols))
+    return GroupProfile(kind, protocols, mode, build_participants(kind, lines.group_events, lines.process_events))
 
 
 def protocol_at_last(protocols: Sequence[ProtocolTerm]) -> Protocol:
@@ -52,11 +52,11 @@ def protocol_at_last(protocols: Sequence[ProtocolTerm]) -> Protocol:
     return protocols[-1].protocol if protocols else "unknown"
 
 
-def build_participants(kind: str, lines: EventIndex, nearby: NearbyLines) -> Participants:
+def build_participants(kind: str, lines: EventIndex, process_events: ProcessEvents) -> Participants:
     """The participants in a group's own lines; client logs are read first."""
     participants = ParticipantDrafts(kind)
     # Consumers appear in lines that name their group; workers and Streams instances in all lines of their process.
-    firsts = (log.first_of_each for log in nearby.logs) if kind != "consumer" else ()
+    firsts = (log.first_of_each for log in process_events.logs) if kind != "consumer" else ()
     speaking = joined((lines.by_clients, *firsts), time_of)
     for event in speaking:
         participants.add_speaker(event)
@@ -128,10 +128,10 @@ _THREAD = "-StreamThread-"
 _COOPERATIVE = ("cooperative-sticky", "CooperativeStickyAssignor", "sessioned", "compatible")
 
 
-def kind_of(events: Sequence[Event], nearby: Iterable[Event] = ()) -> GroupKind:
+def kind_of(events: Sequence[Event], process_events: Iterable[Event] = ()) -> GroupKind:
     """The kind of a group: consumer group, Streams application, Connect cluster, Schema Registry or share group.
 
-    `nearby` are other lines of its members' processes: the configuration of a Streams application names the group.
+    `process_events` are other lines of its members' processes: a Streams application's configuration names the group.
     """
     kinds = {type(event) for event in events}
     speakers = {id(event.speaker): event.speaker for event in events}.values()  # few objects for many lines
@@ -144,7 +144,7 @@ def kind_of(events: Sequence[Event], nearby: Iterable[Event] = ()) -> GroupKind:
     names = (name for speaker in speakers for name in (speaker.client_id, speaker.thread) if name)
     if any(map(streams_client, names)) or protocols & {"stream", "streams"} or _names_threads(events, kinds):
         return "streams"
-    if any(_configures_one_of(events, event) for event in nearby):
+    if any(_configures_one_of(events, event) for event in process_events):
         return "streams"
     if "share" in roles or "share" in protocols:
         return "share"

@@ -114,13 +114,15 @@ class _FollowUps:
     """The lines of a group in which members request a follow-up rebalance or have a reason for one."""
 
     def __init__(self, lines: TimedLines) -> None:
-        of_interest = merged(lines.own.of_type(*_FOLLOW_UP_EVENTS), lines.ungrouped.of_type(*_FOLLOW_UP_EVENTS))
+        of_interest = merged(
+            lines.group_events.of_type(*_FOLLOW_UP_EVENTS), lines.ungrouped.of_type(*_FOLLOW_UP_EVENTS)
+        )
         timed = [e for e in of_interest if e.at is not None]
         self._opened = TimeIndex((e for e in timed if type(e) is ev.RebalanceStarted), time_of)
         unexplained = {id(e) for e in self._opened if not gives_reason(e)}
         self._requests: TimeIndex[Event] = TimeIndex((e for e in timed if id(e) not in unexplained), time_of)
         self._assigned = TimeIndex((e for e in timed if type(e) is ev.WorkerAssigned), time_of)
-        joins = lines.own.of_type(ev.JoinSucceeded, ev.SyncSucceeded)
+        joins = lines.group_events.of_type(ev.JoinSucceeded, ev.SyncSucceeded)
         self._joined = grouped((e for e in joins if e.at is not None), attrgetter("generation"))
 
     def kind_of(self, previous: Rebalance | None, rebalance: Rebalance, mode: RebalanceMode) -> str | None:

@@ -102,8 +102,8 @@ def _reported(
 ) -> dict[Side, dict[str, TimeIndex[ReportedRelease]]]:
     """The releases in these lines, by side and place."""
     found: dict[Side, dict[str, list[ReportedRelease]]] = {"broker": defaultdict(list), "client": defaultdict(list)}
-    clients = {e.speaker.file for e in timeline.own if e.speaker.role in CLIENT_ROLES} if versions else set()
-    clients |= {log[0].speaker.file for log in timeline.nearby.logs}
+    clients = {e.speaker.file for e in timeline.group_events if e.speaker.role in CLIENT_ROLES} if versions else set()
+    clients |= {log[0].speaker.file for log in timeline.process_events.logs}
     for event in versions:
         spread = release_range(event.version) if event.product in ("kafka", "streams") else None
         if spread is None:

@@ -246,7 +246,7 @@ def quiet_ms(timeline: Timeline) -> int:
 @answered_once
 def _shown(timeline: Timeline) -> _Shown:
     printed: dict[str, dict[str, int]] = defaultdict(dict)
-    for dump in timeline.own.of_type(ev.SettingsReported):
+    for dump in timeline.group_events.of_type(ev.SettingsReported):
         settings = dict(dump.settings)
         for name in OF_MEMBERS:
             if (value := number_of(settings.get(name, ""))) is not None:
@@ -266,7 +266,7 @@ def _shown(timeline: Timeline) -> _Shown:
         various=frozenset(n for n in OF_MEMBERS if len({*printed[n].values(), *logged[n].values()}) > 1),
         rebalance={who: ms for who, ms in members if who is not None},
         anywhere={name: frozenset(values) for name, values in anywhere.items()},
-        session=session_of_events(timeline.own, timeline.protocol, timeline.settings),
+        session=session_of_events(timeline.group_events, timeline.protocol, timeline.settings),
     )
 
 

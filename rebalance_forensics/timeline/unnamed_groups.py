@@ -238,11 +238,11 @@ class UnnamedClients:
         if client and by_a_member:
             self._events[client][place_name(event)].append(event)
 
-    def of_group(self, group: str, own: Sequence[Event]) -> Iterator[Event]:
+    def of_group(self, group: str, group_events: Sequence[Event]) -> Iterator[Event]:
         """The lines of clients that are members of this group by the coordinator's lines."""
         if not self._events:
             return
-        by_broker = [event for event in own if event.speaker.role == "broker"]
+        by_broker = [event for event in group_events if event.speaker.role == "broker"]
         known = {name for event in by_broker for member in member_ids_in(event) if (name := name_in_member_id(member))}
         losses = _losses(by_broker)
         times = [event.at for event in by_broker if event.at is not None]
@@ -252,7 +252,7 @@ class UnnamedClients:
         tied = {client for client, _ in nameless}
         for client in sorted(self._events.keys() & (known | losses.keys() | tied)):
             for logged in self._events[client].values():
-                events = [*without_answers_to_namesakes(own, logged)]
+                events = [*without_answers_to_namesakes(group_events, logged)]
                 lost = [
                     _member_lost_then(event, losses.get(client)) or nameless.get((client, event.at)) for event in events
                 ]

@@ -66,7 +66,7 @@ def told(bug: Bug, story: dict[str, Any], release: str, *, without_the_last: boo
 
 def claimed(logs: Logs, cause: str) -> set[str]:
     timeline = logs.timeline()
-    because = [e for e in [*timeline.own, *timeline.ungrouped] if type(e).__name__ != "VersionReported"]
+    because = [e for e in [*timeline.group_events, *timeline.ungrouped] if type(e).__name__ != "VersionReported"]
     return {bug.jira for bug in known_bugs_of(timeline, cause, because)}
 
 
@@ -117,7 +117,7 @@ def test_a_signature_long_before_the_finding_is_another_story() -> None:
     logs = told(BUGS["KAFKA-14729"], STORIES["KAFKA-14729"], "3.4.1")
     logs.consumer(600, "(Re-)joining group")
     timeline = logs.timeline()
-    assert known_bugs_of(timeline, "unexplained", timeline.own[-1:]) == ()
+    assert known_bugs_of(timeline, "unexplained", timeline.group_events[-1:]) == ()
 
 
 @pytest.mark.parametrize(

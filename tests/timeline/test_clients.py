@@ -39,7 +39,7 @@ def member(*messages: str, logger: str = "app.orders") -> tuple[Timeline, Partic
     for second, message in enumerate(messages):
         story.line("c-1/app.log", f"01:00:{second:02}.000", message, logger=logger)
     timeline = story.timeline()
-    (participant,) = {timeline.participants.of_speaker(event) for event in timeline.own.by_clients}
+    (participant,) = {timeline.participants.of_speaker(event) for event in timeline.group_events.by_clients}
     assert participant is not None
     return timeline, participant
 

@@ -54,7 +54,7 @@ def test_asking_for_a_member_that_no_line_names_adds_nobody(timeline: Timeline) 
 
 
 def test_every_member_id_that_a_line_names_leads_to_a_participant(timeline: Timeline) -> None:
-    named = {m for e in timeline.own for m in member_ids_in(e)}
+    named = {m for e in timeline.group_events for m in member_ids_in(e)}
     assert len(named) > 3
     for member in named:
         participant = timeline.participants.of_member(member)
@@ -76,7 +76,7 @@ def test_a_return_that_the_coordinator_withdrew_ends_the_absence_and_is_no_arriv
     participant = timeline.departures[0].participant
     departure = Departure(participant, "c-1-1", 1_000)
     amend(departure, returned=Arrival(participant, "c-1-2", 2_000, ends=departure))
-    table = MembershipTable(timeline.participants, [departure], timeline.own)
+    table = MembershipTable(timeline.participants, [departure], timeline.group_events)
     assert (list(table.departures), list(table.arrivals)) == ([departure], [])
     assert departure.returned is not None
     assert departure.returned.id == "departure-1-returned"

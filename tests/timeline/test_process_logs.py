@@ -43,14 +43,14 @@ def test_a_connection_that_another_client_loses_is_a_line_of_the_members_process
 def test_what_another_client_of_the_process_logs_is_not_copied_into_the_groups_lines() -> None:
     alone = formed("c-1", "c-2").timeline()
     timeline = losing_connections(formed("c-1", "c-2"), "c-1", 50).timeline()
-    assert len(timeline.own) == len(alone.own)
+    assert len(timeline.group_events) == len(alone.group_events)
 
 
 def test_groups_of_one_process_share_what_the_process_logs() -> None:
     events = losing_connections(formed("c-1", "c-2"), "c-1", 50).events
     timeline = Story(events=events).timeline()
-    (log,) = [log for log in timeline.nearby.logs if log.has_type(NodeDisconnected)]
-    assert timeline.nearby.of_type(NodeDisconnected) is log.of_type(NodeDisconnected)
+    (log,) = [log for log in timeline.process_events.logs if log.has_type(NodeDisconnected)]
+    assert timeline.process_events.of_type(NodeDisconnected) is log.of_type(NodeDisconnected)
 
 
 def test_a_member_in_a_shared_log_has_the_lines_with_its_client_id() -> None:
@@ -80,9 +80,9 @@ def test_each_line_of_a_process_is_of_the_participant_that_its_speaker_is(
 
     monkeypatch.setattr("rebalance_forensics.diagnosis.case.build", recorded)
     analyze([str(SAMPLES / sample)], AnalyzeOptions(engine="local"))
-    assert any(timeline.nearby for timeline in timelines)
+    assert any(timeline.process_events for timeline in timelines)
     for timeline in timelines:
-        for participant, parts in timeline.nearby.spoken(timeline.participants).items():
+        for participant, parts in timeline.process_events.spoken(timeline.participants).items():
             for part in parts:
                 assert {timeline.participants.of_speaker(line) for line in part} == {participant}
 

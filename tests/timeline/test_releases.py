@@ -18,7 +18,9 @@ def beside_a_client_of_2_8() -> Story:
 def is_affected(story: Story) -> bool:
     timeline = story.client("c-1", "01:10:00.000", "(Re-)joining group").timeline()
     line = next(
-        e for e in timeline.own if "(Re-)joining group" in e.text and e.at == max(x.at or 0 for x in timeline.own)
+        e
+        for e in timeline.group_events
+        if "(Re-)joining group" in e.text and e.at == max(x.at or 0 for x in timeline.group_events)
     )
     return releases_of(timeline).affects("client", [SINCE_2_7], [line])
 

@@ -16,4 +16,4 @@ def test_a_broker_prints_how_long_the_sessions_of_its_groups_are(protocol: Proto
     values = f"\n\tgroup.{protocol}.session.timeout.ms = 10000\n\tgroup.max.size = 50"
     story.broker("01:00:00.000", f"KafkaConfig values: {values}\n", logger=CONFIG)
     timeline = story.goes_on("01:01:00.000").timeline()
-    assert session_of_events(timeline.own, protocol, timeline.settings) == 10_000
+    assert session_of_events(timeline.group_events, protocol, timeline.settings) == 10_000

@@ -45,7 +45,7 @@ def evicted_and_back(behind: float = 0.0) -> Timeline:
 
 def times(timeline: Timeline) -> list[float]:
     """When the client said its lines, in seconds from noon."""
-    return [((e.at or 0) - NOON) / 1000 for e in timeline.own if e.speaker.role == "consumer"]
+    return [((e.at or 0) - NOON) / 1000 for e in timeline.group_events if e.speaker.role == "consumer"]
 
 
 def test_a_line_that_stands_before_the_join_was_written_before_the_coordinator_issued_the_member_id() -> None:
@@ -66,7 +66,7 @@ def test_a_clock_that_is_minutes_behind_is_set_right_all_the_same() -> None:
 
 
 def test_the_coordinators_lines_keep_the_milliseconds_that_they_have() -> None:
-    lines = [((e.at or 0) - NOON) / 1000 for e in evicted_and_back().own if e.speaker.role == "broker"]
+    lines = [((e.at or 0) - NOON) / 1000 for e in evicted_and_back().group_events if e.speaker.role == "broker"]
     assert lines == [8.991, 8.992, 10.199, 17.098, 17.754]
 
 

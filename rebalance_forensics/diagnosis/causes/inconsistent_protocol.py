@@ -64,7 +64,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
 
 def nothing_in_common(timeline: Timeline, participant: Participant) -> str:
     """A clause on the assignors of the member and the group; a general one if the logs do not show both."""
-    dumps = (dict(dump.settings) for dump in timeline.own.of_type(ev.SettingsReported))
+    dumps = (dict(dump.settings) for dump in timeline.group_events.of_type(ev.SettingsReported))
     configured = (assignors_in(settings) for settings in dumps if settings.get("client.id") in participant.client_ids)
     # Custom assignors are named by their class.
     names = {

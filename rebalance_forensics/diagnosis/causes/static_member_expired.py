@@ -105,5 +105,5 @@ def named_as_static(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
 
 @answered_once
 def _by_instance(timeline: Timeline) -> Mapping[str, TimeIndex[Event]]:
-    lines = (e for e in timeline.own if getattr(e, "instance_id", None) and e.at is not None)
+    lines = (e for e in timeline.group_events if getattr(e, "instance_id", None) and e.at is not None)
     return TimeIndex(lines, time_of).by(attrgetter("instance_id"))

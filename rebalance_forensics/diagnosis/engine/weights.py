@@ -105,7 +105,7 @@ def spans_clusters(timeline: Timeline, hypothesis: Hypothesis) -> bool:
 @answered_once
 def _clusters_of_logs(timeline: Timeline) -> Mapping[str, str]:
     # Empty if all logs are from one cluster.
-    clusters = reported_clusters(timeline.own, timeline.participants)
+    clusters = reported_clusters(timeline.group_events, timeline.participants)
     return clusters if len({*clusters.values()}) > 1 else {}
 
 

@@ -161,7 +161,7 @@ def _lacks_loss_lines(timeline: Timeline, absence: Absence) -> bool:
 def _unnamed_start_in_its_log(timeline: Timeline, absence: Absence) -> bool:
     """True if an unidentified client started during the absence in a log to which the member writes."""
     # Go programs log whole seconds: the start may seem to follow the join that the broker logged.
-    started = timeline.own.of_type(ev.ClientStarted).between(
+    started = timeline.group_events.of_type(ev.ClientStarted).between(
         absence.at, (absence.back_at or absence.at) + windows.ROUND_TRIP_MS
     )
     unnamed = [e for e in started if timeline.participants.of_speaker(e) is None]
@@ -315,7 +315,7 @@ def its_file_went_on(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     # By default, no session is shorter than that (group.min.session.timeout.ms). A resumed process learns from its next
     # heartbeat that it has to rejoin.
     resumed = max(absence.at - windows.TICK_MS, (absence.back_at or 0) - windows.HEARTBEAT_MS)
-    near = timeline.own.by_clients.between(absence.at - windows.NEXT_HEARTBEAT_MS, resumed)
+    near = timeline.group_events.by_clients.between(absence.at - windows.NEXT_HEARTBEAT_MS, resumed)
     speakers = ((e, timeline.participants.of_speaker(e)) for e in near if place_of(e) in files)
     written = (e for e, who in speakers if who is not None and (who is not this or this.is_several))
     return tuple(islice(written, heartbeat_loss.OWN_LINES))
@@ -331,7 +331,7 @@ def _logs_of_several(timeline: Timeline) -> frozenset[tuple[str, str | None]]:
 @answered_once
 def _logs_of_brokers(timeline: Timeline) -> frozenset[tuple[str, str | None]]:
     """The logs to which brokers write."""
-    return frozenset(place_of(event) for event in timeline.own if event.speaker.role == "broker")
+    return frozenset(place_of(event) for event in timeline.group_events if event.speaker.role == "broker")
 
 
 @sign("it gave up its coordinator when it woke up", "it kept its coordinator, as a member that only fails to poll does")

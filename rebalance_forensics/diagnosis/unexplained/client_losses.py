@@ -55,7 +55,7 @@ def _left_without_coordinator(timeline: Timeline) -> Losses:
     # Only a log at INFO shows that a coordinator was found again. A process that stops needs no coordinator.
     troubled: Losses = {}
     recovered: dict[tuple[Participant | None, str], int] = {}
-    for event in timeline.own.of_type(*_TROUBLE, *_RECOVERED):
+    for event in timeline.group_events.of_type(*_TROUBLE, *_RECOVERED):
         speaker = speaker_of(timeline, event)
         if isinstance(event, _RECOVERED):
             troubled.pop(speaker, None)
@@ -65,10 +65,14 @@ def _left_without_coordinator(timeline: Timeline) -> Losses:
     lost = {s: lines for s, lines in troubled.items() if any(isinstance(e, ev.CoordinatorLost) for e in lines)}
     for speaker, lines in lost.items():
         # Connections that other clients of the process have lost since then count as well.
-        nearby = timeline.nearby.spoken(timeline.participants).get(speaker[0], ()) if speaker[0] is not None else ()
+        nearby = (
+            timeline.process_events.spoken(timeline.participants).get(speaker[0], ()) if speaker[0] is not None else ()
+        )
         since = (part.of_type(ev.NodeDisconnected).since(recovered.get(speaker, 0)) for part in nearby)
         lines[:] = merge(lines, *since, key=time_of)
-    detailed = {speaker_of(timeline, e) for e in timeline.own.by_clients if e.level in DETAILED} if lost else set()
+    detailed = (
+        {speaker_of(timeline, e) for e in timeline.group_events.by_clients if e.level in DETAILED} if lost else set()
+    )
     return {
         speaker: lines
         for speaker, lines in lost.items()
@@ -139,7 +143,7 @@ _TIMED_OUT = "REQUEST_TIMED_OUT"
 def expired_sessions(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
     """Sessions that expired according to the member's own log and that no finding explains."""
     session = session_timeout_ms(timeline)
-    expired = by_speaker(timeline, filter(ended_its_session, timeline.own.of_type(ev.CoordinatorLost)))
+    expired = by_speaker(timeline, filter(ended_its_session, timeline.group_events.of_type(ev.CoordinatorLost)))
     for (participant, place), events in expired.items():
         unclaimed = [e for e in events if not any(findings_between(drafts, time_of(e) - session, time_of(e) + session))]
         if not unclaimed:
@@ -177,7 +181,7 @@ def gravest_losses(timeline: Timeline) -> Iterator[Hypothesis]:
 def _first_found(timeline: Timeline, kinds: Sequence[_Loss]) -> list[Hypothesis]:
     """The findings, one for each client, of the first of these kinds that any client logged."""
     for types, is_shown, severity, in_words in kinds:
-        if losses := by_speaker(timeline, filter(is_shown, timeline.own.of_type(*types))):
+        if losses := by_speaker(timeline, filter(is_shown, timeline.group_events.of_type(*types))):
             return [
                 hypothesis_of_client(participant, place, events, severity, _loss_in_words(in_words, events))
                 for (participant, place), events in losses.items()
@@ -196,7 +200,7 @@ def _lost_coordinators(timeline: Timeline) -> Iterator[Hypothesis]:
     # Connections that could not be established at all (NetworkClient).
     refused = timeline.disconnected("could not be established")
     failed = by_speaker(timeline, [event for event in refused if event.node is not None])
-    for (participant, place), events in by_speaker(timeline, timeline.own.of_type(ev.CoordinatorLost)).items():
+    for (participant, place), events in by_speaker(timeline, timeline.group_events.of_type(ev.CoordinatorLost)).items():
         unreached = _brokers_out_of_reach(events, failed.get((participant, place), ()))
         lines = [*chain.from_iterable(unreached.values()), *events]
         sentence = f"lost its coordinator {times(len(events))}{_failed_connections_in_words(unreached)}"
@@ -285,7 +289,9 @@ _LIGHTER: tuple[_Loss, ...] = (
 
 def fatal_answers(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hypothesis]:
     """Members whose client gave up after a fatal error, unless a fault at that time explains it."""
-    answers = by_speaker(timeline, filter(_is_fatal, timeline.own.of_type(ev.ExceptionLogged, *_ERROR_RESPONSES)))
+    answers = by_speaker(
+        timeline, filter(_is_fatal, timeline.group_events.of_type(ev.ExceptionLogged, *_ERROR_RESPONSES))
+    )
     for (participant, place), events in answers.items():
         if not overlaps_a_fault(drafts, time_of(events[0]), time_of(events[-1])):
             yield hypothesis_of_client(participant, place, events, "warning", _fatal_errors_in_words(events))

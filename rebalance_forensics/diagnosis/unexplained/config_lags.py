@@ -127,7 +127,7 @@ def _last(lines: Iterable[Event]) -> int:
 
 def forced_rejoin(timeline: Timeline, rebalance: Rebalance) -> Event | None:
     """The line nearest to the start of a rebalance in which a worker rejoins because of the config topic, or None."""
-    lines = timeline.own.of_type(ev.ConfigOffsetBehind, ev.WorkerAssigned).between(*_just_before(rebalance))
+    lines = timeline.group_events.of_type(ev.ConfigOffsetBehind, ev.WorkerAssigned).between(*_just_before(rebalance))
     forcing = [e for e in lines if _forces_rejoin(e)]
     return min(forcing, key=lambda e: abs(time_of(e) - rebalance.started_at), default=None)
 
@@ -160,7 +160,7 @@ def _workers(timeline: Timeline) -> Iterator[_Lag]:
 
 def _by_worker(timeline: Timeline) -> dict[tuple[Participant | None, str, str | None], list[Event]]:
     """The lines of each worker; client ids distinguish workers that log to the same file."""
-    lines = (e for e in timeline.own.of_type(ev.ConfigOffsetBehind, ev.WorkerAssigned) if e.at is not None)
+    lines = (e for e in timeline.group_events.of_type(ev.ConfigOffsetBehind, ev.WorkerAssigned) if e.at is not None)
     return grouped(lines, lambda e: (*speaker_of(timeline, e), e.speaker.client_id))
 
 
@@ -243,7 +243,7 @@ def _about_lag(timeline: Timeline, lags: Sequence[_Lag], unexplained: Sequence[R
     lines = tuple(e for lag in lags for e in lag.lines)
     forcing, last = TimeIndex(lines, time_of), _last(lines)
     # The lag is over once a worker received an assignment without an error; the logs may end before that.
-    assignments = timeline.own.of_type(ev.WorkerAssigned).between(last + 1, timeline.last)
+    assignments = timeline.group_events.of_type(ev.WorkerAssigned).between(last + 1, timeline.last)
     return Hypothesis(
         because=lines,
         culprits=tuple(dict.fromkeys(culprits)),

@@ -56,13 +56,13 @@ def _of_coordinator_alone(timeline: Timeline) -> list[Event]:
         (ev.GroupEmptied,),
         (ev.AssignmentReceived,),
     )
-    lines_by_kind = ([e for e in timeline.own.of_type(*kind) if e.at is not None] for kind in kinds)
+    lines_by_kind = ([e for e in timeline.group_events.of_type(*kind) if e.at is not None] for kind in kinds)
     return next(filter(None, lines_by_kind), [])
 
 
 def _mentions(timeline: Timeline) -> list[Event]:
     """Lines that members log during a rebalance and that show nothing about it but that it took place."""
-    events = timeline.own.of_type(
+    events = timeline.group_events.of_type(
         *(ev.FollowUpScheduled, ev.JoinFailed, ev.ListenerCalled, ev.OffsetCommitFailed, ev.PartitionsRevoked),
         *(ev.StreamThreadStateChanged, ev.StreamsStateChanged, ev.SyncFailed),
     )
@@ -122,7 +122,7 @@ def without_generation(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[
 def _with_listeners(timeline: Timeline, rebalance: Hypothesis, begin: int, end: int) -> Hypothesis:
     """An unexplained rebalance with the rebalance listeners that failed in it, which is a fault in any case."""
     # A member learns of a rebalance within a heartbeat interval and calls its listener before it rejoins.
-    failed = timeline.own.of_type(ev.ListenerFailed).between(begin - HEARTBEAT_MS, end + HEARTBEAT_MS)
+    failed = timeline.group_events.of_type(ev.ListenerFailed).between(begin - HEARTBEAT_MS, end + HEARTBEAT_MS)
     if not failed:
         return rebalance
     speaker = timeline.participants.of_speaker(failed[0])
@@ -221,10 +221,10 @@ def _unexplained(timeline: Timeline, rebalances: Sequence[Rebalance]) -> Hypothe
 def _outcome_in_words(timeline: Timeline, rebalance: Rebalance) -> str:
     """The outcome: a leader without the latest configuration assigned no work, or a member's partitions changed."""
     begin, end = rebalance.started_at - HEARTBEAT_MS, rebalance.ended_at() + ROUND_TRIP_MS
-    lines = timeline.own.of_type(ev.ConfigOffsetBehind).between(rebalance.started_at, end)
+    lines = timeline.group_events.of_type(ev.ConfigOffsetBehind).between(rebalance.started_at, end)
     if leading := [e for e in lines if isinstance(e, ev.ConfigOffsetBehind) and e.leading]:
         return f" {worker_name(timeline, leading[0])} {forced_in_words(leading)}"
-    moves = timeline.own.of_type(ev.PartitionsRevoked, *_ASSIGNED).between(begin, end)
+    moves = timeline.group_events.of_type(ev.PartitionsRevoked, *_ASSIGNED).between(begin, end)
     shares = grouped(moves, partial(speaker_of, timeline)).values()
     return next(filter(None, map(_share_in_words, shares)), "")
 
@@ -384,7 +384,9 @@ def mentioned(timeline: Timeline) -> Iterator[Hypothesis]:
 def led(timeline: Timeline) -> Iterator[Hypothesis]:
     """Rebalances about which the lines show only the leader's assignment, without a new generation or a reason."""
     assigned = [
-        e for e in timeline.own.of_type(ev.AssignmentComputed) if e.at is not None and e.speaker.role != "broker"
+        e
+        for e in timeline.group_events.of_type(ev.AssignmentComputed)
+        if e.at is not None and e.speaker.role != "broker"
     ]
     for lines in runs(assigned, time_of, QUIET_MS):
         yield _hypothesis_of_group(timeline, lines, _led_in_words(timeline, lines[-1]))
@@ -403,7 +405,7 @@ def _mention_in_words(timeline: Timeline, lines: Sequence[Event]) -> str:
     if all(isinstance(e, ev.PartitionsRevoked | ev.ListenerCalled) for e in lines):
         gave_up = [*runs(lines, time_of, ROUND_TRIP_MS)]
         first, last = time_of(lines[0]), time_of(lines[-1])
-        if timeline.own.of_type(ev.ConsumerClosed).between(first - ROUND_TRIP_MS, last + ROUND_TRIP_MS):
+        if timeline.group_events.of_type(ev.ConsumerClosed).between(first - ROUND_TRIP_MS, last + ROUND_TRIP_MS):
             return "A member gave up its partitions as its consumer was closed; these lines do not show why it was."
         return (
             f"Members of the group gave up partitions {times(len(gave_up))}, as they do in a rebalance, or when they "
@@ -465,7 +467,7 @@ def _reassignments(timeline: Timeline) -> Iterator[list[Event]]:
     """A revocation and the next JoinGroup or assignment of the same member, as in every eager rebalance."""
     # Sarama does not log JoinGroup, but looks up its coordinator before each one (consumer_group.go, newSession).
     revoked: dict[object, Event] = {}
-    for event in timeline.own.of_type(ev.PartitionsRevoked, ev.JoinStarted, ev.CoordinatorFound, *_ASSIGNED):
+    for event in timeline.group_events.of_type(ev.PartitionsRevoked, ev.JoinStarted, ev.CoordinatorFound, *_ASSIGNED):
         speaker = timeline.participants.of_speaker(event) or place_name(event)
         if event.at is None:
             continue
@@ -478,7 +480,7 @@ def _reassignments(timeline: Timeline) -> Iterator[list[Event]]:
 def _elections(timeline: Timeline) -> Iterator[list[Event]]:
     """The lines in which a Schema Registry instance names a new leader, each in a list of one."""
     before: str | None = None
-    for event in timeline.own.of_type(ev.RegistryLeaderElected):
+    for event in timeline.group_events.of_type(ev.RegistryLeaderElected):
         assert isinstance(event, ev.RegistryLeaderElected)
         if event.at is not None and before is not None and event.leader != before:
             yield [event]

@@ -24,7 +24,7 @@ from rebalance_forensics.timeline.clocks.file_clocks import (
 from rebalance_forensics.timeline.clocks.shared_facts import SharedFacts, fact_in, facts_of
 from rebalance_forensics.timeline.cluster_events import UngroupedEvents
 from rebalance_forensics.timeline.event_index import EventIndex
-from rebalance_forensics.timeline.process_logs import NO_LINES, NearbyLines, ProcessLog
+from rebalance_forensics.timeline.process_logs import NO_LINES, ProcessEvents, ProcessLog
 from rebalance_forensics.timeline.time_index import lists_by_key
 
 E = TypeVar("E", bound=Event)
@@ -33,19 +33,19 @@ Times = dict[int, int]
 
 
 class TimedLines(Struct, frozen=True):
-    """`own` lines name the group or are its members'; `ungrouped` are broker lines that name no group.
+    """`group_events` name the group or are its members'; `ungrouped` are broker lines that name no group.
 
-    `nearby` are the process logs of its members.
+    `process_events` are the process logs of its members.
     """
 
-    own: EventIndex
+    group_events: EventIndex
     ungrouped: EventIndex
     clocks: Mapping[Place, FileClock]
-    nearby: NearbyLines
+    process_events: ProcessEvents
 
     def of_the_group(self) -> tuple[Event, ...]:
         """The lines that name the group."""
-        return tuple([event for event in self.own if event.group is not None])
+        return tuple([event for event in self.group_events if event.group is not None])
 
 
 def timed(lines: Sequence[Event], logs: Sequence[ProcessLog], ungrouped: UngroupedEvents) -> TimedLines:
@@ -58,9 +58,9 @@ def timed(lines: Sequence[Event], logs: Sequence[ProcessLog], ungrouped: Ungroup
     filled = with_times(lines, ungrouped.by_brokers_in_logs_of(e for e in lines if e.at is None))
     if all(event.at is None for event in filled):
         return _by_order(filled, ungrouped, clocks)
-    own = _within_their_seconds(on_one_clock(filled, clocks), clocks)
-    nearby = NearbyLines([log.on_clock(clocks[log.place]) for log in logs]) if logs else NO_LINES
-    return TimedLines(EventIndex(own), ungrouped.brokers(clocks, lines), clocks, nearby)
+    group_events = _within_their_seconds(on_one_clock(filled, clocks), clocks)
+    process_events = ProcessEvents([log.on_clock(clocks[log.place]) for log in logs]) if logs else NO_LINES
+    return TimedLines(EventIndex(group_events), ungrouped.brokers(clocks, lines), clocks, process_events)
 
 
 def _versions_before(lines: Sequence[Event], log: ProcessLog) -> list[Event]:
@@ -77,10 +77,12 @@ def _has_whole_seconds(events: Sequence[Event], clocks: Mapping[Place, FileClock
 
 def _by_order(lines: Sequence[Event], ungrouped: UngroupedEvents, clocks: dict[Place, FileClock]) -> TimedLines:
     """Lines without any times, in the order of their files, with the broker lines between them."""
-    own = {event.origin for event in lines}
-    by_brokers = (e for e in ungrouped.by_brokers_in_logs_of(lines) if e.at is None and e.origin not in own)
+    group_events = {event.origin for event in lines}
+    by_brokers = (e for e in ungrouped.by_brokers_in_logs_of(lines) if e.at is None and e.origin not in group_events)
     ordered = on_one_clock(in_order([*lines, *by_brokers]), clocks)
-    of_group, others = (EventIndex([e for e in ordered if (e.origin in own) is own_line]) for own_line in (True, False))
+    of_group, others = (
+        EventIndex([e for e in ordered if (e.origin in group_events) is own_line]) for own_line in (True, False)
+    )
     return TimedLines(of_group, others, clocks, NO_LINES)
 
 

@@ -65,21 +65,25 @@ class _Log(Extent):
 # on a host whose process writes two files it is the host. Files that were written at the same time without a common
 # member id are from different processes.
 def with_process_places(
-    own: Sequence[Event], nearby: Sequence[Event], logs: Sequence[ProcessLog] = ()
+    group_events: Sequence[Event], process_events: Sequence[Event], logs: Sequence[ProcessLog] = ()
 ) -> tuple[list[Event], list[Event], tuple[ProcessLog, ...]]:
     """A group's lines, nearby lines and logs; on a host with several processes, each process is a separate place."""
-    own = _with_names_of_processes(own)
-    own, nearby = with_instance_places(own, nearby)
-    own, nearby = with_member_places(own, nearby)
-    places = _places(own)
+    group_events = _with_names_of_processes(group_events)
+    group_events, process_events = with_instance_places(group_events, process_events)
+    group_events, process_events = with_member_places(group_events, process_events)
+    places = _places(group_events)
     if not places:
-        return list(own), list(nearby), tuple(logs)
+        return list(group_events), list(process_events), tuple(logs)
     by_stem = {(log_stem(file), host): place for (file, host), place in places.items()}
-    for file, host in (*map(place_of, nearby), *(log.place for log in logs)):
+    for file, host in (*map(place_of, process_events), *(log.place for log in logs)):
         if (place := by_stem.get((log_stem(file), host))) is not None:
             places.setdefault((file, host), place)
     named = tuple([log.of_process(places.get(log.place)) for log in logs])
-    return [_placed(event, places) for event in own], [_placed(event, places) for event in nearby], named
+    return (
+        [_placed(event, places) for event in group_events],
+        [_placed(event, places) for event in process_events],
+        named,
+    )
 
 
 def _placed(event: Event, places: Mapping[Place, str]) -> Event:
@@ -92,9 +96,9 @@ def _at(event: Event, place: str | None) -> Event:
     return event if place is None else replace(event, speaker=replace(event.speaker, place=place))
 
 
-def _places(own: Sequence[Event]) -> dict[Place, str]:
+def _places(group_events: Sequence[Event]) -> dict[Place, str]:
     """Log -> the name of its process, for hosts with several processes."""
-    by_clients = (e.speaker for e in own if e.speaker.role != "broker")
+    by_clients = (e.speaker for e in group_events if e.speaker.role != "broker")
     files = sets_by_key((speaker.host, speaker.file) for speaker in by_clients if speaker.host is not None)
     crowded = {host for host, of_host in files.items() if len(of_host) > 1}
     if not crowded:
@@ -102,7 +106,7 @@ def _places(own: Sequence[Event]) -> dict[Place, str]:
     logs: dict[str, dict[str, _Log]] = {
         host: {file: _Log(file=file) for file in sorted(files[host])} for host in crowded
     }
-    for event in own:
+    for event in group_events:
         if event.speaker.host in crowded and event.speaker.role != "broker":
             logs[event.speaker.host][event.speaker.file].add(event)
     named = [
@@ -174,18 +178,22 @@ _HERDER = re.compile(r"DistributedHerder-(.+)-\d+")
 # a stream thread and its clients name the instance, and those of Connect workers name their client. Instances with
 # lines in a file at the same time are different processes. Successive instances may be restarts of one process, unless
 # the file also has lines of a broker: no process writes the lines of its coordinator.
-def with_instance_places(own: Sequence[Event], nearby: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:
+def with_instance_places(
+    group_events: Sequence[Event], process_events: Sequence[Event]
+) -> tuple[Sequence[Event], Sequence[Event]]:
     """Both lists; lines of processes that share a file have the process as their place.
 
     Lines of Connect workers in such a file that name no worker are left out, since their worker is unknown.
     """
-    together = {*_sharing_a_file(own), *_sharing_with_coordinator(own, nearby)}
+    together = {*_sharing_a_file(group_events), *_sharing_with_coordinator(group_events, process_events)}
     if not together:
-        return own, nearby
-    workers = {place_of(e) for e in own if e.speaker.role == "connect" and _named_process(e) in together}
-    nobodys = [e.speaker.role == "connect" and place_of(e) in workers and _named_process(e) is None for e in nearby]
-    return [_at_instance(event, together) for event in own], [
-        _at_instance(event, together) for event, left_out in zip(nearby, nobodys, strict=True) if not left_out
+        return group_events, process_events
+    workers = {place_of(e) for e in group_events if e.speaker.role == "connect" and _named_process(e) in together}
+    nobodys = [
+        e.speaker.role == "connect" and place_of(e) in workers and _named_process(e) is None for e in process_events
+    ]
+    return [_at_instance(event, together) for event in group_events], [
+        _at_instance(event, together) for event, left_out in zip(process_events, nobodys, strict=True) if not left_out
     ]
 
 
@@ -214,9 +222,9 @@ def _named_process(event: Event) -> str | None:
     return event.speaker.client_id or (found[1] if found else None)
 
 
-def _sharing_with_coordinator(own: Sequence[Event], nearby: Sequence[Event]) -> Iterator[str]:
-    files = {place_of(e) for e in own if e.speaker.role == "broker"}
-    for event in (*own, *nearby) if files else ():
+def _sharing_with_coordinator(group_events: Sequence[Event], process_events: Sequence[Event]) -> Iterator[str]:
+    files = {place_of(e) for e in group_events if e.speaker.role == "broker"}
+    for event in (*group_events, *process_events) if files else ():
         if place_of(event) in files and (client := _named_process(event)) is not None:
             yield client
 
@@ -234,10 +242,12 @@ def _sharing_a_file(events: Iterable[Event]) -> Iterator[str]:
 
 # brod's client id is the name of its Erlang node and process (coordinator_id, brod_group_coordinator.erl). Its own
 # lines show only the process, whose number may also occur on another node.
-def _with_names_of_processes(own: Sequence[Event]) -> Sequence[Event]:
-    if not any(erlang_process(e.speaker.thread or "") for e in own):
-        return own
-    clients = {name for e in own for m in member_ids_in(e) if (name := name_in_member_id(m)) and erlang_process(name)}
+def _with_names_of_processes(group_events: Sequence[Event]) -> Sequence[Event]:
+    if not any(erlang_process(e.speaker.thread or "") for e in group_events):
+        return group_events
+    clients = {
+        name for e in group_events for m in member_ids_in(e) if (name := name_in_member_id(m)) and erlang_process(name)
+    }
     named = sets_by_key((erlang_process(name), name) for name in clients)
 
     def with_name(event: Event) -> Event:
@@ -246,7 +256,7 @@ def _with_names_of_processes(own: Sequence[Event]) -> Sequence[Event]:
             return event
         return replace(event, speaker=replace(event.speaker, client_id=next(iter(names))))
 
-    return [*map(with_name, own)]
+    return [*map(with_name, group_events)]
 
 
 # A process may run several readers of a group. kafka-go, franz-go and KafkaJS log member ids but never a client id;
@@ -254,24 +264,26 @@ def _with_names_of_processes(own: Sequence[Event]) -> Sequence[Event]:
 # often after a common client id. A client that lost its membership never reuses the member id, so ids that are in the
 # same generation, or alternate, are from different members. Lines without an id may be from any of them and keep their
 # place.
-def with_member_places(own: Sequence[Event], nearby: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:
+def with_member_places(
+    group_events: Sequence[Event], process_events: Sequence[Event]
+) -> tuple[Sequence[Event], Sequence[Event]]:
     """A group's lines and nearby lines; members that share a log have their first member id as their place."""
-    by_clients = (e for e in own if e.speaker.role != "broker")
+    by_clients = (e for e in group_events if e.speaker.role != "broker")
     logs = lists_by_key((_client_at(e), (reader, e)) for e in by_clients if (reader := _own_id(e)))
     several = {log: lines for log, lines in logs.items() if len({member for member, _ in lines}) > 1}
     # librdkafka logs the group with requests, but only its handle with the results.
     known = {(log, reader) for log, lines in several.items() for reader, _ in lines}
-    for event in nearby if several else ():
+    for event in process_events if several else ():
         if (handle := librdkafka_handle(event.speaker.thread)) and (_client_at(event), handle[0]) in known:
             several[_client_at(event)].append((handle[0], event))
     places = {log: _readers(lines) for log, lines in several.items()}
     if not any(places.values()):
-        return own, nearby
+        return group_events, process_events
 
     def placed(event: Event) -> Event:
         return _at(event, places.get(_client_at(event), {}).get(_own_id(event) or ""))
 
-    return [*map(placed, own)], [*map(placed, nearby)]
+    return [*map(placed, group_events)], [*map(placed, process_events)]
 
 
 def _client_at(event: Event) -> tuple[Place, str | None]:
@@ -293,8 +305,10 @@ def _readers(lines: Sequence[tuple[str, Event]]) -> dict[str, str]:
     for member, event in lines:
         ids[member].add(event)
     readers: list[list[str]] = []
-    for member, own in ids.items():
-        former = next((ids_of for ids_of in readers if not any(ids[other].overlaps(own) for other in ids_of)), None)
+    for member, group_events in ids.items():
+        former = next(
+            (ids_of for ids_of in readers if not any(ids[other].overlaps(group_events) for other in ids_of)), None
+        )
         if former is None:
             readers.append([member])
         else:

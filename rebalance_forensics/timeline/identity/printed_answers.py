@@ -64,28 +64,28 @@ def is_printed(event: Event) -> bool:
     return not (speaker.client_id or speaker.task or librdkafka_handle(thread) or streams_client(thread))
 
 
-def without_answers_to_others(own: Sequence[Event], lines: Sequence[Event]) -> list[Event]:
+def without_answers_to_others(group_events: Sequence[Event], lines: Sequence[Event]) -> list[Event]:
     """The lines without logged responses that no member in their place can have received."""
     printed = [event for event in lines if is_printed(event)]
     if not printed:
         return list(lines)
-    members = _Members(own, lines)
+    members = _Members(group_events, lines)
     foreign = {id(event) for event in printed if is_an_administrators(event) or not members.may_have_got(event)}
     return [event for event in lines if id(event) not in foreign]
 
 
 class _Members:
-    def __init__(self, own: Sequence[Event], lines: Sequence[Event]) -> None:
-        """`own` are the lines of the group; `lines` hold those of its clients that do not name it."""
+    def __init__(self, group_events: Sequence[Event], lines: Sequence[Event]) -> None:
+        """`group_events` are the lines of the group; `lines` hold those of its clients that do not name it."""
         clients: dict[str, dict[str | None, list[Event]]] = defaultdict(lambda: defaultdict(list))
-        for event in own:
+        for event in group_events:
             if event.speaker.role != "broker":
                 clients[place_name(event)][event.speaker.client_id].append(event)
         for event in lines:
             if event.speaker.client_id is not None and event.speaker.client_id in clients.get(place_name(event), ()):
                 clients[place_name(event)][event.speaker.client_id].append(event)
         self._clients = {place: list(map(_Client, of_place.values())) for place, of_place in clients.items()}
-        self._has_brokers = any(event.speaker.role == "broker" for event in own)
+        self._has_brokers = any(event.speaker.role == "broker" for event in group_events)
 
     def may_have_got(self, event: Event) -> bool:
         """False if none of the clients in that place can have received this response."""
@@ -122,20 +122,26 @@ class _Client:
     def _is_by_its_thread(self, event: Event) -> bool:
         speaker = event.speaker
         return speaker.thread is not None and any(
-            own.thread == speaker.thread
-            and (own.file == speaker.file or (own.pid is not None and own.pid == speaker.pid))
-            for own in self._speakers
+            group_events.thread == speaker.thread
+            and (
+                group_events.file == speaker.file or (group_events.pid is not None and group_events.pid == speaker.pid)
+            )
+            for group_events in self._speakers
         )
 
     def _is_by_another_thread(self, event: Event) -> bool:
-        threads = {own.thread for own in self._speakers if own.file == event.speaker.file and own.thread is not None}
+        threads = {
+            group_events.thread
+            for group_events in self._speakers
+            if group_events.file == event.speaker.file and group_events.thread is not None
+        }
         # Those that poll() has others do its work for log on other threads than it.
         of_client = any(thread.startswith((BACKGROUND, HEARTBEATS)) for thread in threads)
         return event.speaker.thread is not None and bool(threads) and not of_client
 
     def _is_by_its_logger(self, event: Event) -> bool:
         component = event.speaker.component
-        return component is not None and any(own.component == component for own in self._speakers)
+        return component is not None and any(group_events.component == component for group_events in self._speakers)
 
     @cached_property
     def _speakers(self) -> set[Speaker]:

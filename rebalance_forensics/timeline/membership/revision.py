@@ -34,14 +34,14 @@ def revise(
     participants, streams = membership.participants, membership.participants.kind == "streams"
     membership.name_newcomers()
     # A Streams instance that closes sends no LeaveGroup (internal.leave.group.on.close).
-    for stop in closed_at_last(participants, processes.stops, lines.own) if streams else ():
+    for stop in closed_at_last(participants, processes.stops, lines.group_events) if streams else ():
         membership.end(stop.participant, stop.at, "closed", stop.events)
-    for participant, death in final_deaths(participants, lines.own, lines.nearby, coverage):
+    for participant, death in final_deaths(participants, lines.group_events, lines.process_events, coverage):
         membership.end(participant, time_of(death), "died", (death,))
     departures = [t for t in membership.transitions if isinstance(t, Departure)]
     _reclassify_unsubscribes(departures, processes.stops)
     _reclassify_removals(departures, processes.stops, streams=streams)
-    _infer_unlogged_leaves(participants, departures, lines.own, session_ms)
+    _infer_unlogged_leaves(participants, departures, lines.group_events, session_ms)
     for departure in _restarts_in_time(departures, processes.starts, rebalances):
         del membership.transitions[departure]
     # The coordinator's line that no rebalance is needed names neither member nor group; it follows the line about the

@@ -171,7 +171,7 @@ def _in_force(timeline: Timeline) -> Iterator[int]:
 @answered_once
 def _assignments(timeline: Timeline) -> Sequence[tuple[Rebalance, int | None]]:
     """Each rebalance with the time of its assignment; None if it had no assignment."""
-    printed = bool(timeline.own.of_type(AssignmentReceived))
+    printed = bool(timeline.group_events.of_type(AssignmentReceived))
     empty = _empty_generations(timeline)
     rebalances = [*timeline.rebalances]
     lost = TimeIndex(request for request in timeline.requests if request.why == "assignment-not-stored")

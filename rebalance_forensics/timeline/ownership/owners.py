@@ -84,7 +84,7 @@ def ownership_of(timeline: Timeline) -> Ownership:
     if not unit:
         return Ownership()
     end = max(timeline.coverage.end, timeline.last)
-    consumers = Consumers(timeline, timeline.own.of_type(*unit))
+    consumers = Consumers(timeline, timeline.group_events.of_type(*unit))
     ledger = OwnershipReplay(timeline, unit, consumers).run()
     late = late_joins(timeline) if timeline.mode == "eager" else {}  # a cooperative member reads while it rejoins
     reporting, printed = frozenset(consumers.reporting), _printed_generations(timeline)
@@ -238,7 +238,7 @@ def _reporting_members(timeline: Timeline, generation: Generation | None, owners
 
 def _printed_generations(timeline: Timeline) -> frozenset[int | None]:
     """The generations whose assignment the leader logged."""
-    computed = timeline.own.of_type(ev.AssignmentComputed)
+    computed = timeline.group_events.of_type(ev.AssignmentComputed)
     return frozenset(e.generation for e in computed if e.assignment)
 
 
@@ -261,12 +261,12 @@ class Gaps:
         self._end = end
         self._hands_on_unseen = timeline.mode == "server-side"
         self._failures: TimeIndex[Event] = TimeIndex(
-            timeline.own.of_type(ev.AssignmentFailed, ev.AssignmentNotStored, ev.SyncFailed), time_of
+            timeline.group_events.of_type(ev.AssignmentFailed, ev.AssignmentNotStored, ev.SyncFailed), time_of
         )
         self._in_force = TimeIndex((r.completed_at for r in timeline.rebalances if r.completed_at is not None), int)
         deleted = (event for event in timeline.of(ev.TopicChanged) if event.change == "deleted")
         self._deleted = grouped(deleted, attrgetter("topic"))
-        self._configured = TimeIndex(timeline.own.of_type(ev.ConnectorConfigChanged), time_of)
+        self._configured = TimeIndex(timeline.group_events.of_type(ev.ConnectorConfigChanged), time_of)
 
     def between(self, readings: Sequence[PartitionReading]) -> Iterator[UnreadSpan | UnknownSpan]:
         """The gaps of a partition; `readings` are ordered by their start."""

@@ -28,7 +28,7 @@ Moment = Event | Departure | Start
 def unit_of(timeline: Timeline) -> tuple[type[Event], ...]:
     """The event types that show a group's owners, from the best available source; empty if there is none."""
     # Schema Registry elects a leader and share groups (KIP-932) share records: neither has exclusive partition owners.
-    own = timeline.own
+    own = timeline.group_events
     if timeline.kind == "connect":
         return WORK if own.of_type(*WORK[:1]) else ()
     if timeline.kind not in ("consumer", "streams"):
@@ -76,7 +76,7 @@ class OwnershipReplay:
         timeline = self.timeline
         yield from ((departure.at, 0, departure) for departure in timeline.departures if not departure.stayed)
         yield from ((start.at, 1, start) for start in timeline.starts)
-        lines = timeline.own.of_type(*self.unit, *_CLOSES)
+        lines = timeline.group_events.of_type(*self.unit, *_CLOSES)
         yield from ((event.at, 2, event) for event in lines if event.at is not None)
 
     def _departed(self, departure: Departure, at: int) -> None:

@@ -88,7 +88,7 @@ EVIDENCE = (
 
 def chains_of_moves(timeline: Timeline) -> Iterator[list[CoordinatorMove]]:
     """Moves after the group's first generation, shown by brokers or members; in one chain if brokers move in turn."""
-    if not timeline.shows_any(_SHOWING_MOVES) and len(timeline.own.brokers) < 2:
+    if not timeline.shows_any(_SHOWING_MOVES) and len(timeline.group_events.brokers) < 2:
         return
     settled = formed_at(timeline)
     moves: list[CoordinatorMove] = []
@@ -147,7 +147,7 @@ def _first_of_each(
 def whole_cluster_stopped(timeline: Timeline, chain: list[CoordinatorMove]) -> bool:
     """Every broker with a log began a shutdown within a minute and none came back."""
     begin, end = chain[0].at - windows.PROCESS_START_MS, chain[-1].at + windows.ONE_REBALANCE_MS
-    speaking = timeline.own.brokers | timeline.ungrouped.brokers
+    speaking = timeline.group_events.brokers | timeline.ungrouped.brokers
     for_good = (o for o in broker_outages(timeline) if o.how == "shut-down" and o.ended_at is None)
     return len(speaking) > 1 and speaking <= {o.broker for o in for_good if begin <= o.started_at <= end}
 
@@ -284,7 +284,9 @@ def _refused_again(timeline: Timeline, settled: int) -> Iterator[CoordinatorMove
     """Moves shown by a client whose requests brokers refuse until it rejoins: none of them coordinates the group."""
     # A single refused JoinGroup is normal: brokers may not agree yet on the leader of the offsets partition.
     refused: dict[object, list[Event]] = defaultdict(list)
-    for event in timeline.own.of_type(*_ANSWERED, *_JOINING, ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded):
+    for event in timeline.group_events.of_type(
+        *_ANSWERED, *_JOINING, ev.JoinSucceeded, ev.JoinReported, ev.SyncSucceeded
+    ):
         speaker = timeline.participants.of_speaker(event) or place_name(event)
         if isinstance(event, ev.JoinSucceeded | ev.JoinReported | ev.SyncSucceeded):
             yield from _repeated_refusals(timeline, refused.pop(speaker, []))
@@ -330,7 +332,9 @@ def _gives_up_found_coordinator(timeline: Timeline, event: Event) -> bool:
 def _found_before(timeline: Timeline, refused: Event) -> int | None:
     """The last coordinator found before a line; if times are in whole seconds, the order of the lines decides."""
     number = None
-    for event in timeline.own.of_type(ev.CoordinatorFound, type(refused)).between(timeline.first, time_of(refused)):
+    for event in timeline.group_events.of_type(ev.CoordinatorFound, type(refused)).between(
+        timeline.first, time_of(refused)
+    ):
         if event is refused:
             break
         if isinstance(event, ev.CoordinatorFound) and event.coordinator is not None:

@@ -34,7 +34,9 @@ class Search(Struct, frozen=True):
 
 def searches_in_vain(timeline: Timeline) -> Iterator[Search]:
     """Clients whose searches failed because there was no coordinator, and that have none at the end of their logs."""
-    answers = [e for e in timeline.own.of_type(ev.CoordinatorLost) if found_no_coordinator(e) and e.at is not None]
+    answers = [
+        e for e in timeline.group_events.of_type(ev.CoordinatorLost) if found_no_coordinator(e) and e.at is not None
+    ]
     # If the coordinator moves or restarts, failed searches are only a symptom.
     if not answers or any(chains_of_moves(timeline)):
         return

@@ -198,7 +198,7 @@ def _not_created(timeline: Timeline) -> list[Event]:
         return []
     # Brokers that start together fail until all of them have registered, which belongs to the start of the cluster.
     only_starting = until <= timeline.last and until - time_of(attempts[0]) <= PROCESS_START_MS
-    appeared = next(iter(map(time_of, timeline.own)), None)
+    appeared = next(iter(map(time_of, timeline.group_events)), None)
     is_over = appeared is not None and appeared - time_of(attempts[-1]) > ONE_REBALANCE_MS
     return [] if only_starting or is_over else attempts
 
@@ -206,7 +206,7 @@ def _not_created(timeline: Timeline) -> list[Event]:
 def _had_a_coordinator_at(timeline: Timeline) -> int:
     """When the first line shows that the group had a coordinator, so that its topic was there; 0 if all along."""
     # A broker that starts fails to create the topic as well: it does not know the other brokers yet.
-    numbers = (n for e in timeline.own if isinstance(n := getattr(e, "generation", None), int))
+    numbers = (n for e in timeline.group_events if isinstance(n := getattr(e, "generation", None), int))
     if next(numbers, 0) > 1:
         return 0
     formed = timeline.generations[0].reached_at if timeline.generations else None

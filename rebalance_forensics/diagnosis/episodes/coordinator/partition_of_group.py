@@ -23,7 +23,7 @@ def offsets_partition(group: str, partitions: int = OFFSETS_PARTITIONS) -> int:
 @answered_once
 def known_partition(timeline: Timeline) -> int | None:
     """The group's partition as the coordinator logs it or the brokers' settings determine it; None if unknown."""
-    printed = (e.speaker.offsets_partition for e in timeline.own if e.group is not None)
+    printed = (e.speaker.offsets_partition for e in timeline.group_events if e.group is not None)
     partition_printed = next((partition for partition in printed if partition is not None), None)
     number = number_of(timeline.settings.get("offsets.topic.num.partitions", ""))
     return offsets_partition(timeline.group, number) if partition_printed is None and number else partition_printed

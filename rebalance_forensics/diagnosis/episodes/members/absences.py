@@ -280,7 +280,9 @@ def first_arrivals(timeline: Timeline) -> dict[tuple[Participant, str | None], i
 @answered_once
 def _first_named(timeline: Timeline) -> dict[tuple[Participant, str | None], int]:
     """Participant and member id -> the time at which its own log first names the id as its own."""
-    lines = ((who, e) for e in reversed(timeline.own.by_clients) if (who := timeline.participants.of_speaker(e)))
+    lines = (
+        (who, e) for e in reversed(timeline.group_events.by_clients) if (who := timeline.participants.of_speaker(e))
+    )
     return {(who, member): time_of(e) for who, e in lines if (member := own_member_id(e))}
 
 

@@ -286,7 +286,7 @@ def authors_of(timeline: Timeline, event: Event) -> Sequence[Participant]:
 def _owners_of_threads(timeline: Timeline) -> dict[tuple[str, str | None], frozenset[Participant]]:
     """File and thread -> the participants that log there; an empty set if only consumers of other groups do."""
     found: dict[tuple[str, str | None], set[Participant]] = defaultdict(set)
-    for event in timeline.own.by_clients:
+    for event in timeline.group_events.by_clients:
         speaker = event.speaker
         if speaker.client_id is None or speaker.thread is None:
             continue
