@@ -89,7 +89,7 @@ UNKNOWN = "The coordinator is not aware of this member"
 @pytest.mark.parametrize(
     ("message", "named", "words"),
     [
-        ("[Connection] Response Heartbeat(key: 12, version: 3)", '"clientId":"shop"', "sent no heartbeat"),
+        ("[Connection] Response Heartbeat(key: 12, version: 3)", '"clientId":"shop"', "blocked its heartbeats"),
         ("[Connection] Response SyncGroup(key: 14, version: 3)", '"clientId":"shop"', "no longer in the group"),
         (f"[Consumer] Crash: KafkaJSNumberOfRetriesExceeded: {UNKNOWN}", '"groupId":"payments"', "crashed once"),
     ],

@@ -42,7 +42,7 @@ from rebalance_forensics.diagnosis.signs import departures, heartbeats, process_
 from rebalance_forensics.diagnosis.signs.process_stops import poll_loop_errors, slow_calls
 from rebalance_forensics.diagnosis.wording.culprits import broker, culprits_of, names_of
 from rebalance_forensics.diagnosis.wording.durations import capitalized, lasting, rounded_up, seconds
-from rebalance_forensics.diagnosis.wording.sessions import consumer_setting, session_limit
+from rebalance_forensics.diagnosis.wording.sessions import consumer_setting, session_end
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.membership import LeaveSent, PollTimeoutExpired
 from rebalance_forensics.timeline import clients, timeouts, windows
@@ -264,8 +264,8 @@ def did_not_poll(timeline: Timeline, slow: PollTimeouts, waited: UnreachableBrok
         case "too-late":
             return f"{who} lost its membership, and may have handled a record for longer than a rebalance waits{away}."
         case "blocked":
-            session = session_limit(timeline, slow.absences[0].participant)
-            return f"{who} sent no heartbeat for {session}: handling records may have blocked its heartbeats{away}."
+            ended = session_end(timeline, slow.absences[0])
+            return f"{who} {ended}: handling records may have blocked its heartbeats{away}."
     return f"{who} left the group, gave no reason and rejoined: most likely a poll loop took longer than {limit}{away}."
 
 
