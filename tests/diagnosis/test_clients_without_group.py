@@ -64,6 +64,15 @@ def test_a_lone_session_timeout_has_rivals_and_its_process_did_not_crash(tmp_pat
     assert sum(cause.confidence for cause in incident.root_causes) <= 1
 
 
+def test_a_client_that_gave_its_session_up_and_logs_on_may_have_been_cut_off_as_well_as_paused(tmp_path: Path) -> None:
+    """Librdkafka logs the same in both cases: a request to a broker out of reach takes 60 s to time out."""
+    lost, later = SESSTMOUT.format(error="Success"), "%6|1795169750.678|APP|rdkafka#consumer-1| [thrd:x]: x/0: sent"
+    (incident,) = report_on(tmp_path, app=f"{lost}\n{later}").incidents
+    confidences = {cause.cause: cause.confidence for cause in incident.root_causes}
+    assert {"process-pause", "network-partition"} <= confidences.keys()
+    assert max(confidences.values()) < 0.5
+
+
 def test_a_session_that_ended_in_transport_failures_was_cut_off(tmp_path: Path) -> None:
     assert causes(report_on(tmp_path, app=SESSTMOUT.format(error="Local: Broker transport failure"))) == [
         "network-partition"

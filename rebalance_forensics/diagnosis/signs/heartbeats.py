@@ -34,7 +34,12 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
 from rebalance_forensics.timeline.identity.names import has_unique_suffix, is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant, own_member_id
-from rebalance_forensics.timeline.membership.lost_membership import is_late_commit, was_expelled, was_refused
+from rebalance_forensics.timeline.membership.lost_membership import (
+    is_late_commit,
+    session_is_over,
+    was_expelled,
+    was_refused,
+)
 
 # Errors in response to a heartbeat of a former member, or of a member of an earlier generation.
 _NOT_A_MEMBER = ("UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION")
@@ -422,10 +427,14 @@ def expelled_with_others(timeline: Timeline, subject: Subject) -> Iterable[Event
 @of_any("these lines are the same for a member that was paused and for one that was cut off")
 def paused_or_cut_off(timeline: Timeline, absence: Absence) -> bool:
     """The lines fit a pause and a lost connection alike."""
-    # Under KIP-848, a member keeps its id, and one that is cut off logs nothing until a request times out.
-    lasted = (absence.back_at or timeline.last) - absence.at
-    short = lasted < windows.REQUEST_TIMEOUT_MS or not timeline.coverage.detailed(absence.participant)
-    return timeline.protocol in ("consumer", "streams") and short
+    # Under KIP-848, a member keeps its id, and one that is cut off logs nothing until a request times out. Neither does
+    # librdkafka, which gives up its membership by itself and then logs on.
+    detailed = timeline.coverage.detailed(absence.participant)
+    if timeline.protocol in ("consumer", "streams"):
+        lasted = (absence.back_at or timeline.last) - absence.at
+        return lasted < windows.REQUEST_TIMEOUT_MS or not detailed
+    gave_up = not detailed and any(map(session_is_over, absence.departure_lines))
+    return gave_up and isinstance(log_continues(timeline, absence), Present)
 
 
 @of_every(
