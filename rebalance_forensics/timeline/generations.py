@@ -372,13 +372,15 @@ class GroupEpochs:
             return
         slot = self._slot(epoch, event)
         participant = self.participants.of_speaker(event)
+        is_over = any(n > epoch for n in self.slots)
         if event.member:
-            if event.member not in slot.admitted and any(n > epoch for n in self.slots):
+            if event.member not in slot.admitted and is_over:
                 slot.lagging.add(event.member)
             slot.admitted.setdefault(event.member, participant)
         if slot.bumped is None and slot.targeted is None:
             slot.admitted.update({m: a for m, a in live.items() if not is_placeholder(m)})
-        if event.after == "STABLE" and event.at is not None:
+        # A member that reached this epoch gives partitions up for the next one before it gets the next epoch.
+        if event.after == "STABLE" and event.at is not None and not (is_over and slot.stable_times):
             slot.stable_times.append(event.at)
 
     def _slot(self, epoch: int, event: Event) -> EpochSlot:

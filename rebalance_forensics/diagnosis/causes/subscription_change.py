@@ -102,9 +102,13 @@ def _from_to(timeline: Timeline, participant: Participant, lines: Sequence[Event
     for who, event in subscriptions.resubscriptions(timeline):
         if who is participant and abs(time_of(event) - at) < AT_ONCE_MS:
             before = timeline.events_from(who, ev.Subscribed).last(time_of(event) - 1)
-            if before is not None and before.topics and isinstance(event, ev.Subscribed) and event.topics:
-                return f" from {listed(sorted(before.topics))} to {listed(sorted(event.topics))}"
+            if before is not None and isinstance(event, ev.Subscribed) and _read(before) and _read(event):
+                return f" from {_read(before)} to {_read(event)}"
     return ""
+
+
+def _read(event: ev.Subscribed) -> str:
+    return listed(sorted(event.topics)) or event.topic_pattern or ""
 
 
 CAUSE = Cause(

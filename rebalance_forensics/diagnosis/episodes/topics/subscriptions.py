@@ -139,7 +139,18 @@ def _explained(timeline: Timeline, before: Rebalance, rebalance: Rebalance, topi
     if timeline.moves(begin, end):
         return True
     since = max(begin - REQUEST_TIMEOUT_MS, before.started_at)
-    return any(set(topics) & set(e.topics) for e in timeline.of(ev.Subscribed).between(since, end))
+    if any(set(topics) & set(e.topics) for e in timeline.of(ev.Subscribed).between(since, end)):
+        return True
+    # A pattern that a process has subscribed to all along matches only topics that are new themselves.
+    changed = (e for _, e in resubscriptions(timeline) if since <= time_of(e) <= end)
+    return any(_matches(pattern, topics) for e in changed if (pattern := getattr(e, "topic_pattern", None)))
+
+
+def _matches(pattern: str, topics: tuple[str, ...]) -> bool:
+    try:
+        return any(re.fullmatch(pattern, topic) for topic in topics)
+    except re.error:  # Java's and RE2/J's syntax differ from Python's in a few details
+        return True
 
 
 def _number(partition: str) -> int:
