@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.epochs import IDS, EpochStory, three_members
+from tests.diagnosis.test_slow_processing import EXPIRED
+from tests.epochs import HEARTBEAT, IDS, EpochStory, three_members
 from tests.story import Side, Story
 
 ASYNC = "org.apache.kafka.clients.consumer.internals.AsyncKafkaConsumer"
@@ -237,3 +238,28 @@ def test_a_member_whose_first_epoch_is_a_later_one_does_not_tell_that_it_is_alon
     story.joins("c-1", "01:00:00.000").goes_on("01:10:00.000")
     causes = [i.root_causes[0] for i in story.case().incidents]
     assert [(cause.cause, cause.confidence < 0.6) for cause in causes] == [("startup", before > 0)]
+
+
+@pytest.mark.parametrize("seen", ["both", "clients"])
+def test_topics_that_a_new_pattern_matches_were_there_before(seen: Side) -> None:
+    story = three_members(seen)
+    for client in IDS:
+        story.client(client, "00:59:59.000", "Subscribing to regular expression orders.*", logger=ASYNC)
+    story.client("c-3", "01:10:00.000", "Subscribing to regular expression orders.*|refunds.*", logger=ASYNC)
+    story.bumped("01:10:01.800").moves("c-3", "01:10:01.900", "STABLE", "RECONCILING")
+    story.client("c-3", "01:10:01.910", "Adding newly assigned partitions: [refunds-0, refunds-1]")
+    story.moves("c-3", "01:10:02.000", "RECONCILING", "ACKNOWLEDGING").goes_on("01:15:00.000")
+    assert story.causes() == ["subscription-change"]
+    assert story.blamed() == ["c-3"]
+    assert "from orders.* to orders.*|refunds.*" in story.the_incident().summary
+
+
+def test_the_limit_of_a_late_poll_is_that_of_the_late_member() -> None:
+    story = EpochStory(release=(4, 1))
+    for client, limit in (("c-1", 30_000), ("c-2", 30_000), ("c-3", 15_000)):
+        story.started(client, "00:59:50.000", group_protocol="consumer", max_poll_interval_ms=limit)
+        story.joins(client, f"01:00:0{client[-1]}.000")
+    story.client("c-3", "01:10:00.000", EXPIRED, logger=HEARTBEAT)
+    story.closes("c-3", "01:10:00.001", "c-1", "c-2").goes_on("01:15:00.000")
+    assert story.causes() == ["slow-processing"]
+    assert "max.poll.interval.ms (15000 ms)" in story.the_incident().summary

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.epochs import HEARTBEAT, EpochStory
+from tests.epochs import HEARTBEAT, EpochStory, three_members
 from tests.story import Side, Story
 
 REFUSED = (
@@ -80,3 +80,29 @@ def test_a_group_that_stays_on_the_consumer_protocol_turns_nobody_away() -> None
     kept = "Cannot downgrade consumer group payments to classic group because its online downgrade is disabled."
     story.broker("01:10:00.010", f"[GroupCoordinator id=2 topic=__consumer_offsets partition=13] {kept}")
     assert story.causes() == []
+
+
+REMOTE_ASSIGNOR = (
+    "ConsumerGroupHeartbeatRequest failed due to UNSUPPORTED_ASSIGNOR: ServerAssignor sticky is not supported. "
+    "Supported assignors: uniform, range."
+)
+
+
+def test_a_member_that_joins_a_classic_group_learns_from_its_own_answer_that_the_group_is_not_converted() -> None:
+    story = EpochStory(release=(4, 1), seen="clients")
+    Story.rebalanced(story, "01:00:00.000", story.words.adding(story.id_of("c-1")), ["c-1", "c-2"], takes_ms=3_000)
+    story.started("c-3", "01:09:58.000", group_protocol="consumer")
+    refused = (
+        "ConsumerGroupHeartbeatRequest failed due to unexpected error GROUP_ID_NOT_FOUND: Cannot upgrade classic group "
+        "payments to consumer group because online upgrade is disabled."
+    )
+    story.client("c-3", "01:10:00.030", refused, level="ERROR", logger=HEARTBEAT)
+    assert (story.causes(), story.blamed()) == (["inconsistent-protocol"], ["c-3"])
+
+
+@pytest.mark.parametrize("seen", ["both", "clients"])
+def test_a_member_that_asks_for_an_assignor_that_the_brokers_do_not_have_was_rejected(seen: Side) -> None:
+    story = three_members(seen)
+    story.client("c-9", "01:10:00.000", REMOTE_ASSIGNOR, level="ERROR", logger=HEARTBEAT)
+    assert (story.causes(), story.blamed()) == (["inconsistent-protocol"], ["c-9"])
+    assert "assignor sticky; the coordinator has uniform, range" in story.the_incident().summary

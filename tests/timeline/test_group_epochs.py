@@ -212,3 +212,10 @@ def test_a_static_member_that_left_for_a_while_is_a_member_until_it_is_back() ->
     timeline = story.timeline()
     assert not timeline.departures
     assert [returned.member for returned in timeline.returns] == [new]
+
+
+def test_partitions_that_a_member_gives_up_for_the_next_epoch_do_not_prolong_the_last_one() -> None:
+    story = three_members().group_says("01:10:00.000", "Bumped group epoch to 4 with metadata hash 1.")
+    story.moves("c-1", "01:10:25.000", "RECONCILING", "ACKNOWLEDGING", 3)
+    story.moves("c-1", "01:10:25.100", "ACKNOWLEDGING", "STABLE", 3)
+    assert story.timeline().rebalances[2].ended_at() < ms("01:01:00.000")

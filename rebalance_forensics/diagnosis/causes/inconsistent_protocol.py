@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from rebalance_forensics import events as ev
@@ -10,7 +11,7 @@ from rebalance_forensics.diagnosis.episodes.coordinator import join_rejections
 from rebalance_forensics.diagnosis.episodes.members.absences import with_rebalances
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
+from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, Row, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, names_of, the_group
 from rebalance_forensics.diagnosis.wording.durations import how_often, listed
 from rebalance_forensics.events.base import Event
@@ -33,8 +34,15 @@ MIGRATION_REFUSED = clue(
     DECISIVE + WEAK,
     "the coordinator refused to let members of both group protocols into the group",
 )
-# The message of GROUP_ID_NOT_FOUND (GroupMetadataManager.getOrMaybeCreateConsumerGroup).
-_NOT_OF_THIS_TYPE = "is not a consumer group"
+ASSIGNOR_REFUSED = clue(
+    "assignor-refused",
+    DECISIVE + WEAK,
+    "the coordinator does not have the server-side assignor that the member asked for",
+)
+# The messages of GROUP_ID_NOT_FOUND (GroupMetadataManager.getOrMaybeCreateConsumerGroup, convertToConsumerGroup).
+_NOT_OF_THIS_TYPE = ("is not a consumer group", "Cannot upgrade classic group")
+# GroupMetadataManager.throwIfConsumerGroupHeartbeatRequestIsInvalid.
+_ASSIGNORS = re.compile(r"ServerAssignor (\S+) is not supported\. Supported assignors: ([^.]+)")
 # Lines that may show a member of the other protocol.
 MIXING = (ev.ConversionRefused, ev.GroupHeartbeatFailed)
 _MIGRATION_OFF = "group migration is disabled"
@@ -60,6 +68,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         refusals = [e for e in timeline.of(*MIXING) if _joined_with(e) == protocol]
         for run in runs(refusals, time_of, ONE_REBALANCE_MS):
             yield about_refused_migration(timeline, run, protocol, group)
+    asked: list[Event] = [e for e in timeline.of(ev.GroupHeartbeatFailed) if e.error == "UNSUPPORTED_ASSIGNOR"]
+    yield from (about_refused_assignor(timeline, run) for run in runs(asked, time_of, ONE_REBALANCE_MS))
 
 
 def nothing_in_common(timeline: Timeline, participant: Participant) -> str:
@@ -87,6 +97,46 @@ CAUSE = Cause(
 
 def about_refused_migration(timeline: Timeline, run: list[Event], protocol: str, group: str) -> Hypothesis:
     """Members with one group protocol that were rejected by a group with the other one."""
+    reason = next((e.reason for e in run if isinstance(e, ev.ConversionRefused)), None)
+    return _about_refusal(
+        timeline,
+        run,
+        MIGRATION_REFUSED,
+        verbs=("it joins", "they join"),
+        why=f"with the {protocol} protocol, the group uses the {group} one, and the coordinator does not convert it"
+        f"{f' ({reason})' if reason else ''}",
+        advice=Advice(
+            action=(
+                "Allow the migration with group.consumer.migration.policy on the brokers, or start all members "
+                "with the same group.protocol."
+            ),
+            why=f"The coordinator rejected it {how_often(run)}.",
+            cost="A converted group cannot use custom client-side assignors.",
+        ),
+    )
+
+
+def about_refused_assignor(timeline: Timeline, run: list[Event]) -> Hypothesis:
+    """Members of a KIP-848 group that asked for a server-side assignor that the brokers do not have."""
+    named = next((m for e in run if (m := _ASSIGNORS.search(getattr(e, "detail", None) or ""))), None)
+    asked, known = (named[1], f"; the coordinator has {named[2]}") if named else ("that the coordinator lacks", "")
+    return _about_refusal(
+        timeline,
+        run,
+        ASSIGNOR_REFUSED,
+        verbs=("it asks", "they ask"),
+        why=f"for the server-side assignor {asked}{known}",
+        advice=Advice(
+            action="Set group.remote.assignor to an assignor of the brokers, or remove it: the group then keeps the "
+            "first of group.consumer.assignors.",
+            why=f"The coordinator rejected it {how_often(run)}.",
+        ),
+    )
+
+
+def _about_refusal(
+    timeline: Timeline, run: list[Event], shown: Row, *, verbs: tuple[str, str], why: str, advice: Advice
+) -> Hypothesis:
     speakers = (timeline.participants.of_speaker(e) for e in run if e.speaker.role != "broker")
     rejected = tuple(dict.fromkeys(participant for participant in speakers if participant is not None))
     facts = [
@@ -96,29 +146,16 @@ def about_refused_migration(timeline: Timeline, run: list[Event], protocol: str,
     ]
     culprits = culprits_of(timeline, rejected) if rejected else (the_group(timeline),)
     who = names_of(culprits) if rejected else "A member"
-    joins = "were rejected: they join" if len(culprits) > 1 else "was rejected: it joins"
-    reason = next((e.reason for e in run if isinstance(e, ev.ConversionRefused)), None)
+    was, does = ("were", verbs[1]) if len(culprits) > 1 else ("was", verbs[0])
     return Hypothesis(
         because=run,
         culprits=culprits,
-        clues={MIGRATION_REFUSED: Present(tuple(run))},
+        clues={shown: Present(tuple(run))},
         participants=rejected,
         severity="warning",
         implies=with_rebalances(timeline, facts),
-        narrative=(
-            f"{who} {joins} with the {protocol} protocol, the group uses the "
-            f"{group} one, and the coordinator does not convert it{f' ({reason})' if reason else ''}."
-        ),
-        advice=(
-            Advice(
-                action=(
-                    "Allow the migration with group.consumer.migration.policy on the brokers, or start all members "
-                    "with the same group.protocol."
-                ),
-                why=f"The coordinator rejected it {how_often(run)}.",
-                cost="A converted group cannot use custom client-side assignors.",
-            ),
-        ),
+        narrative=f"{who} {was} rejected: {does} {why}.",
+        advice=(advice,),
     )
 
 
@@ -126,7 +163,7 @@ def _joined_with(event: Event) -> str | None:
     # A refused downgrade rejects no member: the group keeps its protocol and its members.
     match event:
         case ev.GroupHeartbeatFailed(error="GROUP_ID_NOT_FOUND", detail=detail):
-            return "consumer" if _NOT_OF_THIS_TYPE in (detail or "") else None
+            return "consumer" if any(words in (detail or "") for words in _NOT_OF_THIS_TYPE) else None
         case ev.ConversionRefused(before="classic", after="consumer"):
             return "consumer"
         case ev.ConversionRefused(reason=reason) if _MIGRATION_OFF in (reason or ""):

@@ -93,7 +93,11 @@ def _migrated(timeline: Timeline, walk: RestartWalk) -> str:
         return ""
     conversions = timeline.of(GroupConverted).between(times[0] - windows.TICK_MS, times[-1] + windows.TICK_MS)
     known = [e for e in conversions if e.before and e.after]
-    return f"; the group migrated from the {known[0].before} to the {known[-1].after} protocol" if known else ""
+    if not known:
+        return ""
+    if known[0].before == known[-1].after:
+        return f"; the group migrated from the {known[0].before} to the {known[0].after} protocol and back"
+    return f"; the group migrated from the {known[0].before} to the {known[-1].after} protocol"
 
 
 def static_membership(timeline: Timeline, walk: RestartWalk) -> Advice:

@@ -436,10 +436,16 @@ def _may_have_expired(timeline: Timeline, absence: Absence) -> bool:
 
 
 def _limit_ms(timeline: Timeline, group: Sequence[Absence]) -> int | None:
-    """The members' max.poll.interval.ms, None if unknown; not for Connect workers, which have rebalance.timeout.ms."""
-    return timeouts.shown_poll_ms(
-        timeline, [e for absence in group if absence.participant.kind != "worker" for e in absence.departure_lines]
-    )
+    """The members' max.poll.interval.ms, None if it is unknown or differs.
+
+    Not for Connect workers, which have rebalance.timeout.ms.
+    """
+    limits = {
+        timeouts.shown_poll_ms(timeline, absence.departure_lines, absence.participant)
+        for absence in group
+        if absence.participant.kind != "worker"
+    }
+    return limits.pop() if len(limits) == 1 else None
 
 
 def _like_poll_timeouts(timeline: Timeline, group: list[Absence]) -> bool:
