@@ -196,3 +196,11 @@ def test_the_member_that_asks_for_a_shutdown_is_named_by_the_coordinator_and_by_
     told_all_along(told, f"{status}application.", "01:10:00.000")
     assert [story.causes() for story in (asked, told)] == [["streams-shutdown"]] * 2
     assert [story.blamed() for story in (asked, told)] == [[member], ["node-1"]]
+
+
+def test_an_instance_with_another_topology_is_refused_by_its_streams_group() -> None:
+    story = two_nodes("clients")
+    refused = "StreamsGroupHeartbeatRequest failed due to INVALID_REQUEST: Topology updates are not supported yet."
+    story.thread_says("node-3", 1, "01:10:00.000", refused)
+    assert story.causes() == ["inconsistent-protocol"]
+    assert "its topology differs from that of the running application" in story.the_incident().summary

@@ -41,8 +41,13 @@ ASSIGNOR_REFUSED = clue(
 )
 # The messages of GROUP_ID_NOT_FOUND (GroupMetadataManager.getOrMaybeCreateConsumerGroup, convertToConsumerGroup).
 _NOT_OF_THIS_TYPE = ("is not a consumer group", "Cannot upgrade classic group")
-# GroupMetadataManager.throwIfConsumerGroupHeartbeatRequestIsInvalid.
+TOPOLOGY_REFUSED = clue(
+    "topology-refused", DECISIVE + WEAK, "the coordinator refused a topology that differs from the application's"
+)
+# The messages of UNSUPPORTED_ASSIGNOR and of INVALID_REQUEST in answer to a member of a streams group (KIP-1071):
+# GroupMetadataManager.throwIfConsumerGroupHeartbeatRequestIsInvalid, streamsGroupHeartbeat.
 _ASSIGNORS = re.compile(r"ServerAssignor (\S+) is not supported\. Supported assignors: ([^.]+)")
+_TOPOLOGY_UPDATE = "Topology updates are not supported"
 # Lines that may show a member of the other protocol.
 MIXING = (ev.ConversionRefused, ev.GroupHeartbeatFailed)
 _MIGRATION_OFF = "group migration is disabled"
@@ -70,6 +75,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             yield about_refused_migration(timeline, run, protocol, group)
     asked: list[Event] = [e for e in timeline.of(ev.GroupHeartbeatFailed) if e.error == "UNSUPPORTED_ASSIGNOR"]
     yield from (about_refused_assignor(timeline, run) for run in runs(asked, time_of, ONE_REBALANCE_MS))
+    updates: list[Event] = [e for e in timeline.of(ev.GroupHeartbeatFailed) if _TOPOLOGY_UPDATE in (e.detail or "")]
+    yield from (about_refused_topology(timeline, run) for run in runs(updates, time_of, ONE_REBALANCE_MS))
 
 
 def nothing_in_common(timeline: Timeline, participant: Participant) -> str:
@@ -130,6 +137,23 @@ def about_refused_assignor(timeline: Timeline, run: list[Event]) -> Hypothesis:
             action="Set group.remote.assignor to an assignor of the brokers, or remove it: the group then keeps the "
             "first of group.consumer.assignors.",
             why=f"The coordinator rejected it {how_often(run)}.",
+        ),
+    )
+
+
+def about_refused_topology(timeline: Timeline, run: list[Event]) -> Hypothesis:
+    """Instances of a streams group (KIP-1071) whose topology is not that of the running application."""
+    return _about_refusal(
+        timeline,
+        run,
+        TOPOLOGY_REFUSED,
+        verbs=("its topology differs", "their topology differs"),
+        why="from that of the running application, and the coordinator does not support topology updates",
+        advice=Advice(
+            action="Stop all instances before starting those with the new topology, or give the new topology another "
+            "application.id.",
+            why=f"The coordinator rejected it {how_often(run)}.",
+            cost="The application processes nothing while it is stopped.",
         ),
     )
 
