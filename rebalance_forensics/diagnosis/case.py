@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.engine.contest import Outcome, contest, merge_repeats
 from rebalance_forensics.diagnosis.engine.discovery import all_causes, consequences, propose_all
 from rebalance_forensics.diagnosis.engine.drafts import Assigned, Draft, assign_rebalances, merged, shared_rebalances
-from rebalance_forensics.diagnosis.engine.impact import Extent, shared_out, silences
+from rebalance_forensics.diagnosis.engine.impact import Extent, reasons_of_heartbeat_loss, shared_out
 from rebalance_forensics.diagnosis.engine.incidents import IncidentAndUnread, ended_at, incident_of, with_unique_ids
 from rebalance_forensics.diagnosis.episodes.coordinator.broker_outages import broker_outages, unreached_brokers
 from rebalance_forensics.diagnosis.episodes.coordinator.partition_of_group import known_partition
@@ -30,7 +30,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.history import history_of
 from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.model import Generation, GroupHistory, GroupOutline, Loss, UnreadSpan
-from rebalance_forensics.timeline.ownership.losses import explain_silences
+from rebalance_forensics.timeline.ownership.losses import explain_heartbeat_loss
 from rebalance_forensics.timeline.ownership.member_time import member_time_of
 from rebalance_forensics.timeline.ownership.owners import leaders_of, ownership_of
 from rebalance_forensics.timeline.timeouts import quiet_ms
@@ -98,7 +98,7 @@ def _diagnosed(timeline: Timeline) -> tuple[list[IncidentAndUnread], dict[str, s
     weighed, broken = propose_all(timeline)
     outcome = contest(weighed, consequences())
     merge_repeats(outcome, quiet_ms(timeline))
-    explain_silences(timeline, silences(all_causes(), outcome))
+    explain_heartbeat_loss(timeline, reasons_of_heartbeat_loss(all_causes(), outcome))
     drafts = merged(outcome.standing, quiet_ms(timeline))
     assigned = assign_rebalances(timeline, drafts, outcome.explains)
     for draft in merged(list(left_over(timeline, all_causes(), assigned, drafts)), QUIET_MS):

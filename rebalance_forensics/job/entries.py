@@ -14,7 +14,7 @@ from rebalance_forensics.job.lake.row_files import written
 from rebalance_forensics.job.steps.log_spans import heard_cells
 from rebalance_forensics.job.steps.scan_step import ScanPlan
 from rebalance_forensics.pipeline.inputs.file_listing import Listing
-from rebalance_forensics.pipeline.inputs.file_probe import Looked
+from rebalance_forensics.pipeline.inputs.file_probe import ProbeResult
 from rebalance_forensics.pipeline.inputs.resumption import only_grew, settled_cells
 from rebalance_forensics.pipeline.inputs.sights import Sight, read_as
 from rebalance_forensics.pipeline.read_plan import ReadPlan, printable
@@ -75,7 +75,7 @@ class Ledger:
 def entries_of(
     plan: ScanPlan,
     stats: Sequence[SplitStats],
-    looked: Looked,
+    probed: ProbeResult,
     known: Sequence[Entry],
     listing: Listing,
     found: Changes,
@@ -117,7 +117,7 @@ def entries_of(
     ledger.dropped = found.dropped
     for path in sorted(found.current.keys() - ledger.scanned):
         ledger.scan_errors.extend(_with_path(path, found.current[path].cells["errors"]))
-    _note_unread(ledger, looked, listing, plan.reads)
+    _note_unread(ledger, probed, listing, plan.reads)
     return ledger
 
 
@@ -125,11 +125,11 @@ def _with_path(path: str, errors: Iterable[str]) -> Iterator[str]:
     return (error if path in error else f"{path}: {error}" for error in errors)
 
 
-def _note_unread(ledger: Ledger, looked: Looked, listing: Listing, reads: ReadPlan) -> None:
+def _note_unread(ledger: Ledger, probed: ProbeResult, listing: Listing, reads: ReadPlan) -> None:
     # Add an entry for each file that cannot be opened, unless it has one; remove those of files that were deleted
     # or can be opened again.
-    ledger.defects.extend(unread.sentence for unread in looked.errors if unread.is_defect)
-    failed = {path: sentence for path, sentence, _ in (*listing.errors, *looked.errors)}
+    ledger.defects.extend(unread.sentence for unread in probed.errors if unread.is_defect)
+    failed = {path: sentence for path, sentence, _ in (*listing.errors, *probed.errors)}
     days = {path: listing.age_of(path) // DAY_MS for path in failed}
     unopened = {e.path: e for e in ledger.known if e.cells["head"] is None}
     removed = {id(entry) for entry in ledger.removed}

@@ -19,7 +19,7 @@ from rebalance_forensics.job.steps.engines import JobEngine
 from rebalance_forensics.job.steps.log_spans import heard_cells
 from rebalance_forensics.job.steps.scan_step import Scan, ScanPlan, Spans, TableScan, hour_id, plan_scan, widen
 from rebalance_forensics.pipeline.inputs.file_listing import Listing, list_inputs
-from rebalance_forensics.pipeline.inputs.file_probe import Look, Looked, look_tasks
+from rebalance_forensics.pipeline.inputs.file_probe import Probe, ProbeResult, probe_tasks
 from rebalance_forensics.pipeline.inputs.growing_logs import Part
 from rebalance_forensics.pipeline.inputs.log_tables import LogTable
 from rebalance_forensics.pipeline.inputs.sights import Sight, profiles_beside, sight_of
@@ -66,7 +66,7 @@ class FilesToRead:
 
     entries: list[Entry]
     listing: Listing
-    looked: Looked
+    probed: ProbeResult
     found: Changes
     plan: ScanPlan
     losses: Losses
@@ -74,7 +74,7 @@ class FilesToRead:
     @property
     def errors(self) -> list[str]:
         """Sentences about files that cannot be listed or opened."""
-        return [sentence for _, sentence, _ in (*self.listing.errors, *self.looked.errors)]
+        return [sentence for _, sentence, _ in (*self.listing.errors, *self.probed.errors)]
 
 
 def files_to_read(
@@ -84,15 +84,15 @@ def files_to_read(
     entries = read_ledger(edition, options.scope)
     listing = list_inputs(options.inputs, besides=options.output)
     end_where_stream_stopped(listing, parts)
-    sights, looked = _look(options, engine, listing, entries, edition.named.listed_ms.get(options.scope))
+    sights, probed = _probe(options, engine, listing, entries, edition.named.listed_ms.get(options.scope))
     kin = kinship(sights, entries)
     former = [sight for entry in kin.removed if (sight := sight_of(entry.cells)) is not None]
     profiles = profiles_beside(list(sights.values()), options.reading.zones, former)
     losses = losses_of(lost, kin)
     found = changes(kin, sights, profiles, losses.again)
     read = [(sights[path], profiles[path]) for path in sorted(found.fresh)]
-    plan = plan_scan(read, found, options.reading, errors=looked.errors, workers=engine.workers)
-    return FilesToRead(entries=entries, listing=listing, looked=looked, found=found, plan=plan, losses=losses)
+    plan = plan_scan(read, found, options.reading, errors=probed.errors, workers=engine.workers)
+    return FilesToRead(entries=entries, listing=listing, probed=probed, found=found, plan=plan, losses=losses)
 
 
 def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
@@ -109,7 +109,7 @@ def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
     stats = [*(settled.stats for settled in plan.settled.values()), *harvest.stats]
     replaced = _replaced(plan, found)
     ids = {path: identity.file_id for path, identity in found.fresh.items()}
-    ledger = entries_of(plan, stats, files.looked, files.entries, listing, found)
+    ledger = entries_of(plan, stats, files.probed, files.entries, listing, found)
     errors = [*files.errors, *ledger.scan_errors]
     refuse_foreign(run, len(listing.files), errors, ledger)
     return Scanned(
@@ -120,17 +120,17 @@ def scan_files(run: Run, ahead: ReadAhead | None = None) -> Scanned:
     )  # fmt: skip
 
 
-def _look(
+def _probe(
     options: JobOptions, engine: JobEngine, listing: Listing, entries: Sequence[Entry], since_ms: int | None
-) -> tuple[dict[str, Sight], Looked]:
+) -> tuple[dict[str, Sight], ProbeResult]:
     limits = options.reading.limits
     known = known_sights(listing.files, entries, limits, since_ms)
     new = [file for file in listing.files if file.path not in known]
     prefixes = {int(entry.cells["head_bytes"] or 0) for entry in entries if entry.cells["head"]}
-    look = Look(tasks=look_tasks(new), prefixes=tuple(sorted(prefixes)), limits=limits)
-    looked = engine.look(look) if new else Looked()
-    sights = [*(sight for of_file in known.values() for sight in of_file), *looked.sights]
-    return {sight.file.path: sight for sight in sorted(sights, key=lambda sight: sight.file.path)}, looked
+    probe = Probe(tasks=probe_tasks(new), prefixes=tuple(sorted(prefixes)), limits=limits)
+    probed = engine.probe(probe) if new else ProbeResult()
+    sights = [*(sight for of_file in known.values() for sight in of_file), *probed.sights]
+    return {sight.file.path: sight for sight in sorted(sights, key=lambda sight: sight.file.path)}, probed
 
 
 def _read(run: Run, plan: ScanPlan, ahead: ReadAhead | None, done: Collection[str]) -> TaskMessages:

@@ -35,7 +35,7 @@ except ImportError:  # before Spark 4.2 a batch has no limits
 
 from rebalance_forensics.pipeline import read_plan, schemas, stages
 from rebalance_forensics.pipeline.inputs.file_listing import list_inputs, refuse_missing_inputs
-from rebalance_forensics.pipeline.inputs.growing_logs import GrowingLogs, Offset, Offsets, Part, looked_into, part_batch
+from rebalance_forensics.pipeline.inputs.growing_logs import GrowingLogs, Offset, Offsets, Part, part_batch, probe
 from rebalance_forensics.pipeline.inputs.sights import profiles_beside
 from rebalance_forensics.pipeline.inputs.stores import open_location
 from rebalance_forensics.pipeline.options import AnalyzeOptions, zone_rules
@@ -209,7 +209,7 @@ class LogReader(DataSourceReader):
         """One partition per file, or per split if `splitBytes` is set; one for all files of a compressed archive."""
         requested, options = self._asked, self._asked.options
         refuse_missing_inputs(requested.paths)
-        sights = looked_into(list_inputs(requested.paths).files, options).sights
+        sights = probe(list_inputs(requested.paths).files, options).sights
         profiles, reading = profiles_beside(sights, options.zones), read_plan.reading_of(options)
         files = [sight.file for sight in sights]
         splits = plan(files, [profiles[file.path] for file in files], options.split_bytes)

@@ -115,13 +115,13 @@ class Live:
 
     def _plan(self) -> ReadPlan:
         listing = list_inputs(self._paths)
-        looked = [self._logs.look(file) for file in listing.files]
-        sights = [sight for file_look in looked for sight in file_look.sights]
+        probed = [self._logs.probe(file) for file in listing.files]
+        sights = [sight for file_look in probed for sight in file_look.sights]
         profiles = profiles_beside(sights, self._options.zones)
         return ReadPlan(
             files=tuple(sight.file for sight in sights),
             profiles=tuple(profiles[sight.file.path] for sight in sights),
-            errors=(*listing.errors, *(error for file_look in looked for error in file_look.errors)),
+            errors=(*listing.errors, *(error for file_look in probed for error in file_look.errors)),
             portions=(),
             reading=reading_of(self._options),
         )

@@ -13,12 +13,12 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.participants import home_of
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, sets_by_key
 
 
-@answered_once
+@cached_answer
 def stops_and_starts(timeline: Timeline) -> TimeIndex[ev.BrokerStopped | ev.BrokerStarted]:
     """The stops and starts of brokers, without those that a former controller logged by mistake.
 
@@ -105,7 +105,7 @@ def broker_at(timeline: Timeline, event: Event) -> int | None:
     return next(iter(brokers)) if alone else None
 
 
-@answered_once
+@cached_answer
 def brokers_by_home(timeline: Timeline) -> Mapping[str, set[int]]:
     """Host or place -> the brokers that log in it."""
     logs = chain(timeline.group_events.by_broker.items(), timeline.ungrouped.by_broker.items())

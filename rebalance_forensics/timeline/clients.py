@@ -20,7 +20,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.dialects import events_at_debug, logged_since, never_happens, unlogged_levels, words_of
 from rebalance_forensics.timeline.coverage import DETAILED, covering
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import NOT_KNOWN
 from rebalance_forensics.timeline.releases import latest_releases, release_range
@@ -146,7 +146,7 @@ def probable_library(timeline: Timeline, participant: Participant) -> Client:
     return library_of(timeline, participant) or next(by_id, _JAVA)
 
 
-@answered_once
+@cached_answer
 def _first_lines(timeline: Timeline) -> Mapping[Participant | None, Mapping[Client, Event]]:
     """The first line of each client library in each participant's log."""
     lines: dict[Participant | None, dict[Client, Event]] = defaultdict(dict)
@@ -163,7 +163,7 @@ def is_java_member(timeline: Timeline, participant: Participant) -> bool:
     return probable_library(timeline, participant) is _JAVA
 
 
-@answered_once
+@cached_answer
 def every_client_is_java(timeline: Timeline) -> bool:
     """True if no line of another client library is known; members without a log are assumed to be like the others."""
     return all(who is None or lines.keys() <= {_JAVA} for who, lines in _first_lines(timeline).items())
@@ -257,7 +257,7 @@ def logs_leadership(joined: Event) -> bool:
     return unlogged_levels(library.name, "AssignmentComputed") <= unlogged_levels(library.name, "JoinSucceeded")
 
 
-@answered_once
+@cached_answer
 def leaders_log_assignments(timeline: Timeline) -> bool:
     """True if some member would log that it is the leader: Java does since 2.4, other clients always or never."""
     joined = filter(is_not_kafkas, timeline.of(ev.JoinSucceeded))
@@ -310,7 +310,7 @@ def closes_unlogged(timeline: Timeline, participant: Participant) -> bool:
     return not logs_leave_group(timeline, participant)
 
 
-@answered_once
+@cached_answer
 def _shared_loops(timeline: Timeline) -> dict[Participant | None, Event]:
     """The first line of each participant whose client sends heartbeats from a loop that handlers block."""
     lines = {
@@ -322,7 +322,7 @@ def _shared_loops(timeline: Timeline) -> dict[Participant | None, Event]:
     return lines | _before_kip_62(timeline)
 
 
-@answered_once
+@cached_answer
 def _before_kip_62(timeline: Timeline) -> dict[Participant, Event]:
     """The release lines of Java consumers before KIP-62, without consumers that were upgraded later."""
     if timeline.kind != "consumer":

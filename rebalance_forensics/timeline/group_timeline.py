@@ -220,7 +220,7 @@ class Timeline:
         return events.by(self.participants.of_speaker)
 
 
-def answered_once(question: Callable[[Timeline], T]) -> Callable[[Timeline], T]:
+def cached_answer(question: Callable[[Timeline], T]) -> Callable[[Timeline], T]:
     """Cache the result of a function for each timeline."""
 
     @wraps(question)

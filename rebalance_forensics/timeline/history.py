@@ -17,7 +17,7 @@ from rebalance_forensics.records import SECOND_MS, natural
 from rebalance_forensics.timeline.event_index import by_time_then_origin, merged, time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.names import broker_name, streams_client, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant, may_be_its_log
 from rebalance_forensics.timeline.join_barriers import late_joins
@@ -288,13 +288,13 @@ def _generation_spans(timeline: Timeline, member_ids: Collection[str]) -> Iterat
         yield Span(started_at=begin, ended_at=end, kind="member", label=label, generation=number)
 
 
-@answered_once
+@cached_answer
 def _generations_by_member(timeline: Timeline) -> dict[str | None, list[int]]:
     numbered = enumerate(timeline.generations)
     return lists_by_key((member.member_id, place) for place, generation in numbered for member in generation.members)
 
 
-@answered_once
+@cached_answer
 def _pauses_by_name(timeline: Timeline) -> dict[str | None, list[int]]:
     numbered = enumerate(timeline.pauses)
     return lists_by_key((name, place) for place, pause in numbered for name in (pause.client_id, pause.member_id))

@@ -15,7 +15,7 @@ from msgspec import Struct
 from rebalance_forensics.events.coordinator import GroupLoaded
 from rebalance_forensics.events.rebalances import LeaderReplaced
 from rebalance_forensics.timeline.facts import Departure, Rebalance
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import all_have_heard_ms, heartbeat_interval_ms
@@ -60,7 +60,7 @@ def late_join(timeline: Timeline, rebalance: Rebalance) -> LateJoin | None:
     return LateJoin(participant, rebalance, joined)
 
 
-@answered_once
+@cached_answer
 def late_joins(timeline: Timeline) -> Mapping[Participant, Sequence[LateJoin]]:
     """The late joins of each member, oldest first."""
     found = (late for rebalance in timeline.rebalances if (late := late_join(timeline, rebalance)) is not None)

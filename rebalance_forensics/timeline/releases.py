@@ -15,7 +15,7 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import CLIENT_ROLES, Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_attribution import group_in
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped, lists_by_key
 
@@ -81,7 +81,7 @@ def any_in(running: Iterable[tuple[Side, Release, Release]], side: Side, ranges:
     return any(r.contains(release) for release in releases for r in ranges)
 
 
-@answered_once
+@cached_answer
 def releases_of(timeline: Timeline) -> Releases:
     """The releases that Kafka processes of a known side reported."""
     found = _reported(timeline, timeline.versions)
@@ -148,7 +148,7 @@ class PossibleReleases(Struct, frozen=True):
     newest: Release
 
 
-@answered_once
+@cached_answer
 def latest_releases(timeline: Timeline) -> dict[Participant, PossibleReleases]:
     """Participant -> the possible releases of its process, by its last report.
 

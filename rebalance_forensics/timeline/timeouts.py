@@ -18,7 +18,7 @@ from rebalance_forensics.records import HOUR_MS
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.event_index import EventIndex
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Protocol
 from rebalance_forensics.timeline.releases import latest_releases
@@ -161,14 +161,14 @@ def _of_member_ms(timeline: Timeline, participant: Participant, name: str, group
     return timeline.cached_as((name, participant), answer)
 
 
-@answered_once
+@cached_answer
 def session_timeout_ms(timeline: Timeline) -> int:
     """session.timeout.ms of the group as logged, otherwise the longest default."""
     # Used to bound how far to look back: an older client may be configured with more than its own default.
     return shown_session_ms(timeline) or DEFAULTS[SESSION]
 
 
-@answered_once
+@cached_answer
 def default_session_ms(timeline: Timeline) -> int | None:
     """The default session.timeout.ms by protocol, kind of client and reported releases; None if that is ambiguous."""
     if len(timeline.protocols) > 1:
@@ -243,7 +243,7 @@ def quiet_ms(timeline: Timeline) -> int:
     return max(windows.QUIET_MS, 3 * max((t for t in timeouts if t < HOUR_MS), default=0))
 
 
-@answered_once
+@cached_answer
 def _shown(timeline: Timeline) -> _Shown:
     printed: dict[str, dict[str, int]] = defaultdict(dict)
     for dump in timeline.group_events.of_type(ev.SettingsReported):

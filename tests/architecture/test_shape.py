@@ -118,15 +118,19 @@ def test_causes_signs_and_the_engine_hold_no_milliseconds() -> None:
 
 
 ANSWERED_ONLY_IN: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
-    "why did this member fall silent": ("names", ("why_silent", "explain_silences", "silences"), (
+    "why did this member stop sending heartbeats": ("names", (
+        "reason_of_heartbeat_loss", "explain_heartbeat_loss", "reasons_of_heartbeat_loss",
+    ), (
         "timeline/ownership/losses.py", "diagnosis/case.py",
     )),
-    "whom did the join barrier wait for": ("fields", ("join_sent_at",), ("timeline/join_barriers.py",)),
-    "what is this timeout": ("fields", ("session_timeout_ms", "rebalance_timeout_ms"), ("timeline/timeouts.py",)),
-    "who is in the group": ("names", ("Arrival", "Departure", "Sighting", "StaticReturn"), (
+    "which member did the join phase wait for": ("fields", ("join_sent_at",), ("timeline/join_barriers.py",)),
+    "what is the value of a timeout": ("fields", ("session_timeout_ms", "rebalance_timeout_ms"), (
+        "timeline/timeouts.py",
+    )),
+    "which members are in the group": ("names", ("Arrival", "Departure", "Sighting", "StaticReturn"), (
         "timeline/membership/replay.py", "timeline/membership/recording.py",
     )),
-    "how many are in the group": ("fields", ("member_count", "static_count"), (
+    "how many members are in the group": ("fields", ("member_count", "static_count"), (
         "timeline/membership/table.py", "timeline/membership/silent.py", "timeline/membership/namesakes.py",
         "timeline/generations.py",  # it lists the members of each generation before there is a table
         "diagnosis/causes/startup.py",  # the leader's count as well, of these generations alone
@@ -137,7 +141,7 @@ ANSWERED_ONLY_IN: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
     "what does this client log": (
         "names", ("unlogged_levels", "never_happens", "logged_since", "events_at_debug"), ("timeline/clients.py",)
     ),
-    "what is an incident": ("names", ("Incident", "RootCause", "Impact"), (
+    "which data make up an incident": ("names", ("Incident", "RootCause", "Impact"), (
         "diagnosis/engine/incidents.py", "diagnosis/engine/impact.py", "diagnosis/cluster/incidents.py",
         "diagnosis/cluster/impacts.py",
         "diagnosis/model.py",

@@ -19,7 +19,7 @@ from rebalance_forensics.diagnosis.signs import departures, heartbeats, others, 
 from rebalance_forensics.diagnosis.wording.culprits import counted_members, members
 from rebalance_forensics.diagnosis.wording.durations import listed
 from rebalance_forensics.timeline.clients import closes_without_leave_group
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.windows import ONE_SCALING_MS
 
 
@@ -97,7 +97,7 @@ def removals_in_words(timeline: Timeline, absences: Sequence[Absence], *, silent
     return f"{who} shut down cleanly and {was} not back by the end of the logs."
 
 
-@answered_once
+@cached_answer
 def _members_in_words(timeline: Timeline) -> str:
     return members(timeline, timeline.membership.members)
 

@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.wording.culprits import culprits_of, member, 
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.membership.table import Count
 
 NEWCOMERS = clue("new-members-joined", DECISIVE, "members never seen before joined a running group")
@@ -155,7 +155,7 @@ def _joined_an_old_generation(timeline: Timeline, arrival: Arrival) -> bool:
     return _first_joins(timeline)[first.generation] <= arrival.at - windows.ROUND_TRIP_MS
 
 
-@answered_once
+@cached_answer
 def _first_joins(timeline: Timeline) -> dict[int | None, int]:
     """The time at which a member first logged that it had joined, by generation."""
     return {e.generation: time_of(e) for e in reversed(timeline.of(ev.JoinSucceeded))}
@@ -169,7 +169,7 @@ def _is_counted(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     return grown >= len({a.participant for a in arrivals})
 
 
-@answered_once
+@cached_answer
 def _in_place_of_others(timeline: Timeline) -> frozenset[str]:
     """Ids of arrivals of new members that may have replaced members that left."""
     # Not if the whole group left: then a new group is formed.
@@ -186,7 +186,7 @@ def _logs_just_end(timeline: Timeline, at: int) -> bool:
     return not formed and timeline.coverage.end < at + timeouts.patience_ms(timeline)
 
 
-@answered_once
+@cached_answer
 def _last_formed(timeline: Timeline) -> int:
     """The time at which the last generation was created or completed, -1 without any."""
     return max((r.ended_at() for r in timeline.rebalances if r.created_at), default=-1)

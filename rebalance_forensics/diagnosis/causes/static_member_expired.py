@@ -16,7 +16,7 @@ from rebalance_forensics.diagnosis.wording import sessions
 from rebalance_forensics.diagnosis.wording.durations import rounded_up, seconds
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 
@@ -103,7 +103,7 @@ def named_as_static(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:
     return tuple((of_member or before)[:1])
 
 
-@answered_once
+@cached_answer
 def _by_instance(timeline: Timeline) -> Mapping[str, TimeIndex[Event]]:
     lines = (e for e in timeline.group_events if getattr(e, "instance_id", None) and e.at is not None)
     return TimeIndex(lines, time_of).by(attrgetter("instance_id"))

@@ -31,7 +31,7 @@ from rebalance_forensics.records import natural
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request, fact_at
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.time_index import TimeIndex, grouped
 
 CHANGE_LOGGED = clue("changed-metadata-logged", DECISIVE + WEAK, "a changed topic was logged as the reason to rejoin")
@@ -332,7 +332,7 @@ def _grown_by(timeline: Timeline, group: Sequence[Request]) -> list[subscription
     return [g for r in touched(timeline, group) for g in grown.get(r.id, ())]
 
 
-@answered_once
+@cached_answer
 def _growths_by_rebalance(timeline: Timeline) -> dict[str, list[subscriptions.NewPartitions]]:
     return grouped(subscriptions.new_partitions(timeline), lambda growth: growth.rebalance.id)
 

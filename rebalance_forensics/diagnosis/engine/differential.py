@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.confidence import LEAST_SHOWN, UNSURE, confidences
 from rebalance_forensics.diagnosis.engine.contest import Outcome
-from rebalance_forensics.diagnosis.engine.weights import Weighed, answered, contradictions, worth
+from rebalance_forensics.diagnosis.engine.weights import Weighed, answers_to, contradictions, worth
 from rebalance_forensics.diagnosis.model import RuledOut, SearchedLog, SignAnswer, SignRow, WouldDecide
 from rebalance_forensics.diagnosis.seen import client_log, coordinator_log, earlier_logs, later_logs
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, Absent, Answer, Need, Present, Row, Sign, Unobservable
@@ -23,7 +23,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs, is_timed, natural
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.evidence import evidence_of
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
@@ -238,7 +238,7 @@ def _candidates(
         if name in found:
             continue
         if next(contradictions(timeline, causes[name], verdict.subject), None) is None:
-            found[name] = zip(*answered(timeline, causes[name].deciding, verdict.subject), strict=True)
+            found[name] = zip(*answers_to(timeline, causes[name].deciding, verdict.subject), strict=True)
     return found
 
 
@@ -258,7 +258,7 @@ def _missing_logs(timeline: Timeline, verdict: Weighed) -> Iterator[Need]:
         yield later_logs(end, last + QUIET_MS)
 
 
-@answered_once
+@cached_answer
 def _members_by_name(timeline: Timeline) -> list[Participant]:
     return sorted(timeline.membership.members, key=lambda participant: natural(participant.name))
 
@@ -303,6 +303,6 @@ def _with_coordinator_names(timeline: Timeline, need: Need, begin: int | None, e
     )
 
 
-@answered_once
+@cached_answer
 def _participants_by_name(timeline: Timeline) -> dict[str, Participant]:
     return {participant.name: participant for participant in reversed(timeline.participants.everybody)}

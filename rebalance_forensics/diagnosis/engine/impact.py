@@ -22,7 +22,7 @@ from rebalance_forensics.diagnosis.model import Impact, MemberImpact
 from rebalance_forensics.records import is_timed
 from rebalance_forensics.timeline.coverage import CoveredLog
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.model import UnreadSpan, WhyUnread
 from rebalance_forensics.timeline.ownership.member_time import MemberSpan, MemberTime, NoneInForce, member_time_of
 from rebalance_forensics.timeline.ownership.owners import Ownership, ownership_of
@@ -182,7 +182,7 @@ def _stopped(
     return None if stopped is None else min(stopped, max(by_partition.values()))
 
 
-@answered_once
+@cached_answer
 def _logs_showing_pauses(timeline: Timeline) -> IntervalIndex[CoveredLog]:
     """Return the logs that would show a pause: only the member itself logs that it revoked partitions."""
     logs = chain.from_iterable(map(timeline.coverage.detailed, timeline.participants.everybody))
@@ -221,7 +221,7 @@ def stopped_by_rebalancing_ms(timeline: Timeline, unread: Sequence[UnreadSpan]) 
     return min(owners.stopped_ms(begin, end) or 0, longest)
 
 
-def silences(causes: Mapping[str, Cause], outcome: Outcome) -> Mapping[str, WhyUnread]:
+def reasons_of_heartbeat_loss(causes: Mapping[str, Cause], outcome: Outcome) -> Mapping[str, WhyUnread]:
     """Return why members stopped sending heartbeats, by the fact that the verdict explains."""
     reasons: dict[Weighed, WhyUnread | None] = {}
     for verdict in outcome.explains.values():

@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Present, Row, clue
 from rebalance_forensics.diagnosis.signs.heartbeats import log_continues
 from rebalance_forensics.diagnosis.signs.process_stops import behind_clock, behind_host
 from rebalance_forensics.timeline.facts import Arrival
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 
 # Kind of link -> its statement (here) and its weight for each cause (`_ADDS`).
 _SAYS = {
@@ -79,7 +79,7 @@ _CLUES: dict[tuple[str, str], Row] = {
 }
 
 
-@answered_once
+@cached_answer
 def _shows_any(timeline: Timeline) -> bool:
     return bool(timeline.orchestration) or timeline.shows_any((ev.HostDisturbed, ev.UnitStopping))
 

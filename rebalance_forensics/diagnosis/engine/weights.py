@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.sign import (
     Unobservable,
 )
 from rebalance_forensics.timeline.cluster_events import reported_clusters
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 
 
 class Weighed(Struct, frozen=True, kw_only=True, eq=False, gc=False):
@@ -52,7 +52,7 @@ def weighed(
     timeline: Timeline, name: str, cause: Cause, hypothesis: Hypothesis, subject: Subject, *, keep: bool
 ) -> Weighed:
     """Add up the weights of its clues and of the signs of its cause; without `keep` the answers are not stored."""
-    rows, given = answered(timeline, cause.signs, subject, hypothesis.clues)
+    rows, given = answers_to(timeline, cause.signs, subject, hypothesis.clues)
     odds, against, is_decided = cause.prior, None, False
     for row, answer in zip(rows, given, strict=True):
         kind = type(answer)
@@ -102,14 +102,14 @@ def spans_clusters(timeline: Timeline, hypothesis: Hypothesis) -> bool:
     return len({clusters[file] for file in files if file in clusters}) > 1
 
 
-@answered_once
+@cached_answer
 def _clusters_of_logs(timeline: Timeline) -> Mapping[str, str]:
     # Empty if all logs are from one cluster.
     clusters = reported_clusters(timeline.group_events, timeline.participants)
     return clusters if len({*clusters.values()}) > 1 else {}
 
 
-def answered(
+def answers_to(
     timeline: Timeline, signs: tuple[Row, ...], subject: Subject, clues: Mapping[Row, Answer] = NO_CLUES
 ) -> tuple[tuple[Row, ...], tuple[Answer, ...]]:
     """Return the clues of a hypothesis and the signs of its cause, and the answer to each for its subject."""

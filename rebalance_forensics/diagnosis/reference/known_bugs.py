@@ -24,7 +24,7 @@ from rebalance_forensics.diagnosis.seen import Place, coordinator_place, own_pla
 from rebalance_forensics.diagnosis.sign import Absent
 from rebalance_forensics.events.base import Event, member_ids_in
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.names import name_in_member_id
 from rebalance_forensics.timeline.releases import Affected, Release, Side, any_in, parse_release, releases_of
 from rebalance_forensics.timeline.timeouts import number_of
@@ -351,12 +351,12 @@ def known_bugs_of(timeline: Timeline, cause: str, because: Sequence[Event]) -> t
     return tuple(found)
 
 
-@answered_once
+@cached_answer
 def _signatures(timeline: Timeline) -> SignatureSearch:
     return SignatureSearch(timeline)
 
 
-@answered_once
+@cached_answer
 def _suspects(timeline: Timeline) -> list[Bug]:
     """Return the bugs of releases in use that the group's lines can show."""
     running = releases_of(timeline).known

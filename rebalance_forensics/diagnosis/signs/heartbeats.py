@@ -31,7 +31,7 @@ from rebalance_forensics.timeline import clients, timeouts, windows
 from rebalance_forensics.timeline.clocks.file_clocks import place_of
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.names import has_unique_suffix, is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant, own_member_id
 from rebalance_forensics.timeline.membership.lost_membership import (
@@ -326,14 +326,14 @@ def its_file_went_on(timeline: Timeline, absence: Absence) -> Sequence[Event]:
     return tuple(islice(written, heartbeat_loss.OWN_LINES))
 
 
-@answered_once
+@cached_answer
 def _logs_of_several(timeline: Timeline) -> frozenset[tuple[str, str | None]]:
     """The logs to which several members write."""
     writers = Counter(log for member in timeline.membership.members for log in _logs_of(timeline, member))
     return frozenset(log for log, number in writers.items() if number > 1)
 
 
-@answered_once
+@cached_answer
 def _logs_of_brokers(timeline: Timeline) -> frozenset[tuple[str, str | None]]:
     """The logs to which brokers write."""
     return frozenset(place_of(event) for event in timeline.group_events if event.speaker.role == "broker")

@@ -13,7 +13,7 @@ from rebalance_forensics.events.coordinator import GroupLoaded
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.participants import Participant
 
 
@@ -46,7 +46,7 @@ def _remaining_members(timeline: Timeline, last: int) -> Iterator[Participant]:
     return (member for gone_at, member in takewhile(lambda end: end[0] is None or end[0] > over, ends))
 
 
-@answered_once
+@cached_answer
 def _members_by_final_departure(timeline: Timeline) -> list[tuple[int | None, Participant]]:
     """Each member and when it left for good: first the members that never did (None), then the latest departures."""
     ends = [(timeline.membership.final_departure(member), member) for member in timeline.membership.members]

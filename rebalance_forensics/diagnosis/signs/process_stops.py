@@ -26,7 +26,7 @@ from rebalance_forensics.records import SECOND_MS
 from rebalance_forensics.timeline.clients import is_java_member
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.log_names import THREADS_OF_A_START, process_id_in, words_of
 from rebalance_forensics.timeline.identity.log_writers import log_stem
 from rebalance_forensics.timeline.identity.own_process import (
@@ -251,7 +251,7 @@ def _is_cut_to(logged: str, thread: str) -> bool:
     return len(logged) == _SPRING_THREAD_CHARS and thread.endswith(logged)
 
 
-@answered_once
+@cached_answer
 def _threads_in_poll(timeline: Timeline) -> frozenset[str | None]:
     """The names of threads that any dump shows in poll()."""
     return frozenset(e.speaker.thread for e in timeline.of(ev.ThreadStack) if e.in_poll)
@@ -507,7 +507,7 @@ def likely_kills_of(timeline: Timeline, absence: Absence) -> tuple[Kill, ...]:
     return tuple(e for e in _kills_of(timeline, absence, _may_be_its_java) if time_of(e) <= until)
 
 
-@answered_once
+@cached_answer
 def _shows_ends(timeline: Timeline) -> bool:
     """True if any log of an orchestrator, or a kill of a process, is available."""
     return bool(timeline.orchestration) or timeline.shows_any((ev.ProcessKilled,))

@@ -11,7 +11,7 @@ from rebalance_forensics.diagnosis.sign import Answer, Need, Subject, Unobservab
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Request
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, METADATA_AGE_MS, ROUND_TRIP_MS
 
@@ -87,7 +87,7 @@ def _leaders_at(timeline: Timeline, request: Request) -> tuple[Participant | Non
     return leaders.get(rebalance.generation - 1), leaders.get(rebalance.generation)
 
 
-@answered_once
+@cached_answer
 def _leaders(timeline: Timeline) -> dict[int, Participant | None]:
     """Generation -> its leader, None if unknown."""
     leaders = ((g.generation, g.leader) for g in timeline.generations)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rebalance_forensics.diagnosis.cause import Cause
 from rebalance_forensics.diagnosis.engine.drafts import Assigned, Draft
-from rebalance_forensics.diagnosis.engine.weights import Weighed, answered
+from rebalance_forensics.diagnosis.engine.weights import Weighed, answers_to
 from rebalance_forensics.diagnosis.unexplained import client_losses, config_lags, evictions, rebalances, waiting_members
 from rebalance_forensics.timeline.group_timeline import Timeline
 
@@ -38,5 +38,5 @@ def left_over(
     hypotheses += [h for h in client_losses.without_coordinator(timeline, drafts) if faulty.isdisjoint(h.participants)]
     for hypothesis in hypotheses if hypotheses or drafts else client_losses.gravest_losses(timeline):
         subject = hypothesis.subject()
-        rows, given = answered(timeline, causes[UNEXPLAINED].signs, subject, hypothesis.clues)
+        rows, given = answers_to(timeline, causes[UNEXPLAINED].signs, subject, hypothesis.clues)
         yield Weighed(cause=UNEXPLAINED, hypothesis=hypothesis, subject=subject, rows=rows, given=given, odds=0)

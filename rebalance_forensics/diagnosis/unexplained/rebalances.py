@@ -31,7 +31,7 @@ from rebalance_forensics.timeline.clients import is_java, is_not_kafkas
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.names import broker_name, topic_of
 from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.membership.lost_membership import ended_its_session, is_rebalance_notice
@@ -336,7 +336,7 @@ def _replaced_in_a_row(timeline: Timeline, generation: int | None) -> int:
     return last - first + 1
 
 
-@answered_once
+@cached_answer
 def _replaced_generations(timeline: Timeline) -> frozenset[int]:
     failed = (e for e in timeline.of(ev.SyncFailed) if e.error == "REBALANCE_IN_PROGRESS")
     return frozenset(e.generation for e in failed if e.generation is not None)

@@ -15,7 +15,7 @@ from rebalance_forensics.diagnosis.wording.culprits import culprit_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import ended_its_session
 from rebalance_forensics.timeline.time_index import TimeIndex
@@ -131,7 +131,7 @@ def _was_assigned(timeline: Timeline, participant: Participant) -> bool:
     return bool(participant.client_ids & client_ids or participant.member_ids & member_ids)
 
 
-@answered_once
+@cached_answer
 def _listed(timeline: Timeline) -> tuple[frozenset[str], frozenset[str]]:
     """The client ids and the member ids of the members of all generations."""
     members = [m for g in timeline.generations for m in g.members]

@@ -25,7 +25,7 @@ from rebalance_forensics.diagnosis.wording.durations import counted, seconds
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.clients import every_client_is_java
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.profile import assignors_in
 from rebalance_forensics.timeline.releases import Release, Side, releases_of
 
@@ -342,7 +342,7 @@ def poll_gap(timeline: Timeline, until: int, *, commits_first: bool) -> PollGap 
     return PollGap(low=likely * (1 - apart), likely=likely, high=likely * (1 + apart), waits=len(known))
 
 
-@answered_once
+@cached_answer
 def _waits(timeline: Timeline) -> list[tuple[int, int]]:
     """Return (time of the rejoin, wait in ms) for every member that logs both the notice and the rejoin."""
     notices = (n for participant in timeline.participants.everybody for n in rebalance_notices(timeline, participant))

@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.model import Advice, Culprit, CulpritKind
 from rebalance_forensics.diagnosis.wording.durations import some
 from rebalance_forensics.events.base import Event, member_ids_in
 from rebalance_forensics.records import natural
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.names import LOOPBACK, broker_name, streams_client
 from rebalance_forensics.timeline.identity.participants import Participant
 
@@ -96,7 +96,7 @@ def ids_in_evidence(timeline: Timeline, lines: Iterable[Event]) -> dict[str, lis
     return ids_by_culprit
 
 
-@answered_once
+@cached_answer
 def _with_many_ids(timeline: Timeline) -> frozenset[Participant]:
     return frozenset(
         participant for participant in timeline.participants.everybody if len(participant.member_ids) > MOST_IDS

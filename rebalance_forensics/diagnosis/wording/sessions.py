@@ -6,7 +6,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.wording.durations import lasting, seconds
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.timeline import clients, timeouts
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import EXPELLED
 
@@ -45,7 +45,7 @@ def consumer_setting(timeline: Timeline, name: str) -> str:
     return f"consumer.override.{name}" if _runs_in_connect(timeline) else name
 
 
-@answered_once
+@cached_answer
 def _runs_in_connect(timeline: Timeline) -> bool:
     names = [client for participant in timeline.participants.everybody for client in participant.client_ids]
     return bool(names) and all(name.startswith(clients.SINK_CLIENTS) for name in names)

@@ -16,7 +16,14 @@ from rebalance_forensics.job.steps.findings import Findings, write_findings
 from rebalance_forensics.job.steps.investigation import Investigation, investigate_shards
 from rebalance_forensics.job.steps.partitioning import DEALT, DEALT_ORDER, Deal, deal_task
 from rebalance_forensics.job.steps.scan_step import Scan, TableScan, scan_rows, scan_task
-from rebalance_forensics.pipeline.inputs.file_probe import Look, Looked, look_here, look_task, looked, together
+from rebalance_forensics.pipeline.inputs.file_probe import (
+    Probe,
+    ProbeResult,
+    combined,
+    probe_locally,
+    probe_result,
+    run_probe_task,
+)
 from rebalance_forensics.pipeline.inputs.log_tables import CANONICAL, LogTable
 from rebalance_forensics.pipeline.inputs.table_rows import Hour, arrow_batches, arrow_hours, spark_batches, spark_hours
 from rebalance_forensics.pipeline.schemas import MESSAGES, TaskMessages, messages_in, spark_schema
@@ -28,8 +35,8 @@ from rebalance_forensics.process.resources import cores
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Minimum number of look tasks for which a Spark stage is worth its start.
-MIN_SPARK_LOOKS = 32
+# Minimum number of probe tasks for which a Spark stage is worth its start.
+MIN_SPARK_PROBES = 32
 Batches = Iterable[pa.RecordBatch]
 LOOK, SCAN, EXPLAIN, WRITE = "look at files", "scan", "explain", "write findings"
 """The stages of a run that consist of tasks."""
@@ -42,9 +49,9 @@ class InProcess:
     workers: int = 1
     show: Show = quiet
 
-    def look(self, look: Look) -> Looked:
+    def probe(self, probe: Probe) -> ProbeResult:
         """Open all new files and say what they are."""
-        return look_here(look)
+        return probe_locally(probe)
 
     def scan(self, scan: Scan) -> TaskMessages:
         """Read all portions."""
@@ -95,12 +102,14 @@ class OnSpark:
     workers: int
     show: Show = quiet
 
-    def look(self, look: Look) -> Looked:
+    def probe(self, probe: Probe) -> ProbeResult:
         """Open and profile all new files; a few are opened here, which is faster than starting Spark workers."""
-        if len(look.tasks) < MIN_SPARK_LOOKS:
-            return look_here(look)
-        sizes = [len(task) for task in look.tasks]
-        return together(looked(text) for _, text in self._reported(sizes, partial(look_task, look), LOOK, "files"))
+        if len(probe.tasks) < MIN_SPARK_PROBES:
+            return probe_locally(probe)
+        sizes = [len(task) for task in probe.tasks]
+        return combined(
+            probe_result(text) for _, text in self._reported(sizes, partial(run_probe_task, probe), LOOK, "files")
+        )
 
     def scan(self, scan: Scan) -> TaskMessages:
         """Read all portions."""

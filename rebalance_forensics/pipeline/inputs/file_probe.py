@@ -31,7 +31,7 @@ WAITING = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class Probe:
     """Everything that a probing task needs."""
 
     tasks: tuple[tuple[Listed, ...], ...]
@@ -41,60 +41,60 @@ class Look:
 
 
 @dataclass(slots=True)
-class Looked:
+class ProbeResult:
     """The logs found in new files, several in an archive, and the files that could not be opened."""
 
     sights: list[Sight] = field(default_factory=list)
     errors: list[Unreadable] = field(default_factory=list)
 
 
-def look_tasks(new: Sequence[Listed]) -> tuple[tuple[Listed, ...], ...]:
+def probe_tasks(new: Sequence[Listed]) -> tuple[tuple[Listed, ...], ...]:
     """The files of each task: enough to be worth starting one."""
     return tuple(tuple(new[start : start + FILES_A_TASK]) for start in range(0, len(new), FILES_A_TASK))
 
 
-def look_task(look: Look, task: int) -> Iterator[pa.RecordBatch]:
+def run_probe_task(probe: Probe, task: int) -> Iterator[pa.RecordBatch]:
     """Probe some files and report the results to the driver."""
-    found = look_at(look.tasks[task], look)
+    found = probe_files(probe.tasks[task], probe)
     yield message_batch([("looked", b64encode(pickle.dumps(found)).decode())])
 
 
-def looked(text: str) -> Looked:
+def probe_result(text: str) -> ProbeResult:
     """The results that a task reported."""
     found = pickle.loads(b64decode(text))  # noqa: S301 - written by a task of this run
-    assert isinstance(found, Looked)
+    assert isinstance(found, ProbeResult)
     return found
 
 
-def look_here(look: Look) -> Looked:
+def probe_locally(probe: Probe) -> ProbeResult:
     """Probe all files in threads of this process."""
     with ThreadPoolExecutor(WAITING) as pool:
-        return together(pool.map(lambda task: look_at(task, look), look.tasks))
+        return combined(pool.map(lambda task: probe_files(task, probe), probe.tasks))
 
 
-def together(parts: Iterable[Looked]) -> Looked:
+def combined(parts: Iterable[ProbeResult]) -> ProbeResult:
     """The combined results of several tasks."""
-    whole = Looked()
+    whole = ProbeResult()
     for part in parts:
         whole.sights += part.sights
         whole.errors += part.errors
     return whole
 
 
-def look_at(task: Sequence[Listed], look: Look) -> Looked:
+def probe_files(task: Sequence[Listed], probe: Probe) -> ProbeResult:
     """Probe each of the files."""
     places.open_remote_with(open_location)
-    found = Looked()
+    found = ProbeResult()
     with archives.held_open():
         for listed in task:
-            _open(listed, look, found)
+            _open(listed, probe, found)
     return found
 
 
-def _open(listed: Listed, look: Look, found: Looked) -> None:
+def _open(listed: Listed, probe: Probe, found: ProbeResult) -> None:
     # A log, or the logs in an archive; an object that was deleted meanwhile is reported as unreadable.
     discovered = walk.discover_stored(
-        listed.location, listed.path, size=listed.size, mtime_ms=listed.mtime_ms, limits=look.limits
+        listed.location, listed.path, size=listed.size, mtime_ms=listed.mtime_ms, limits=probe.limits
     )
     found.errors += map(shown_in_report, discovered.errors)
     fingerprint = fingerprint_of(listed)
@@ -104,6 +104,6 @@ def _open(listed: Listed, look: Look, found: Looked) -> None:
             data = beginning(file, HEAD_BYTES)
         except Exception as error:  # noqa: BLE001 - whatever it was, the other files are read
             shown = profile.unreadable("its beginning could not be read", error, shown.found)
-        sizes = {len(data), *(size for size in look.prefixes if size < len(data))}
+        sizes = {len(data), *(size for size in probe.prefixes if size < len(data))}
         heads = {size: sha256(data[:size]).hexdigest()[:16] for size in sizes}
         found.sights.append(Sight(file=file, look=shown, heads=heads, etag=listed.etag, fingerprint=fingerprint))

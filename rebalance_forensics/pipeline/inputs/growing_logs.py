@@ -13,7 +13,7 @@ import pyarrow as pa
 from msgspec import structs
 
 from rebalance_forensics.pipeline.inputs.file_listing import Listed, Listing, list_inputs, refuse_missing_inputs
-from rebalance_forensics.pipeline.inputs.file_probe import Look, Looked, look_here, look_tasks
+from rebalance_forensics.pipeline.inputs.file_probe import Probe, ProbeResult, probe_locally, probe_tasks
 from rebalance_forensics.pipeline.inputs.resumption import UNSETTLED_BYTES, grows, splits_of
 from rebalance_forensics.pipeline.inputs.sights import Sight, profiles_beside, read_as
 from rebalance_forensics.pipeline.inputs.stores import Store, open_location
@@ -153,7 +153,7 @@ class GrowingLogs:
         self._paths, self._options, self._again, self._besides = paths, options, again, besides
         self.offsets = offsets or Offsets(None)
         self._target: list[Listed] | None = None
-        self._seen: dict[str, tuple[str, Looked]] = {}
+        self._seen: dict[str, tuple[str, ProbeResult]] = {}
         self._ends: dict[str, tuple[str, int]] = {}
 
     @property
@@ -221,17 +221,17 @@ class GrowingLogs:
     def _sights_near(self, listing: Listing, parts: Collection[str]) -> list[Sight]:
         directories = {path.rpartition("/")[0] for path in parts}
         near = [file for file in listing.files if file.path.rpartition("/")[0] in directories]
-        return [sight for file in near for sight in self.look(file).sights]
+        return [sight for file in near for sight in self.probe(file).sights]
 
-    def look(self, file: Listed) -> Looked:
+    def probe(self, file: Listed) -> ProbeResult:
         """The logs in a file; an unchanged file is not opened again."""
-        etag, looked = self._seen.get(file.path, ("", Looked()))
+        etag, probed = self._seen.get(file.path, ("", ProbeResult()))
         if etag != file.etag:
-            looked = looked_into([file], self._options)
-            self._seen[file.path] = file.etag, looked
-        return looked
+            probed = probe([file], self._options)
+            self._seen[file.path] = file.etag, probed
+        return probed
 
 
-def looked_into(files: Sequence[Listed], options: AnalyzeOptions) -> Looked:
+def probe(files: Sequence[Listed], options: AnalyzeOptions) -> ProbeResult:
     """The logs in each of these files, and the files that could not be opened."""
-    return look_here(Look(tasks=look_tasks(files), limits=options.limits))
+    return probe_locally(Probe(tasks=probe_tasks(files), limits=options.limits))

@@ -39,13 +39,13 @@ def client_of(timeline: Timeline, departure: Departure) -> str:
 _SILENCES = "why members fell silent"
 
 
-def explain_silences(timeline: Timeline, reasons: Mapping[str, WhyUnread]) -> None:
+def explain_heartbeat_loss(timeline: Timeline, reasons: Mapping[str, WhyUnread]) -> None:
     """Set why members stopped sending heartbeats, by departure id; to be called before ownership is computed."""
     # The causes and their signs decide this: a separate decision here could contradict them in the same report.
     timeline.cached_as(_SILENCES, lambda: reasons)
 
 
-def why_silent(timeline: Timeline, departure: Departure) -> WhyUnread:
+def reason_of_heartbeat_loss(timeline: Timeline, departure: Departure) -> WhyUnread:
     """Why a member stopped sending heartbeats, by the verdict on its departure."""
     reasons: Mapping[str, WhyUnread] = timeline.cached_as(_SILENCES, dict)
     return reasons.get(departure.id, "unknown")
@@ -60,7 +60,7 @@ def loss_of(timeline: Timeline, departure: Departure, missed_at: int | None = No
     if departure.why == "vanished" and timeline.starts.of(participant).any_between(missed_at, missed_at):
         return loss_before(timeline, participant, missed_at)
     if departure.why in _SILENT:
-        why = why_silent(timeline, departure)
+        why = reason_of_heartbeat_loss(timeline, departure)
         if why == "stuck" and departure.why == "session-expired" and participant.instance_ids:
             # A static member sends no LeaveGroup on a poll timeout (KIP-345): its heartbeat thread stops then without
             # logging it.
@@ -68,7 +68,7 @@ def loss_of(timeline: Timeline, departure: Departure, missed_at: int | None = No
         return _silent(timeline, departure, missed_at, why)
     if departure.why == "poll-timeout":
         return _stuck(timeline, departure, missed_at)
-    if departure.why == "rebalance-timeout" and why_silent(timeline, departure) == "stuck":
+    if departure.why == "rebalance-timeout" and reason_of_heartbeat_loss(timeline, departure) == "stuck":
         return _not_rejoined(timeline, departure, missed_at)
     # A member that an administrator removed learns of it with its next heartbeat, whose time is not logged. A member
     # that exceeded the rebalance, sync or revocation timeout may have been stuck, or may have polled without a
@@ -189,7 +189,7 @@ def _turned_away(timeline: Timeline, departure: Departure) -> bool:
     """True for a running member that the coordinator rejected, by the verdict: it read until it learned of it."""
     # A coordinator that lost the group's state, or does not respond, affects members that still fetch from other
     # brokers. A member that the coordinator removed earlier had stopped its heartbeats before.
-    refused = why_silent(timeline, departure) == "fenced"
+    refused = reason_of_heartbeat_loss(timeline, departure) == "fenced"
     return refused and departure.why in ("vanished", "session-expired", "expelled")
 
 

@@ -14,7 +14,7 @@ from operator import attrgetter
 
 from rebalance_forensics.events.rebalances import AssignmentReceived
 from rebalance_forensics.timeline.facts import Departure, Rebalance
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import WhyUnread
 from rebalance_forensics.timeline.ownership.losses import client_of, loss_of
@@ -94,7 +94,7 @@ class MemberTime:
         return found
 
 
-@answered_once
+@cached_answer
 def member_time_of(timeline: Timeline) -> MemberTime:
     """The unread time of a group by the lines of its coordinators."""
     has_log, classic = timeline.has_coordinator_log, timeline.mode != "server-side"
@@ -168,7 +168,7 @@ def _in_force(timeline: Timeline) -> Iterator[int]:
             yield at
 
 
-@answered_once
+@cached_answer
 def _assignments(timeline: Timeline) -> Sequence[tuple[Rebalance, int | None]]:
     """Each rebalance with the time of its assignment; None if it had no assignment."""
     printed = bool(timeline.group_events.of_type(AssignmentReceived))

@@ -21,7 +21,7 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.names import broker_name, topic_of
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.join_barriers import LateJoin, late_joins
@@ -77,7 +77,7 @@ class Ownership(Struct, frozen=True, kw_only=True):
         return first is not None and first <= end and begin <= self.until
 
 
-@answered_once
+@cached_answer
 def ownership_of(timeline: Timeline) -> Ownership:
     """The ownership of a group's partitions."""
     unit = unit_of(timeline)

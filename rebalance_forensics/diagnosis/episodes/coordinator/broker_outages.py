@@ -39,7 +39,7 @@ from rebalance_forensics.timeline.brokers import (
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.evidence import evidence_of
 from rebalance_forensics.timeline.facts import Departure, Rebalance
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.log_names import application_words
 from rebalance_forensics.timeline.identity.names import broker_name
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -126,7 +126,7 @@ def outages_between(timeline: Timeline, begin: int, end: int) -> list[Downtime]:
     return [o for o in outages if o.ended_at is None or o.ended_at >= begin - windows.HEARTBEAT_MS]
 
 
-@answered_once
+@cached_answer
 def broker_outages(timeline: Timeline) -> tuple[Downtime, ...]:
     """Every outage of a broker that these logs show, oldest first.
 
@@ -263,7 +263,7 @@ def unreached_brokers(timeline: Timeline) -> tuple[Unreached, ...]:
     return tuple(sorted(found, key=lambda each: (each.started_at, each.broker, each.member)))
 
 
-@answered_once
+@cached_answer
 def _failed_connections(timeline: Timeline) -> dict[int, TimeIndex[ev.NodeDisconnected]]:
     """Broker -> the failed attempts of clients to connect to it."""
     timed = (event for event in timeline.disconnected(*NOT_CONNECTED) if event.at is not None)
@@ -519,7 +519,7 @@ class CoordinatorSilence(Struct, frozen=True, kw_only=True):
         return [self.rebalance, *(r for r in later if r is not self.rebalance)]
 
 
-@answered_once
+@cached_answer
 def coordinator_silences(timeline: Timeline) -> tuple[CoordinatorSilence, ...]:
     """All rebalances that the coordinator's silence prolonged, oldest first.
 

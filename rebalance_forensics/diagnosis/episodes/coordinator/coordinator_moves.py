@@ -37,7 +37,7 @@ from rebalance_forensics.timeline.brokers import affected_broker, broker_of, sto
 from rebalance_forensics.timeline.coordinators import handovers
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Departure, Fact
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.participants import Participant, place_name
 from rebalance_forensics.timeline.membership.lost_membership import OF_MEMBERS, ended_its_session, shows_member
 
@@ -195,13 +195,13 @@ def _timed_out_while_joining(timeline: Timeline, lost: Event) -> bool:
     return any(limit <= waited <= limit + windows.HEARTBEAT_MS for limit in limits)
 
 
-@answered_once
+@cached_answer
 def _join_limits(timeline: Timeline) -> frozenset[int]:
     polls = timeouts.configured_ms(timeline, timeouts.POLL)
     return frozenset(max(request, poll + timeouts.JOIN_LAPSE) for request in _requests(timeline) for poll in polls)
 
 
-@answered_once
+@cached_answer
 def _requests(timeline: Timeline) -> frozenset[int]:
     return timeouts.configured_ms(timeline, timeouts.REQUEST)
 
@@ -654,7 +654,7 @@ def _expired_after_it_rejoined(timeline: Timeline, departure: Departure, move: C
     return timeline.arrivals.of(departure.participant).any_between(former.at, departure.at)
 
 
-@answered_once
+@cached_answer
 def _expired_elsewhere(timeline: Timeline) -> Mapping[tuple[Participant, str | None], Departure]:
     return {(d.participant, d.member): d for d in reversed(timeline.departures) if d.stayed}
 

@@ -17,7 +17,7 @@ from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.answers import error_of
 from rebalance_forensics.timeline.facts import Fact
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.names import topic_of
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import grouped, lists_by_key
@@ -35,7 +35,7 @@ REJECTING = (ev.JoinFailed, ev.SyncFailed, ev.GroupHeartbeatFailed, ev.Exception
 REJECTED = clue("rejected", DECISIVE + WEAK, "the coordinator rejected it with this error")
 
 
-@answered_once
+@cached_answer
 def denied(timeline: Timeline) -> dict[Participant, list[Event]]:
     """Clients that were denied access to the group or its topics -> the lines that log it."""
     denials = (e for e in timeline.of(*DENYING) if _is_denial(e, timeline.group))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.timeouts import number_of
 
 # Default of offsets.topic.num.partitions, used unless a broker logs another number.
@@ -20,7 +20,7 @@ def offsets_partition(group: str, partitions: int = OFFSETS_PARTITIONS) -> int:
     return (0 if code == _LOWEST_INT else abs(code)) % partitions
 
 
-@answered_once
+@cached_answer
 def known_partition(timeline: Timeline) -> int | None:
     """The group's partition as the coordinator logs it or the brokers' settings determine it; None if unknown."""
     printed = (e.speaker.offsets_partition for e in timeline.group_events if e.group is not None)

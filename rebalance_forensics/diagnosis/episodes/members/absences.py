@@ -16,7 +16,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import natural
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance, Start, Stop, Transition, fact_at
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.names import is_bare_member_id, name_in_member_id, streams_thread
 from rebalance_forensics.timeline.identity.participants import Participant, own_member_id
 from rebalance_forensics.timeline.time_index import grouped
@@ -130,13 +130,13 @@ def _absences(timeline: Timeline, wanted: frozenset[str]) -> list[Absence]:
     return sorted(found, key=lambda a: (a.at, a.participant.name))
 
 
-@answered_once
+@cached_answer
 def _departure_reasons(timeline: Timeline) -> frozenset[str]:
     """The kinds of departures that occur."""
     return frozenset(departure.why for departure in timeline.departures)
 
 
-@answered_once
+@cached_answer
 def _departures_by_life(timeline: Timeline) -> dict[Participant, list[list[Departure]]]:
     """Each participant's departures, grouped by the membership that they ended."""
     found = {}
@@ -270,14 +270,14 @@ def _is_new_process(timeline: Timeline, arrival: Arrival, group: Sequence[Depart
     return name is not None and any(name_in_member_id(d.member or "") == name for d in group)
 
 
-@answered_once
+@cached_answer
 def first_arrivals(timeline: Timeline) -> dict[tuple[Participant, str | None], int]:
     """Participant and member id -> the time of the first arrival."""
     # Cached, because a member may leave and return thousands of times while a quorum is lost.
     return {(arrival.participant, arrival.member): arrival.at for arrival in reversed(timeline.arrivals)}
 
 
-@answered_once
+@cached_answer
 def _first_named(timeline: Timeline) -> dict[tuple[Participant, str | None], int]:
     """Participant and member id -> the time at which its own log first names the id as its own."""
     lines = (
@@ -308,7 +308,7 @@ def is_missing(timeline: Timeline, absences: Iterable[Absence]) -> bool:
     return any(not absence.is_over and lasts_a_session(timeline, absence.at) for absence in absences)
 
 
-@answered_once
+@cached_answer
 def formed_at(timeline: Timeline) -> int | None:
     """The time at which the group's first generation was reached; earlier requests belong to the group's start.
 
@@ -363,7 +363,7 @@ def _place_listed(timeline: Timeline, departure: Departure) -> list[int]:
     return [place for place, _ in sorted(same, key=lambda pair: abs(pair[1].started_at - departure.at))[:1]]
 
 
-@answered_once
+@cached_answer
 def rebalances_by_generation(timeline: Timeline) -> Mapping[int | None, Sequence[tuple[int, Rebalance]]]:
     """Generation -> its rebalances and their indexes; several if a group was deleted and numbers start again."""
     return grouped(enumerate(timeline.rebalances), lambda pair: pair[1].generation)

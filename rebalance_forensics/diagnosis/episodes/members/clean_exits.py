@@ -12,14 +12,14 @@ from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.events.epochs import TargetAssignmentComputed
 from rebalance_forensics.timeline.clients import logs_leave_group
 from rebalance_forensics.timeline.coverage import CoveredLog
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.membership.lost_membership import ended_its_session
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS
 
 VOLUNTARY = ("closed", "left")
 
 
-@answered_once
+@cached_answer
 def closings(timeline: Timeline) -> list[Absence]:
     """Every absence by a member's own close: LeaveGroup, or a clean stop that sends none (Streams, static members)."""
     left = [a for a in absences(timeline, VOLUNTARY) if not _gave_up_its_session(timeline, a)]

@@ -20,14 +20,14 @@ from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.clients import leaders_log_assignments
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Rebalance
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.model import Generation
 from rebalance_forensics.timeline.time_index import TimeIndex
 from rebalance_forensics.timeline.timeouts import shown_session_ms, together_ms
 
 
-@answered_once
+@cached_answer
 def initial_arrivals(timeline: Timeline) -> frozenset[str]:
     """The ids of the arrivals that formed the group; these do not replace a former member."""
     return frozenset(a.id for run in startup_arrivals(timeline) for a in run)
@@ -114,7 +114,7 @@ def _last_reached(reached: Reached, at: int) -> Generation | None:
     return latest[place - 1] if place else None
 
 
-@answered_once
+@cached_answer
 def _latest_reached(timeline: Timeline) -> list[int]:
     """For each generation, the latest time at which it or an earlier generation was reached."""
     return [*accumulate((_reached_at(timeline, g) for g in timeline.generations), max)]
@@ -124,7 +124,7 @@ Reached = tuple[list[int], list[Generation]]
 """Times in order, and for each the last generation reached by then."""
 
 
-@answered_once
+@cached_answer
 def _reached_in_order(timeline: Timeline) -> Reached:
     return _in_order(timeline, timeline.generations)
 
@@ -136,7 +136,7 @@ def _in_order(timeline: Timeline, generations: Sequence[Generation]) -> Reached:
     return [at for at, _ in reached], [generations[place] for place in latest]
 
 
-@answered_once
+@cached_answer
 def startup_arrivals(timeline: Timeline) -> list[list[Arrival]]:
     """The arrivals of each start of the group from empty."""
     found = []
@@ -196,7 +196,7 @@ def _leads_alone(timeline: Timeline, run: list[Arrival]) -> bool:
     return timeline.membership.sizes.get(first.generation) == 1
 
 
-@answered_once
+@cached_answer
 def _ends_of_shutdowns(timeline: Timeline) -> list[int]:
     return sorted([max(d.at for a in group for d in a.departures) for group in shutdowns(timeline)])
 
@@ -235,7 +235,7 @@ def _assigned_without(timeline: Timeline, at: int) -> bool:
     return departure is not None and timeline.of(ev.TargetAssignmentComputed).any_between(departure.at + 1, at - 1)
 
 
-@answered_once
+@cached_answer
 def _settled(timeline: Timeline) -> TimeIndex[int]:
     """The times at which generations were created."""
     # kafka-python before 2.0 logs only that all members have their assignment.
@@ -248,7 +248,7 @@ def _is_initial(arrival: Arrival, settled: int) -> bool:
     return arrival.at <= settled + windows.AT_ONCE_MS
 
 
-@answered_once
+@cached_answer
 def shutdowns(timeline: Timeline) -> list[list[Absence]]:
     """The absences of each shutdown of the whole group: the last members shut down cleanly, close in time."""
     if not timeline.departures:
@@ -273,7 +273,7 @@ def _final_run(run: list[Absence]) -> list[Absence]:
     return run
 
 
-@answered_once
+@cached_answer
 def with_members(timeline: Timeline) -> TimeIndex[int]:
     """The times at which generations with members were created, or completed if nothing else is logged."""
     named = {g.generation for g in timeline.generations if g.members}
@@ -321,7 +321,7 @@ def _returned_after_others_left(timeline: Timeline, absence: Absence) -> bool:
     return any(d.participant is not absence.participant and d.at < back for d in _first_departures(timeline))
 
 
-@answered_once
+@cached_answer
 def _first_departures(timeline: Timeline) -> list[Departure]:
     """The first departures of two participants: one of them is the first of all participants other than a given one."""
     found: dict[Participant, Departure] = {}

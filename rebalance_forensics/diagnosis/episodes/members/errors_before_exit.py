@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.episodes.members.orders_to_stop import ordere
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clients import SINK_CLIENTS, SINK_GROUPS
 from rebalance_forensics.timeline.event_index import time_of
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.names import is_counted_client_id, streams_thread
 from rebalance_forensics.timeline.identity.own_process import BACKGROUND
 from rebalance_forensics.timeline.identity.participants import Participant, may_have_written
@@ -179,7 +179,7 @@ def _kind_of(error: ev.ExceptionLogged) -> tuple[str, str | None, str | None, st
     return speaker.file, speaker.component, error.exception, re.sub(r"\d+", "0", error.text.partition("\n")[0])
 
 
-@answered_once
+@cached_answer
 def _exceptions_by_kind(
     timeline: Timeline,
 ) -> dict[tuple[str, str | None, str | None, str], TimeIndex[ev.ExceptionLogged]]:
@@ -282,7 +282,7 @@ def authors_of(timeline: Timeline, event: Event) -> Sequence[Participant]:
     return in_its_log or [each for each in neighbors if may_have_written(each, speaker.file, speaker.pid)]
 
 
-@answered_once
+@cached_answer
 def _owners_of_threads(timeline: Timeline) -> dict[tuple[str, str | None], frozenset[Participant]]:
     """File and thread -> the participants that log there; an empty set if only consumers of other groups do."""
     found: dict[tuple[str, str | None], set[Participant]] = defaultdict(set)

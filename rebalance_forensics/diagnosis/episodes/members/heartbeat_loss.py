@@ -20,7 +20,7 @@ from rebalance_forensics.timeline.clocks.file_clocks import place_of
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.membership.lost_membership import was_refused
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms, together_ms
@@ -130,13 +130,13 @@ def expelled_with(timeline: Timeline, absence: Absence) -> list[Absence]:
     return _expelled_by_departure(timeline).get(absence.departures[0].id, [])
 
 
-@answered_once
+@cached_answer
 def _expelled_by_departure(timeline: Timeline) -> dict[str, list[Absence]]:
     """Departure id -> the absences of the members that were expelled together."""
     return {absence.departures[0].id: group for group in expelled_at_once(timeline) for absence in group}
 
 
-@answered_once
+@cached_answer
 def expelled_at_once(timeline: Timeline) -> list[list[Absence]]:
     """Absences of members of several processes that learned within one heartbeat interval that they were expelled."""
     interval = heartbeat_interval_ms(timeline) + ROUND_TRIP_MS

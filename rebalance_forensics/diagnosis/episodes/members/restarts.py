@@ -34,7 +34,7 @@ from rebalance_forensics.timeline.clients import SINK_CLIENTS, logs_leave_group
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Fact, StaticReturn
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once, listed_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer, listed_once
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped, lists_by_key
@@ -437,19 +437,19 @@ def successors(timeline: Timeline) -> dict[int, tuple[Arrival, ...]]:
     return {id(r.absence): r.arrivals for r in taken if id(r.absence) in silent}
 
 
-@answered_once
+@cached_answer
 def restarts(timeline: Timeline) -> list[Restart]:
     """Every restart of a member: a close or clean stop and a return, or an expired session and a new process."""
     return [r for r in _places_taken(timeline) if r.how in ("own", "unnamed")]
 
 
-@answered_once
+@cached_answer
 def replacements(timeline: Timeline) -> list[Restart]:
     """Each member that left for good and the new member of its deployment nearest in time, else the next in turn."""
     return [r for r in _places_taken(timeline) if r.how == "deployed"]
 
 
-@answered_once
+@cached_answer
 def _places_taken(timeline: Timeline) -> list[Restart]:
     """Each absence and its return or replacement, in time order; the most reliable evidence is matched first.
 

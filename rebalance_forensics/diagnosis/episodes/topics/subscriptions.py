@@ -14,7 +14,7 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.coverage import CoveredLog, covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Rebalance, Request
-from rebalance_forensics.timeline.group_timeline import Timeline, answered_once, listed_once
+from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer, listed_once
 from rebalance_forensics.timeline.identity.names import topic_and_number, topic_of
 from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.rebalance_requests import gives_reason
@@ -234,13 +234,13 @@ def subscribed_topics(timeline: Timeline) -> frozenset[str]:
     return frozenset() if subscribes_by_pattern(timeline) else _subscribed_by_name(timeline)
 
 
-@answered_once
+@cached_answer
 def subscribes_by_pattern(timeline: Timeline) -> bool:
     """True if any member subscribed to a pattern."""
     return any(e.topic_pattern is not None for e in timeline.of(ev.Subscribed))
 
 
-@answered_once
+@cached_answer
 def _subscribed_by_name(timeline: Timeline) -> frozenset[str]:
     """The topics that members subscribed to by name."""
     return frozenset(topic for event in timeline.of(ev.Subscribed) for topic in event.topics)
@@ -252,13 +252,13 @@ def read_by_the_group(timeline: Timeline, changed: list[Event]) -> list[Event]:
     return [e for e in changed if isinstance(e, ev.TopicChanged) and e.topic in known]
 
 
-@answered_once
+@cached_answer
 def read_topics(timeline: Timeline) -> frozenset[str]:
     """The topics that any member subscribed to or was ever assigned."""
     return _subscribed_by_name(timeline) | set(assigned_topics(timeline).partitions)
 
 
-@answered_once
+@cached_answer
 def rejoins_without_reason(timeline: Timeline) -> list[Request]:
     """Known members that made the coordinator rebalance without a logged reason."""
     # A leader rejoins for changed topics or a changed subscription, any other member only for the latter.
@@ -337,7 +337,7 @@ class AssignedTopics(Struct, frozen=True):
         return len(self.partitions.get(topic, ()))
 
 
-@answered_once
+@cached_answer
 def assigned_topics(timeline: Timeline) -> AssignedTopics:
     """Assigned topics, from every assignment that a member or the leader logged."""
     shares = [
