@@ -1,1 +1,1 @@
-"""A fuzzer of our own: real lines, damaged in every way we know, through the real code; see docs/trust.md."""
+"""A fuzzer that runs damaged real log lines through the real code; see docs/trust.md."""

@@ -19,7 +19,7 @@ ALL = (*KINDS, "tables")
 
 
 def main() -> None:
-    """Run what is asked for and print the table."""
+    """Run the fuzzer with the given options and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--inputs", type=int, default=10_000)
     parser.add_argument("--first", type=int, default=0, help="the number to begin with, where another run ended")
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def run(seed: int, chunks: range, kinds: tuple[str, ...], state: Path, processes: int) -> None:
-    """All chunks that are not done yet, then the table over all of them."""
+    """Run all remaining chunks; returns the table of all chunks."""
     state.mkdir(parents=True, exist_ok=True)
     file = state / f"{seed}-{'-'.join(kinds)}.jsonl"
     before = {told["chunk"] for told in done_before(file)}
@@ -60,7 +60,7 @@ def run(seed: int, chunks: range, kinds: tuple[str, ...], state: Path, processes
 
 
 def look(seed: int, number: int, kinds: tuple[str, ...], *, keeping: bool) -> None:
-    """One input by itself."""
+    """Run a single input and print what it breaks."""
     one = input_of(seed, number, kinds)
     found = reduction.finds(one)
     for find in found:
@@ -74,7 +74,7 @@ def look(seed: int, number: int, kinds: tuple[str, ...], *, keeping: bool) -> No
 
 
 def replay() -> None:
-    """Every case."""
+    """Run all stored cases."""
     for case in kept():
         found = reduction.finds(case.input)
         print(f"{'BREAKS' if found else 'holds'}  {case.name}: {case.sentence}")

@@ -1,4 +1,4 @@
-"""Many inputs in one run, each a cluster of its own, beside stories that nobody touched."""
+"""Many inputs in one run, each as its own cluster, together with undamaged stories."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Found = dict[int, list[Find]]
 
 
 def write(files: Mapping[str, bytes], links: Mapping[str, str], directory: Path) -> None:
-    """Put files and links where a run finds them."""
+    """Write files and links to a directory."""
     for name, data in files.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -37,13 +37,13 @@ def write(files: Mapping[str, bytes], links: Mapping[str, str], directory: Path)
 
 
 def analyzed(directory: Path) -> Analysis:
-    """One run over everything below."""
+    """Analyze everything in a directory."""
     return analyze_with_events([str(directory)], OPTIONS, keep_events=True)
 
 
 @cache
 def alone(cluster: str) -> dict[str, Any]:
-    """What is said of an untouched story that has no neighbours."""
+    """The report on an undamaged story without other logs."""
     with workplace() as place:
         write(UNTOUCHED[cluster], {}, Path(place) / cluster)
         return laws.part_of(json.loads(to_json(analyzed(Path(place)).report)), cluster)
@@ -51,14 +51,14 @@ def alone(cluster: str) -> dict[str, Any]:
 
 @cache
 def kept_alone() -> str:
-    """What is said of the untouched group beside an undamaged neighbour in one log."""
+    """The report on the undamaged group of a log that another undamaged group shares."""
     with workplace() as place:
         write({"broker-1/server.log": interleaved(*shared_log())}, {}, Path(place) / _SHARED)
         return laws.said_of(json.loads(to_json(analyzed(Path(place)).report)), _SHARED, KEPT).replace(_SHARED, "")
 
 
 def finds(inputs: Mapping[int, Input], *, twice: bool = False, watched: bool = False) -> Found:
-    """By number, the laws that do not hold. What ends the whole run is sought among halves of the inputs."""
+    """The laws that each input breaks, by its number. An input that ends the whole run is found by bisection."""
     found: Found = {}
     with workplace() as place:
         root = Path(place)
@@ -87,7 +87,7 @@ def finds(inputs: Mapping[int, Input], *, twice: bool = False, watched: bool = F
 
 
 def _watched(root: Path) -> tuple[Analysis, Calls]:
-    """A run with its calls counted; what is loaded once is loaded before."""
+    """A run with its calls counted, after a warm-up."""
     alone(next(iter(UNTOUCHED)))
     with Calls() as calls:
         return analyzed(root), calls
@@ -102,7 +102,7 @@ def _untouched_bytes() -> Iterator[bytes]:
 
 
 def _sought(inputs: Mapping[int, Input], error: Exception, *, twice: bool, watched: bool) -> Found:
-    """Which of the inputs end a run."""
+    """The inputs that end a run."""
     if len(inputs) == 1:
         return {number: [laws.broken(error)] for number in inputs}
     items = list(inputs.items())
@@ -113,7 +113,7 @@ def _sought(inputs: Mapping[int, Input], error: Exception, *, twice: bool, watch
 
 
 def _outputs(root: Path, number: int) -> list[Find]:
-    """The outputs of a run over this input alone, with a story that holds Kafka lines whatever became of its own."""
+    """Check the outputs of a run over this input alone, with a story in case that it has no Kafka lines left."""
     for other in root.iterdir():
         if other.name != _cluster(number) and other.name not in list(UNTOUCHED)[:1]:
             shutil.move(other, root.with_name(f"{root.name}-aside-{other.name}"))
@@ -125,7 +125,7 @@ def _outputs(root: Path, number: int) -> list[Find]:
 
 
 def _told(inputs: Mapping[int, Input], analysis: Analysis, report: dict[str, Any]) -> Iterator[tuple[int, Find]]:
-    """All laws on what one run says."""
+    """Check all laws on the report of a run."""
     anybody = min(inputs)
     yield from _in_rows(inputs, analysis, anybody)
     for path, find in laws.complaints(analysis.report.inputs, analysis.report):
@@ -143,7 +143,7 @@ def _told(inputs: Mapping[int, Input], analysis: Analysis, report: dict[str, Any
 
 
 def _in_rows(inputs: Mapping[int, Input], analysis: Analysis, anybody: int) -> Iterator[tuple[int, Find]]:
-    """Groups that broke off, texts that stand nowhere, bytes that nobody counted."""
+    """Groups whose investigation failed, event texts that are not in the input, bytes that were not counted."""
     evidence_types = dict(zip((file.path for file in analysis.plan.files), analysis.plan.profiles, strict=True))
     plain = {
         file.path: Path(file.location)
@@ -165,10 +165,10 @@ def _in_rows(inputs: Mapping[int, Input], analysis: Analysis, anybody: int) -> I
 
 
 _MOVED = frozenset({"layout", "archives"})
-"""Kinds whose records may stand in two files, or in none as they are."""
+"""Kinds of damage after which a record may be in two files, or in none unchanged."""
 
 
 def _number(path: str, otherwise: int) -> int:
-    """Whose path that is."""
+    """The number of the input that a path belongs to."""
     head = path.partition("/")[0].partition("!")[0]
     return int(head[1:]) if head[:1] == "i" and head[1:].isdigit() else otherwise

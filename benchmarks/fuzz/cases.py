@@ -1,4 +1,4 @@
-"""Inputs that once broke a law, each in a small file with a sentence; tests/fuzz replays them."""
+"""Inputs that broke a law, each in a small file with a description; tests/fuzz replays them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CASES = Path(__file__).parent / "cases"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """An input, the sentence that says what was wrong, and the law it broke."""
+    """An input, a description of the fault, and the law that it broke."""
 
     name: str
     sentence: str
@@ -45,7 +45,7 @@ def _read(path: Path) -> Case:
 
 
 def keep(find: Find, one: Input, seen: str, directory: Path = CASES) -> Path:
-    """Write a case; a person who looks at it writes its sentence. Each byte of a file is one character."""
+    """Write a case; its description is added by hand. Each byte of a file is one character."""
     told: dict[str, object] = {
         "sentence": f"{find.law}: {find.sign}",
         "law": find.law,

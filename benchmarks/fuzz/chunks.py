@@ -1,4 +1,4 @@
-"""A stretch of numbers, done: what was tried, how long it took, what was found."""
+"""Chunks of inputs: what was tried, how long it took, what was found."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ EVERY_INVESTIGATED, EVERY_TWICE, EVERY_WATCHED, EVERY_BATCH = 5, 20, 40, 10
 """One snippet in so many is taken through timeline and diagnosis, is read twice, is read with its calls counted; one
 batch in so many is run twice and counted."""
 LONGEST_S = 30
-"""Nothing takes so long; a backstop behind the counting of calls."""
+"""Maximum seconds per input, in case that counting calls does not end it."""
 
 
 class TooLongError(Exception):
-    """An input took longer than any may."""
+    """An input exceeded the maximum time."""
 
 
 @dataclass(slots=True)
 class Done:
-    """What came of a chunk."""
+    """The results of a chunk."""
 
     chunk: int
     kinds: Counter[str] = field(default_factory=Counter)
@@ -44,7 +44,7 @@ class Done:
     finds: list[dict[str, Any]] = field(default_factory=list)
 
     def note(self, number: int, kind: str, found: list[Find]) -> None:
-        """Keep what was found."""
+        """Add the finds of an input."""
         for one in found:
             told = {"number": number, "kind": kind, "law": one.law, "sign": one.sign, "told": one.told[-2000:]}
             self.finds.append(told)
@@ -58,7 +58,7 @@ class Done:
 
 
 def run(seed: int, chunk: int, kinds: tuple[str, ...], size: int = CHUNK, *, backstop: bool = True) -> Done:
-    """All inputs of a chunk; `backstop` ends what takes too long."""
+    """Run all inputs of a chunk; `backstop` ends inputs that take too long."""
     done, started = Done(chunk), time.process_time()
     numbers = range(chunk * CHUNK, chunk * CHUNK + size)
     if "tables" in kinds:
@@ -119,7 +119,7 @@ def _batch(waiting: dict[int, Input], done: Done, *, backstop: bool) -> None:
 
 @contextlib.contextmanager
 def _alarm(seconds: int) -> Iterator[None]:
-    """Break off after so many seconds of this process's own work; 0 for never."""
+    """Raise an error after the given CPU seconds of this process; 0 for never."""
 
     def ring(_signal: int, frame: FrameType | None) -> None:
         where = f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame else "?"

@@ -1,4 +1,4 @@
-"""The damaged input of a seed and a number: always the same one."""
+"""Damaged inputs, each determined by a seed and a number."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _source(rng: random.Random) -> corpus.Source:
 
 
 def _simple(kind: str) -> Callable[[random.Random], Input]:
-    """Inputs of one kind of damage: mostly a few lines, some files, now and then a whole incident."""
+    """Inputs with one kind of damage: mostly a few lines, some files, occasionally a whole incident."""
     change = _CHANGES[kind]
 
     def make(rng: random.Random) -> Input:
@@ -115,9 +115,9 @@ def _layout(rng: random.Random) -> Input:
 
 
 def _neighbours(rng: random.Random) -> Input:
-    """One or two lines of a group are damaged; of the other group in the same log the same must be said.
+    """One or two lines of a group are damaged; the report on the other group in the same log must not change.
 
-    Not the last line: it says how far the log reaches, and with that what the silence of any group is worth.
+    The last line is not damaged: it determines the end of the log, and thus which missing lines are evidence.
     """
     own, other = shared_log()
     done: list[str] = []
@@ -137,11 +137,11 @@ KINDS: dict[str, tuple[float, Callable[[random.Random], Input]]] = {
     "layout": (0.007, _layout),
     "neighbours": (0.006, _neighbours),
 }
-"""By name, the share of each kind among all inputs, and what makes one."""
+"""Kind of damage -> its share of all inputs, and the function that creates one."""
 
 
 def input_of(seed: int, number: int, kinds: tuple[str, ...] = tuple(KINDS)) -> Input:
-    """The input of this number; it can be made again from the seed and the number alone."""
+    """The input of this number; it depends only on the seed and the number."""
     rng = random.Random(f"{seed}:{number}")
     (kind,) = rng.choices(kinds, [KINDS[kind][0] for kind in kinds])
     return KINDS[kind][1](rng)

@@ -1,4 +1,4 @@
-"""What must hold whatever the input: nothing of ours breaks, nothing is made up or lost, no work is without bound.
+"""Laws for any input: no internal error, no line is invented or lost, and the work is bounded.
 
 What may differ between a story told alone and the same one among damaged neighbours: `related`, for it names the
 incidents of other groups. Zones, clocks and hosts are those of a cluster, and every neighbour is a cluster of its own.
@@ -55,12 +55,12 @@ _PLACES = frozenset({"path", "line", "byte_offset", "id", "evidence_total", "rel
 
 
 def broken(error: BaseException, law: str = "an exception ended the run") -> Find:
-    """The find that an exception is."""
+    """The find for an exception."""
     return traced("".join(traceback.format_exception(error)), law)
 
 
 def traced(text: str, law: str) -> Find:
-    """The same of a traceback in words."""
+    """The find for a printed traceback."""
     last = text.strip().splitlines()[-1]
     places = _OURS.findall(text)
     where = f"{places[-1][0]}:{places[-1][2]}" if places else "outside"
@@ -68,7 +68,7 @@ def traced(text: str, law: str) -> Find:
 
 
 def isolated(failure: Failure) -> Find:
-    """A group whose investigation broke off."""
+    """The find for a group whose investigation failed."""
     place = _PLACE.search(failure.error)
     where = f"{place[1]}:{place[2]}" if place else "outside"
     sign = f"{failure.error.partition(':')[0]} in {where}"
@@ -88,7 +88,7 @@ def complaints(summaries: Iterable[InputSummary], report: Report) -> Iterator[tu
 
 
 def is_expected(sentence: str) -> bool:
-    """Whether this is said of a damaged input, and not of a mistake of ours."""
+    """True if the sentence is about a damaged input, not about an internal error."""
     return _OUR_DEFECT not in sentence and EXPECTED.search(sentence) is not None
 
 
@@ -147,7 +147,7 @@ def _is_escaped(line: str) -> bool:
 
 
 def part_of(report: dict[str, Any], cluster: str) -> dict[str, Any]:
-    """What a report says of one cluster."""
+    """The part of a report about one cluster."""
     return {
         "inputs": [one for one in report["inputs"] if one["cluster"] == cluster],
         "groups": [one for one in report["groups"] if one["cluster"] == cluster],
@@ -160,7 +160,7 @@ def part_of(report: dict[str, Any], cluster: str) -> dict[str, Any]:
 
 
 def said_of(report: dict[str, Any], cluster: str, group: str) -> str:
-    """What a report says of one group, but not where it read it: its neighbour's lines push its own further down."""
+    """The part of a report about one group, without line numbers, because the other group's lines shift them."""
     parts = ([one for one in report[name] if (one["cluster"], one["group"]) == (cluster, group)] for name in _BY_GROUP)
     return json.dumps([_without_places(part) for part in parts], sort_keys=True)
 

@@ -1,4 +1,4 @@
-"""One damaged input, and what may be wrong with what was said of it."""
+"""A damaged input, and the laws that it broke."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Find:
-    """A law that did not hold. `sign` is the same for what is probably the same mistake."""
+    """A broken law. Finds with the same `sign` probably have the same reason."""
 
     law: str
     sign: str

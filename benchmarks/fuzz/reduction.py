@@ -1,4 +1,4 @@
-"""A smaller input that breaks the same law in the same way."""
+"""Reduction of an input to a smaller one that breaks the same law in the same way."""
 
 from __future__ import annotations
 

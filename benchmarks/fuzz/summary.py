@@ -1,4 +1,4 @@
-"""The figures of a long run as a table, ready for docs/trust.md."""
+"""The figures of a long run as tables for docs/trust.md."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHECKS = {
 
 
 def summary(seed: int, chunks: Iterable[Done]) -> str:
-    """One table of inputs, one of checks, one of finds; finds of one sign are probably one mistake."""
+    """Tables of inputs, checks and finds; finds with the same sign probably have the same reason."""
     kinds: Counter[str] = Counter()
     damages: Counter[str] = Counter()
     checks: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""A long run on several processes: what is done is kept, and a process that hangs is ended and its chunk named."""
+"""A long run in several processes: finished chunks are stored, hanging processes killed and reported."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def done_before(file: Path) -> list[dict[str, Any]]:
 
 
 def run_all(seed: int, numbers: Sequence[int], kinds: tuple[str, ...], file: Path, processes: int) -> None:
-    """Deal out chunks; each that is done becomes a line of the file at once."""
+    """Distribute the chunks to processes; each finished chunk is immediately appended to the file."""
     context = mp.get_context("spawn")
     waiting = list(reversed(numbers))
     workers = [_started(context, seed, kinds) for _ in range(min(processes, len(waiting)))]
@@ -101,7 +101,7 @@ def _lost(worker: _Worker, why: str) -> str:
 
 
 def _work(pipe: Connection, seed: int, kinds: tuple[str, ...]) -> None:
-    """Do chunks until nobody sends any more."""
+    """Run chunks until the pipe is closed."""
     while True:
         try:
             chunk = pipe.recv()

@@ -1,1 +1,1 @@
-"""One module a kind of damage."""
+"""Kinds of damage, one per module."""
