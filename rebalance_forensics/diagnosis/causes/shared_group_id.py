@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from rebalance_forensics import events as ev
@@ -16,6 +16,7 @@ from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.diagnosis.wording.durations import counted, listed, times
 from rebalance_forensics.events.base import Event
+from rebalance_forensics.events.process import configured_group
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import topic_of
@@ -27,12 +28,17 @@ from rebalance_forensics.timeline.windows import ONE_STEP_MS
 _BETWEEN_WORDS = re.compile(r"[-_.#:/@]")
 _NUMBER, _DIGIT = re.compile(r"(?<!\d)\d++$"), re.compile(r"\d")
 NO_TOPIC_IN_COMMON = clue("no-topic-in-common", DECISIVE, "its members read different topics, none of them in common")
+NO_CONFIG_TOPIC_IN_COMMON = clue(
+    "no-config-topic-in-common", DECISIVE, "its workers are configured with different config topics"
+)
 # For brokers' logs alone, which show no subscriptions.
 UNLIKE_NAMES = clue("unlike-client-ids", WEAK, "its newcomers have client ids of a different form than all others")
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members of another application, at most one hypothesis: those that came later or are fewer."""
+    if timeline.kind == "connect" and (workers := workers_of_another_cluster(timeline)) is not None:
+        yield _another_connect_cluster(timeline, *workers)
     foreign_members = intruders(timeline) if timeline.kind == "consumer" else None
     by_names_alone = False
     if foreign_members is None and timeline.kind == "consumer":
@@ -70,6 +76,34 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     )
 
 
+def _another_connect_cluster(
+    timeline: Timeline, workers: tuple[Participant, ...], lines: Sequence[Event]
+) -> Hypothesis:
+    foreign = set(workers)
+    moves = [fact for facts in (timeline.arrivals, timeline.requests) for fact in facts if fact.participant in foreign]
+    topics = list(dict.fromkeys(filter(None, map(_config_topic, lines))))
+    use, their = ("uses", "its") if len(workers) == 1 else ("use", "their")
+    return Hypothesis(
+        because=lines,
+        culprits=culprits_of(timeline, workers),
+        clues={NO_CONFIG_TOPIC_IN_COMMON: Present(distinct_events(lines))},
+        participants=workers,
+        severity="warning",
+        onset=min((move.at for move in moves), default=None),
+        implies=with_rebalances(timeline, moves),
+        narrative=f"{listed([a.name for a in workers])} {use} the group.id of another Connect cluster: {their} "
+        f"config.storage.topic is {listed(topics[:-1])}, that of the other workers {topics[-1]}.",
+        advice=(
+            Advice(
+                action="Give each Connect cluster its own group.id, config, offset and status topics.",
+                why="Workers with one group.id elect one leader, which assigns connectors and tasks from its own "
+                "config topic; workers with another config topic do not know them and cannot catch up.",
+                cost="None for connectors: their configurations and offsets are in topics, not in the group.",
+            ),
+        ),
+    )
+
+
 CAUSE = Cause(
     propose=propose,
     implies=("scale-out", "startup", "scaling-flap", "subscription-change"),
@@ -92,14 +126,39 @@ def intruders(timeline: Timeline) -> tuple[tuple[Participant, ...], Sequence[Eve
         or _assigned_apart(timeline, families, assigned)
     ):
         return None
-    shown_at = {a: min(map(time_of, lines[a] or assigned.lines[a])) for family in families for a in family}
+    return _newcomers(timeline, families, {a: lines[a] or assigned.lines[a] for family in families for a in family})
+
+
+def workers_of_another_cluster(timeline: Timeline) -> tuple[tuple[Participant, ...], Sequence[Event]] | None:
+    """Connect workers whose last start had another config topic than those that came first or are more; or None."""
+    members = set(timeline.membership.members)
+    topics: dict[Participant, frozenset[str]] = {}
+    lines: dict[Participant, Sequence[Event]] = {}
+    for event in timeline.of(ev.SettingsReported):
+        who, topic = timeline.participants.of_speaker(event), _config_topic(event)
+        if who in members and topic is not None and configured_group(dict(event.settings)) == timeline.group:
+            topics[who], lines[who] = frozenset({topic}), [event]
+    families = linked(sorted(topics, key=lambda participant: participant.name), topics.__getitem__)
+    families.sort(key=lambda family: family[-1].name)
+    return _newcomers(timeline, families, lines) if len(families) > 1 else None
+
+
+def _config_topic(event: Event) -> str | None:
+    return dict(event.settings).get("config.storage.topic") if isinstance(event, ev.SettingsReported) else None
+
+
+def _newcomers(
+    timeline: Timeline, families: Sequence[Sequence[Participant]], lines: Mapping[Participant, Sequence[Event]]
+) -> tuple[tuple[Participant, ...], Sequence[Event]] | None:
+    """The members of all families but the first or largest, and lines of each; None if they replace the others."""
+    shown_at = {a: min(map(time_of, lines[a])) for family in families for a in family}
     home = max(families, key=lambda f: (-_first_seen(timeline, f), len(f), -min(shown_at[a] for a in f)))
     newcomers = [a for family in families if family is not home for a in family]
     if _replace(timeline, newcomers, home, since=min(shown_at[a] for a in newcomers)):
         return None
     foreign = sorted((a for f in families if f is not home for a in f), key=lambda a: a.name)
-    shown = [e for a in foreign for e in (lines[a] or assigned.lines[a])[:2]]
-    return tuple(foreign), [*shown, *(e for a in home for e in (lines[a] or assigned.lines[a])[:1])]
+    shown = [e for a in foreign for e in lines[a][:2]]
+    return tuple(foreign), [*shown, *(e for a in home for e in lines[a][:1])]
 
 
 def _replace(timeline: Timeline, newcomers: Sequence[Participant], home: Sequence[Participant], *, since: int) -> bool:
@@ -202,6 +261,6 @@ def _stem(name: str) -> str:
     return "-".join(words)
 
 
-def _first_seen(timeline: Timeline, family: list[Participant]) -> int:
+def _first_seen(timeline: Timeline, family: Sequence[Participant]) -> int:
     arrivals = (timeline.arrivals.of(participant) for participant in family)
     return min((came[0].at for came in arrivals if came), default=timeline.first)

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Hypothesis
+from rebalance_forensics.diagnosis.causes.shared_group_id import workers_of_another_cluster
 from rebalance_forensics.diagnosis.causes.unexplained import REJOINED
 from rebalance_forensics.diagnosis.engine.drafts import Assigned, Draft, overlaps_a_fault
 from rebalance_forensics.diagnosis.episodes.runs import runs
@@ -39,6 +40,8 @@ def gave_up_reading(event: Event) -> bool:
 
 def lagging_workers(timeline: Timeline, assigned: Assigned, drafts: Sequence[Draft]) -> list[Hypothesis]:
     """Workers that do not catch up with the config topic, except those that a fault kept from reading it."""
+    if timeline.kind == "connect" and workers_of_another_cluster(timeline) is not None:
+        return []  # no worker catches up with the config topic of another cluster
     unexplained = [r for r in timeline.rebalances if r.id not in assigned and r.events]
     by_period = [(lags, _about_lag(timeline, lags, unexplained)) for lags in _repeated_lags(timeline)]
     return [
