@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.diagnosis.closings import closes
+from tests.diagnosis.closings import closes, comes
 from tests.kafka_words import Release
 from tests.story import Story
 
@@ -54,3 +54,15 @@ def test_one_sink_task_that_leaves_alone_may_have_failed(release: Release, clien
     closes(story, client, "01:10:00.000", ["c-0", "c-1"]).goes_on("01:30:00.000")
     cause = story.the_incident().root_causes[0]
     assert (cause.cause, cause.confidence) == ("member-left" if client == TASK else "scale-in", 0.55)
+
+
+def test_tasks_that_workers_stop_and_start_in_turn_are_no_sure_deployment() -> None:
+    """Each rebalance of the workers closes consumers and opens them again, on the same worker or another."""
+    tasks = [f"connector-consumer-jdbc-{number}" for number in range(3)]
+    story = Story(group="connect-jdbc", seen="brokers").formed(*tasks)
+    for second, task in zip((10, 20, 30), tasks, strict=True):
+        stay = [other for other in tasks if other != task]
+        closes(story, task, f"01:10:{second}.000", stay)
+        comes(story, task, f"01:10:{second + 4}.000", [*stay, task])
+    restarts = [c for i in story.incidents() for c in i.root_causes if c.cause == "rolling-restart"]
+    assert all(cause.confidence < 0.75 for cause in restarts)

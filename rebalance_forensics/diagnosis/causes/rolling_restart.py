@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Answer, Present, Ro
 from rebalance_forensics.diagnosis.signs import departures
 from rebalance_forensics.diagnosis.wording.culprits import members, the_group
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
-from rebalance_forensics.diagnosis.wording.sessions import session_in_words
+from rebalance_forensics.diagnosis.wording.sessions import runs_in_connect, session_in_words
 from rebalance_forensics.events.epochs import GroupConverted
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.group_timeline import Timeline
@@ -26,6 +26,11 @@ ONLY_LISTED = clue(
 )
 EXPIRED_IN_TURN = clue(
     "expired-in-turn", -STRONG - WEAK, "no LeaveGroup and no log of their own shows whether they were stopped"
+)
+TASKS_MOVED = clue(
+    "moved-by-workers",
+    -STRONG - WEAK,
+    "its members run in sink tasks, which Connect workers stop and start whenever the workers rebalance",
 )
 CUT = clue(
     "walk-beyond-the-logs", -STRONG, "the logs begin or end within a step of it, and most members were not replaced yet"
@@ -45,7 +50,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
             participants=walk.participants,
             severity="info",
             implies=[a for r in walk.restarts for a in r.arrivals],
-            clues=shown_by(walk),
+            clues=shown_by(walk, sink_tasks=runs_in_connect(timeline)),
             narrative=(
                 f"{len(walk.participants)} {who} were restarted one after another{new_names}"
                 f"{lasting(timeline.measured(walk.took_ms), ' within {}')}{_migrated(timeline, walk)}."
@@ -71,7 +76,7 @@ CAUSE = Cause(
 )
 
 
-def shown_by(walk: RestartWalk) -> dict[Row, Answer]:
+def shown_by(walk: RestartWalk, *, sink_tasks: bool) -> dict[Row, Answer]:
     """Answers to the signs of a rolling restart: its departures and returns, and how the logs show them."""
     departed = Present(tuple(e for r in walk.restarts for e in r.absence.events[:1]))
     returned = Present(tuple(e for r in walk.restarts for a in r.arrivals[:1] for e in a.events[:1]))
@@ -82,6 +87,7 @@ def shown_by(walk: RestartWalk) -> dict[Row, Answer]:
         (ONLY_LISTED, departed, walk.mostly_listed),
         (CUT, returned, walk.cut),
         (EXPIRED_IN_TURN, Present(), walk.mostly_expired),
+        (TASKS_MOVED, departed, sink_tasks),
     )
     return {row: answer for row, answer, is_so in shown if is_so}
 

@@ -42,11 +42,12 @@ def consumer_setting(timeline: Timeline, name: str) -> str:
 
     KIP-458: `consumer.override.` in a connector's configuration; `consumer.` in the worker's applies to all connectors.
     """
-    return f"consumer.override.{name}" if _runs_in_connect(timeline) else name
+    return f"consumer.override.{name}" if runs_in_connect(timeline) else name
 
 
 @cached_answer
-def _runs_in_connect(timeline: Timeline) -> bool:
+def runs_in_connect(timeline: Timeline) -> bool:
+    """True if the members are consumers of sink tasks, which Connect workers start and stop."""
     names = [client for participant in timeline.participants.everybody for client in participant.client_ids]
     return bool(names) and all(name.startswith(clients.SINK_CLIENTS) for name in names)
 
