@@ -80,6 +80,7 @@ def build_participants(kind: str, lines: EventIndex, process_events: ProcessEven
         participants.add_named(event)
     if of_members:
         participants.add_logs_of_leaders(lines)
+        participants.add_logs_of_hosts(lines)
     if _joins_after(lines.by_clients, lines) and _has_one_member(lines):
         participants.add_log_of_only_member(lines.by_clients)
     return participants.finished()

@@ -373,6 +373,23 @@ class ParticipantDrafts:
                 if member is not None and not member.has_log and not member.has_namesakes:
                     self._add_log(member, place, named[place])
 
+    def add_logs_of_hosts(self, lines: Sequence[Event]) -> None:
+        """Give logs that name their group and neither client nor member to the members called like their hosts.
+
+        A client id is often the name of the host or pod (`client.id=$HOSTNAME`); kafka-python 2.0 logs neither id.
+        """
+        named: dict[str, list[Event]] = defaultdict(list)
+        for event in lines if self.kind == "consumer" else ():
+            if event.speaker.role != "broker" and event.group is not None:
+                named[place_name(event)].append(event)
+        for place, of_place in named.items():
+            called = self._by_client.get(of_place[0].speaker.host or "", [])
+            joined = [event.generation for event in of_place if isinstance(event, ev.JoinSucceeded)]
+            if len(called) == 1 and not self._by_place.get(place) and len({*joined}) == len(joined) > 0:
+                (member,) = called
+                if not member.has_log and not member.has_namesakes:
+                    self._add_log(member, place, of_place)
+
     def _add_log(self, participant: ParticipantDraft, place: str, lines: Sequence[Event]) -> None:
         self._by_place[place].append(participant)
         participant.has_log = True
