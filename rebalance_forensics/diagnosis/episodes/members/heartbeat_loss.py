@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from itertools import chain, islice
+from operator import itemgetter
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, absences, lasts_a_session
@@ -23,6 +24,7 @@ from rebalance_forensics.timeline.facts import Arrival, Departure
 from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.membership.lost_membership import was_refused
+from rebalance_forensics.timeline.time_index import IntervalIndex, united
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms, together_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, ROUND_TRIP_MS
 
@@ -109,13 +111,25 @@ def restart_without_shutdown(timeline: Timeline, absence: Absence) -> bool:
 def may_be_cut_short(timeline: Timeline, absence: Absence) -> bool:
     """True if its log may have been collected before the group lost it: it ends early, like that of a live member."""
     # A crashed member is evicted one session later. Its last line may be even older, as an idle member logs nothing.
-    end = timeline.coverage.ends(absence.participant)
+    logs = timeline.coverage.of(absence.participant)
+    end = max((log.end for log in logs if log.begin < absence.at), default=None)
     if end is None or end >= absence.at - session_timeout_ms(timeline) - HEARTBEAT_MS:
         return False
+    # Logs of two days, for example: nothing at hand shows what happened to the group in between.
+    if not any(end >= begin and absence.at <= until for begin, until in _at_hand(timeline).touching(end, absence.at)):
+        return True
     others = (member for member in timeline.membership.members if member is not absence.participant)
     ends = ((member, timeline.coverage.ends(member)) for member in others)
     early = [member for member, closed in ends if closed is not None and closed < absence.at]
     return any(not timeline.departures.of(member) for member in early)
+
+
+@cached_answer
+def _at_hand(timeline: Timeline) -> IntervalIndex[tuple[int, int]]:
+    """When any log of the group's coordinators and members is at hand."""
+    of_members = chain.from_iterable(map(timeline.coverage.of, timeline.participants.everybody))
+    spans = united((log.begin, log.end) for log in (*timeline.coverage.brokers, *of_members))
+    return IntervalIndex(spans, itemgetter(0), itemgetter(1))
 
 
 _JOINING = (ev.JoinRequested, ev.JoinSucceeded, ev.SyncSucceeded, ev.PartitionsAssigned, ev.MemberTransitioned)
