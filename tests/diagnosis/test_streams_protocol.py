@@ -204,3 +204,13 @@ def test_an_instance_with_another_topology_is_refused_by_its_streams_group() -> 
     story.thread_says("node-3", 1, "01:10:00.000", refused)
     assert story.causes() == ["inconsistent-protocol"]
     assert "its topology differs from that of the running application" in story.the_incident().summary
+
+
+def test_an_instance_that_joins_without_a_new_epoch_may_have_been_refused() -> None:
+    story = two_nodes("brokers")
+    story.coordinator_says("01:10:00.000", "Member joins the streams group.", story.member("node-3", 1))
+    (cause,) = story.goes_on("01:15:00.000").the_incident().root_causes
+    assert (cause.cause, cause.confidence) == ("scale-out", 0.4)
+    assert "may have refused" in cause.narrative
+    added = two_nodes("brokers").comes("node-3", "01:10:00.000").goes_on("01:15:00.000").the_incident()
+    assert added.root_causes[0].confidence >= 0.9

@@ -15,6 +15,7 @@ from rebalance_forensics.diagnosis.proposals import surrounding_generations
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, member, the_group
 from rebalance_forensics.timeline import timeouts, windows
+from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
@@ -42,6 +43,9 @@ PICKED_COUNTS = clue(
     "more-members-than-before", WEAK, "this excerpt does not show whether the members that came are new or back"
 )
 ONLY_LISTED = clue("new-in-a-list", 0, "only the leader's list names them, so they may also have been restarted")
+WITHOUT_AN_EPOCH = clue(
+    "new-without-an-epoch", 0, "the group kept its epoch, so the coordinator may have refused to add a member"
+)
 ALONE = clue("new-and-alone", 0, "no line shows whether anybody else was in the group")
 
 _REQUESTS = (
@@ -56,7 +60,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     new = (a for a in timeline.arrivals if a.id not in initial and (a.first or _is_added_thread(timeline, a)))
     for arrivals in runs(new, lambda a: a.at, windows.ONE_SCALING_MS):
         participants = tuple(dict.fromkeys(a.participant for a in arrivals))
-        shown = shown_to_be_new(timeline, arrivals)
+        refused = _changed_no_epoch(timeline, arrivals)
+        shown = WITHOUT_AN_EPOCH if refused else shown_to_be_new(timeline, arrivals)
         number, what = len(participants), member(timeline, participants)
         # Without earlier lines it is unknown whether they had been members before, or whether the group had members.
         new_to_it, running = (
@@ -143,6 +148,23 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
     return (
         JUST_BEGUN if begin is not None and not has_all and begin > at - timeouts.patience_ms(timeline) else NEWCOMERS
     )
+
+
+def _changed_no_epoch(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
+    """True if none of the arrivals changed the epoch of a KIP-848 group or was given partitions, by its coordinator."""
+    # GroupMetadataManager logs a join before it checks what the member subscribes to, its assignor and its topology. A
+    # pattern is resolved after the join, and the next heartbeat changes the epoch.
+    bumps, reconciled = timeline.of(ev.GroupEpochBumped), timeline.of(ev.MemberReconciled)
+    if timeline.is_classic or not bumps:
+        return False
+    for arrival in arrivals:
+        begin, end = arrival.at - windows.ROUND_TRIP_MS, arrival.at + windows.NEXT_HEARTBEAT_MS
+        given = (e.member for e in reconciled.between(begin, end))
+        if bumps.between(begin, end) or any(timeline.participants.of_member(m) is arrival.participant for m in given):
+            return False
+        if not covering(timeline.coverage.brokers, begin, end):
+            return False
+    return True
 
 
 def _joined_an_old_generation(timeline: Timeline, arrival: Arrival) -> bool:
