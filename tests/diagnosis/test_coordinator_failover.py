@@ -97,6 +97,14 @@ def test_a_cluster_that_is_shut_down_as_a_whole_is_planned() -> None:
     assert stopping(story, "01:10:09.000", 3).the_incident().severity == "info"
 
 
+def test_a_broker_that_stops_after_all_members_left_disturbs_no_group() -> None:
+    story = Story(seen="brokers").formed("c-1", "c-2")
+    for second, client in enumerate(("c-1", "c-2")):
+        story.broker(f"01:09:0{second}.000", story.words.left(story.id_of(client), "the consumer is being closed"))
+    stopping(story, "01:09:20.000", 2)
+    assert "coordinator-failover" not in {i.root_causes[0].cause for i in story.case().incidents}
+
+
 def test_processes_that_look_for_the_coordinator_before_they_join_move_nothing() -> None:
     story = Story(seen="clients").formed("c-1", "c-2")
     for client in ("c-3", "c-4"):

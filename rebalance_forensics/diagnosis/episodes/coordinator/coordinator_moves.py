@@ -510,9 +510,12 @@ def _has_members(timeline: Timeline, at: int) -> bool:
     last = {d.participant: d for d in lost}
     members += [d.participant for d in last.values() if _is_expired_by_client(d)]
     if not members:
-        # Coordinators before 2.0 log no join: a generation that formed and was not emptied has members.
+        # Coordinators before 2.0 log no join: a generation has members until they leave or a line shows it empty.
         formed = timeline.of(ev.GenerationStabilized, ev.GroupEmptied).last(at)
-        return timeline.membership.is_unknown_at(at) or isinstance(formed, ev.GenerationStabilized)
+        unnamed = isinstance(formed, ev.GenerationStabilized) and not any(
+            timeline.departures.between(time_of(formed), at)
+        )
+        return unnamed or timeline.membership.is_unknown_at(at)
     return not all(timeline.closed_by(member, at + windows.ROUND_TRIP_MS, until=at) for member in members)
 
 
