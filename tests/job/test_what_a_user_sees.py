@@ -46,7 +46,7 @@ def test_a_dry_run_shows_what_the_next_run_reads_and_why(
     live.write_bytes(text)
     (logs / "broker-1" / "server.log.2026-03-02").write_text("[2026-03-02 00:00:00,000] INFO another\n")
     planned = dry()
-    assert planned["as it was"] == ["2", "-"]
+    assert planned["unchanged"] == ["2", "-"]
     assert int(planned["has grown"][1].replace(",", "")) < len(text) - (1 << 20) + 10_000
     assert planned["not in the tables yet"] == ["1", "39"]
     assert run(SINCE, UNTIL).summary["scanned"] == 2

@@ -63,6 +63,8 @@ _HEADED = re.compile(
 _NO_LOGGER = re.compile(
     r"(?:Exception|Error|Throwable|(?:Assigned|Revoked)Partitions)\Z|\.(?:com|org|net|io|local|svc|log|jar)\Z"
 )
+# Python prints the code of an error in brackets: `GroupAuthorizationFailedError: [Error 30] …`.
+_THROWN = re.compile(r"[\w$.]+(?:Exception|Error):")
 _ASIDE = rf"(?:\s*+(?:\[[^\]\n]*+\]|{_NESTED}))?"
 # A tab among the whitespace before a separator is a separator itself.
 _ENDS = re.compile(rf"(?:(?:\s++[\w$.]++:\d++)?{_ASIDE}){{0,3}}(?:\s*+(?:[-\u2013|:;=>#]++\s|[|;])|[^\S\t]*+\t)")
@@ -114,7 +116,7 @@ class _Heading:
                     self._settle()
                 return
             token = _TOKEN.match(self.text, self.at)
-            if token is None or not self._takes(token):
+            if token is None or _THROWN.match(self.text, self.at) or not self._takes(token):
                 return
 
     def _settle(self) -> None:
