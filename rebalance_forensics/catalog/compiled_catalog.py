@@ -119,7 +119,7 @@ def _reader(programs: Sequence[Program], types: Types) -> Callable[[str], dict[s
 
 
 def _begun(text: str, anything: Program, programs: Sequence[Program]) -> dict[str, FieldValue]:
-    """The fields of a text that only the catch-all matches because Kafka's text breaks off or others follow it."""
+    """The fields of a text that only the catch-all matches because Kafka's text breaks off or other text follows it."""
     # Which of Kafka's texts it was is unknown if several start alike or too little is left.
     begun = [program.constants for program in programs if _begins(text, program)]
     if not begun:
@@ -130,7 +130,7 @@ def _begun(text: str, anything: Program, programs: Sequence[Program]) -> dict[st
 
 
 def _begins(text: str, program: Program) -> bool:
-    """True if a text ends within the first literal text of a program, or goes on after it with a value or column."""
+    """True if a text breaks off within the first literal text of a program, or a value or another column follows it."""
     if program.lead.startswith(text):
         return not text or len(text) >= MIN_START
     if len(program.lead) < UNAMBIGUOUS_START or not text.startswith(program.lead):

@@ -85,9 +85,14 @@ def _requested_by(event: ev.JoinRequested) -> RequestWhy | None:
     return _REQUESTS.get(event.why)
 
 
-def gives_reason(event: ev.RebalanceStarted) -> bool:
-    """True if the client said why it joins or leaves (KIP-800); before 3.2 none does."""
-    return bool(event.client_reason) and event.why != "not-provided"
+def client_reason(event: ev.RebalanceStarted | ev.MemberLeft) -> str | None:
+    """The text in which a client gives the coordinator its reason to join or leave (KIP-800)."""
+    return event.client_reason if isinstance(event, ev.RebalanceStarted) else event.reason
+
+
+def gives_reason(event: ev.RebalanceStarted | ev.MemberLeft) -> bool:
+    """True if the client gave a reason to join or leave; before 3.2 none does."""
+    return bool(client_reason(event)) and event.why != "not-provided"
 
 
 REJOINS = ("member-rejoined", "leader-rejoined")

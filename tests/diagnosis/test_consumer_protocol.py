@@ -254,6 +254,19 @@ def test_topics_that_a_new_pattern_matches_were_there_before(seen: Side) -> None
     assert "from orders.* to orders.*|refunds.*" in story.the_incident().summary
 
 
+@pytest.mark.parametrize("pattern", ["(a|aa)*x|refunds", "(?!orders).*"])
+def test_no_pattern_in_a_log_holds_up_the_diagnosis(pattern: str) -> None:
+    story = three_members()
+    story.client("c-1", "01:00:00.300", "Adding newly assigned partitions: [orders-0]")
+    for client in IDS:
+        story.client(client, "00:59:59.000", "Subscribing to regular expression orders.*", logger=ASYNC)
+    story.client("c-3", "01:10:00.000", f"Subscribing to regular expression {pattern}", logger=ASYNC)
+    story.bumped("01:10:01.800").moves("c-3", "01:10:01.900", "STABLE", "RECONCILING")
+    story.client("c-3", "01:10:01.910", f"Adding newly assigned partitions: [{'a' * 240}-0, refunds-0]")
+    story.moves("c-3", "01:10:02.000", "RECONCILING", "ACKNOWLEDGING").goes_on("01:15:00.000")
+    assert story.causes() == ["subscription-change"]
+
+
 def test_the_limit_of_a_late_poll_is_that_of_the_late_member() -> None:
     story = EpochStory(release=(4, 1))
     for client, limit in (("c-1", 15_000), ("c-2", 30_000), ("c-3", 30_000)):

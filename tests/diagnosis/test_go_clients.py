@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
 from tests.diagnosis.other_clients import (
@@ -27,6 +28,17 @@ from tests.diagnosis.other_clients import (
 )
 
 
+def after_a_rejoin(directory: Path, reason: str) -> tuple[Incident, ...]:
+    """The incidents of a group whose leader rejoins for this reason."""
+    rejoins = f"Leader {KGO} re-joining group during Stable; client reason: {reason}"
+    return incidents(
+        directory,
+        COORDINATOR.format(0, STABLE.format(4)),
+        COORDINATOR.format(20, REBALANCE.format(4, rejoins)),
+        COORDINATOR.format(21, STABLE.format(5)),
+    )
+
+
 @pytest.mark.parametrize(
     ("reason", "cause"),
     [
@@ -43,26 +55,14 @@ from tests.diagnosis.other_clients import (
 def test_a_reason_that_franz_go_or_sarama_sends_by_itself_enforces_no_rebalance(
     tmp_path: Path, reason: str, cause: str | None
 ) -> None:
-    rejoins = f"Leader {KGO} re-joining group during Stable; client reason: {reason}"
-    found = incidents(
-        tmp_path,
-        COORDINATOR.format(0, STABLE.format(4)),
-        COORDINATOR.format(20, REBALANCE.format(4, rejoins)),
-        COORDINATOR.format(21, STABLE.format(5)),
-    )
+    found = after_a_rejoin(tmp_path, reason)
     found_causes = {each.cause for incident in found for each in incident.root_causes}
     assert "enforced-rebalance" not in found_causes
     assert cause is None or cause in found_causes
 
 
 def test_a_franz_go_application_that_calls_force_rebalance_enforces_one(tmp_path: Path) -> None:
-    rejoins = f"Leader {KGO} re-joining group during Stable; client reason: from ForceRebalance"
-    found = incidents(
-        tmp_path,
-        COORDINATOR.format(0, STABLE.format(4)),
-        COORDINATOR.format(20, REBALANCE.format(4, rejoins)),
-        COORDINATOR.format(21, STABLE.format(5)),
-    )
+    found = after_a_rejoin(tmp_path, "from ForceRebalance")
     assert found[-1].root_causes[0].cause == "enforced-rebalance"
 
 

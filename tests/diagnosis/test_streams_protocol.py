@@ -191,11 +191,11 @@ def test_the_member_that_asks_for_a_shutdown_is_named_by_the_coordinator_and_by_
     asked = two_nodes("brokers")
     member = asked.member("node-1", 1)
     asked.coordinator_says("01:10:00.000", "Shutdown requested for the streams application.", member)
-    told = two_nodes("clients")
+    received = two_nodes("clients")
     status = f"(4) Streams group member {member} encountered a fatal error and requested a shutdown for the entire "
-    told_all_along(told, f"{status}application.", "01:10:00.000")
-    assert [story.causes() for story in (asked, told)] == [["streams-shutdown"]] * 2
-    assert [story.blamed() for story in (asked, told)] == [[member], ["node-1"]]
+    told_all_along(received, f"{status}application.", "01:10:00.000")
+    assert [story.causes() for story in (asked, received)] == [["streams-shutdown"]] * 2
+    assert [story.blamed() for story in (asked, received)] == [[member], ["node-1"]]
 
 
 def test_an_instance_with_another_topology_is_refused_by_its_streams_group() -> None:

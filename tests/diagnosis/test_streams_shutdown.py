@@ -140,10 +140,11 @@ def received_by_the_other_instance(*, last_thread: bool) -> Application:
     )
     asks = 2 if last_thread else 1
     if last_thread:
-        gone = member_id(story.consumer(1, 1))
+        leaver = member_id(story.consumer(1, 1))
         reason = "client reason: the consumer unsubscribed from all topics"
         story.says(
-            "01:09:59.900", f"[Group shop] Member {gone} has left group through explicit `LeaveGroup` request; {reason}"
+            "01:09:59.900",
+            f"[Group shop] Member {leaver} has left group through explicit `LeaveGroup` request; {reason}",
         )
     story.round(
         "01:10:01.200",

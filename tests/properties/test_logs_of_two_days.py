@@ -1,4 +1,4 @@
-"""The same processes on two days: logs that end, and others of the next day, don't show that a process crashed."""
+"""Logs of the same processes from two days: a log that ends does not show that its process crashed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ID = re.compile(r"\b([0-9a-f]{8})(?=-[0-9a-f]{4}-[0-9a-f]{4}-)")
 
 
 def _of_the_day_before(text: str) -> str:
-    """The same text a day earlier, with other member ids."""
+    """The text with times one day earlier and other member ids."""
     return _ID.sub(lambda found: found[1][::-1], text.replace("2026-11-21", "2026-11-20"))
 
 

@@ -101,9 +101,9 @@ def _migrated(timeline: Timeline, walk: RestartWalk) -> str:
     known = [e for e in conversions if e.before and e.after]
     if not known:
         return ""
-    if known[0].before == known[-1].after:
-        return f"; the group migrated from the {known[0].before} to the {known[0].after} protocol and back"
-    return f"; the group migrated from the {known[0].before} to the {known[-1].after} protocol"
+    before, back = known[0].before, known[0].before == known[-1].after
+    after = known[0].after if back else known[-1].after
+    return f"; the group migrated from the {before} to the {after} protocol{' and back' if back else ''}"
 
 
 def static_membership(timeline: Timeline, walk: RestartWalk) -> Advice:

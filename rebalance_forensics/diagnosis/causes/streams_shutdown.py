@@ -78,7 +78,7 @@ CAUSE = Cause(
 
 
 def shows_request(event: Event) -> bool:
-    """True for a line of an instance that asks for a shutdown, or of one that is told so."""
+    """True for a line of an instance that asks for a shutdown, or of one that learns of the request."""
     match event:
         case ThreadFailed(response=response):
             return "SHUTDOWN_APPLICATION" in (response or "").upper()

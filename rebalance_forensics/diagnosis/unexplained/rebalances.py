@@ -35,7 +35,7 @@ from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.names import broker_name, topic_of
 from rebalance_forensics.timeline.identity.participants import place_name
 from rebalance_forensics.timeline.membership.lost_membership import ended_its_session, is_rebalance_notice
-from rebalance_forensics.timeline.rebalance_requests import REJOINS
+from rebalance_forensics.timeline.rebalance_requests import REJOINS, client_reason, gives_reason
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, QUIET_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
@@ -252,9 +252,8 @@ def _leaver_in_words(timeline: Timeline, rebalance: Rebalance) -> str:
 def _left_in_words(who: str, line: ev.RebalanceStarted | ev.MemberLeft) -> str:
     """A departure with the reason in its LeaveGroup (KIP-800), as the beginning of a sentence."""
     # "the consumer is being closed" also after an exception: the reason names the call, not why it was made.
-    reason = line.client_reason if isinstance(line, ev.RebalanceStarted) else line.reason
-    if reason and line.why != "not-provided":
-        return f'{who} left the group ("{reason}"); these lines do not show '
+    if gives_reason(line):
+        return f'{who} left the group ("{client_reason(line)}"); these lines do not show '
     return f"{who} left the group; these lines do not show why, "
 
 

@@ -148,9 +148,12 @@ def _topics(report: Event) -> tuple[str, ...]:
 
 def _were_there(timeline: Timeline, at: int) -> bool:
     # A task needs all source topics of its subtopology.
-    had_tasks = any(e.active for e in timeline.of(ev.TasksAssigned).between(0, at - 1))
     checked = timeline.of(ev.StreamsStatusReported).between(0, at - 1)
-    return had_tasks or any(e.topology == "complete" and e.group for e in checked)
+    return _had_tasks(timeline, at) or any(e.topology == "complete" and e.group for e in checked)
+
+
+def _had_tasks(timeline: Timeline, before: int) -> bool:
+    return any(e.active for e in timeline.of(ev.TasksAssigned).between(0, before - 1))
 
 
 def _found_again(timeline: Timeline, since: int) -> int:
@@ -176,10 +179,9 @@ def lost_internal_topics(timeline: Timeline) -> Iterator[LostInternalTopics]:
         begin, topics = time_of(run[0]), {topic for e in run for topic in _internal(timeline, e)}
         near = timeline.of(ev.TopicChanged).between(begin - windows.ONE_REBALANCE_MS, begin)
         deleted = tuple(e for e in near if e.change == "deleted" and e.topic in topics)
-        had_tasks = any(e.active for e in timeline.of(ev.TasksAssigned).between(0, begin - 1))
         # An application that starts for the first time, or after a reset, creates them.
         running = timeline.membership.number_at(begin - windows.NEXT_HEARTBEAT_MS) > 0
-        if running and (deleted or had_tasks):
+        if running and (deleted or _had_tasks(timeline, begin)):
             yield LostInternalTopics(tuple(sorted(topics)), deleted, tuple(run), _restored(timeline, run))
 
 
