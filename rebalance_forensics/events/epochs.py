@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar, Literal
+
 from rebalance_forensics.events.base import Event
+
+GroupProtocol = Literal["classic", "consumer"]
 
 
 class GroupEpochBumped(Event, frozen=True, kw_only=True):
@@ -52,11 +57,15 @@ class GroupConverted(Event, frozen=True, kw_only=True):
 
 
 class ConversionRefused(Event, frozen=True, kw_only=True):
-    """A group could not be upgraded or downgraded."""
+    """A group could not be upgraded or downgraded.
+
+    `joined_with` is the group protocol of the member that was rejected for it; None if the line shows no such member.
+    """
 
     before: str | None = None
     after: str | None = None
     reason: str | None = None
+    joined_with: GroupProtocol | None = None
 
 
 class MemberTransitioned(Event, frozen=True, kw_only=True):
@@ -69,13 +78,27 @@ class MemberTransitioned(Event, frozen=True, kw_only=True):
 
 
 class GroupHeartbeatFailed(Event, frozen=True, kw_only=True):
-    """A ConsumerGroupHeartbeat (or share, streams) failed; `error` is a name in Errors if known."""
+    """A ConsumerGroupHeartbeat (or share, streams) failed; `error` is a name in Errors if known.
+
+    `detail` is the message in the coordinator's response, from which the other fields are read: `assignor` is the
+    server-side assignor that the member asked for and `assignors` those of the brokers; `joined_with` is the group
+    protocol of a member that the group's own protocol excludes.
+    """
+
+    errors_unread: ClassVar[Mapping[str, str]] = {
+        "GROUP_ID_NOT_FOUND": "`joined_with` shows why; otherwise the group is deleted, which excludes no member."
+    }
 
     error: str | None = None
     member: str | None = None
     epoch: int | None = None
     detail: str | None = None
     fatal: bool = False
+    assignor: str | None = None
+    assignors: tuple[str, ...] = ()
+    joined_with: GroupProtocol | None = None
+    other_topology: bool = False
+    """True if the topology of a Streams member differs from the group's (KIP-1071)."""
 
 
 class ReconciliationInterrupted(Event, frozen=True, kw_only=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from rebalance_forensics import events as ev
@@ -39,18 +38,11 @@ ASSIGNOR_REFUSED = clue(
     DECISIVE + WEAK,
     "the coordinator does not have the server-side assignor that the member asked for",
 )
-# The messages of GROUP_ID_NOT_FOUND (GroupMetadataManager.getOrMaybeCreateConsumerGroup, convertToConsumerGroup).
-_NOT_OF_THIS_TYPE = ("is not a consumer group", "Cannot upgrade classic group")
 TOPOLOGY_REFUSED = clue(
     "topology-refused", DECISIVE + WEAK, "the coordinator refused a topology that differs from the application's"
 )
-# The messages of UNSUPPORTED_ASSIGNOR and of INVALID_REQUEST in answer to a member of a streams group (KIP-1071):
-# GroupMetadataManager.throwIfConsumerGroupHeartbeatRequestIsInvalid, streamsGroupHeartbeat.
-_ASSIGNORS = re.compile(r"ServerAssignor (\S+) is not supported\. Supported assignors: ([^.]+)")
-_TOPOLOGY_UPDATE = "Topology updates are not supported"
 # Lines that may show a member of the other protocol.
 MIXING = (ev.ConversionRefused, ev.GroupHeartbeatFailed)
-_MIGRATION_OFF = "group migration is disabled"
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -70,12 +62,13 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         narrative = f"{{who}} was rejected: {nothing_in_common(timeline, rejection.participant)}."
         yield join_rejections.about_rejection(timeline, rejection, narrative=narrative, advice=(agree,))
     for protocol, group in (("consumer", "classic"), ("classic", "consumer")):
-        refusals = [e for e in timeline.of(*MIXING) if _joined_with(e) == protocol]
+        mixed = (e for e in timeline.of(*MIXING) if isinstance(e, MIXING))
+        refusals: list[Event] = [e for e in mixed if e.joined_with == protocol]
         for run in runs(refusals, time_of, ONE_REBALANCE_MS):
             yield about_refused_migration(timeline, run, protocol, group)
     asked: list[Event] = [e for e in timeline.of(ev.GroupHeartbeatFailed) if e.error == "UNSUPPORTED_ASSIGNOR"]
     yield from (about_refused_assignor(timeline, run) for run in runs(asked, time_of, ONE_REBALANCE_MS))
-    updates: list[Event] = [e for e in timeline.of(ev.GroupHeartbeatFailed) if _TOPOLOGY_UPDATE in (e.detail or "")]
+    updates: list[Event] = [e for e in timeline.of(ev.GroupHeartbeatFailed) if e.other_topology]
     yield from (about_refused_topology(timeline, run) for run in runs(updates, time_of, ONE_REBALANCE_MS))
 
 
@@ -125,8 +118,9 @@ def about_refused_migration(timeline: Timeline, run: list[Event], protocol: str,
 
 def about_refused_assignor(timeline: Timeline, run: list[Event]) -> Hypothesis:
     """Members of a KIP-848 group that asked for a server-side assignor that the brokers do not have."""
-    named = next((m for e in run if (m := _ASSIGNORS.search(getattr(e, "detail", None) or ""))), None)
-    asked, known = (named[1], f"; the coordinator has {named[2]}") if named else ("that the coordinator lacks", "")
+    named = next((e for e in run if isinstance(e, ev.GroupHeartbeatFailed) and e.assignor is not None), None)
+    known = f"; the coordinator has {', '.join(named.assignors)}" if named is not None else ""
+    asked = named.assignor if named is not None else "that the coordinator lacks"
     return _about_refusal(
         timeline,
         run,
@@ -181,15 +175,3 @@ def _about_refusal(
         narrative=f"{who} {was} rejected: {does} {why}.",
         advice=(advice,),
     )
-
-
-def _joined_with(event: Event) -> str | None:
-    # A refused downgrade rejects no member: the group keeps its protocol and its members.
-    match event:
-        case ev.GroupHeartbeatFailed(error="GROUP_ID_NOT_FOUND", detail=detail):
-            return "consumer" if any(words in (detail or "") for words in _NOT_OF_THIS_TYPE) else None
-        case ev.ConversionRefused(before="classic", after="consumer"):
-            return "consumer"
-        case ev.ConversionRefused(reason=reason) if _MIGRATION_OFF in (reason or ""):
-            return "classic"
-    return None
