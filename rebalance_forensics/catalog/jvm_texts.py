@@ -211,13 +211,26 @@ _LISTED = re.compile(r"^(?:=>| ) ?0x[0-9a-f]{4,16} JavaThread \"([^\"\n]*)\"", r
 _USED = re.compile(r"\btotal (\d+[KM]), used (\d+[KM])")
 
 
+# Metaspace, threads and direct buffers are not part of the heap.
+_OF_THE_HEAP = ("heap space", "GC overhead")
+
+
+def out_of_memory(text: str) -> Fields:
+    """The error for which a JVM ended itself, and what it ran out of if that was an OutOfMemoryError."""
+    reason = text.strip()
+    if not reason.startswith("OutOfMemoryError"):
+        return {"reason": reason}
+    of_heap = any(words in reason for words in _OF_THE_HEAP)
+    return {"reason": reason, "out_of_memory": "heap" if of_heap else "other"}
+
+
 def vm_error(text: str) -> Fields:
     """The fatal error of a JVM, from its console output or its hs_err file."""
     signal, memory, native = _SIGNAL.search(text), _OUT_OF_MEMORY.search(text), _NATIVE.search(text)
     reason = signal[1] if signal else native[0].lstrip("# ") if native else None
     frame, pid = _PROBLEMATIC.search(text), _PID.search(text)
     found: Fields = {
-        "reason": f"OutOfMemoryError: {memory[1].strip()}" if memory else reason,
+        **(out_of_memory(f"OutOfMemoryError: {memory[1].strip()}") if memory else {"reason": reason}),
         "frame": " ".join(frame[1].split()).partition(" @ 0x")[0] if frame else None,
         "pid": int(pid[1]) if pid else None,
     }

@@ -144,7 +144,7 @@ def behind_end(
     if not kills:
         if died is None or not died.reason:
             return ()
-        if died.reason.startswith("OutOfMemoryError"):
+        if died.out_of_memory is not None:
             why = f"its JVM ended with {died.reason}"
             return (Link("out-of-memory", why, 0.97, (died,)), *_full_heap(died, last))
         where = f" in {died.frame}" if died.frame else ""
@@ -261,14 +261,9 @@ def _behind_probe(failed: Sequence[ev.ContainerReported], probe: str) -> tuple[L
     return (Link("probe-failed", why, 0.9, failed[-3:]),)
 
 
-def is_heap_exhausted(died: ev.ProcessDied) -> bool:
-    """True for a JVM that ran out of heap; metaspace, threads and direct buffers are not part of it."""
-    return any(words in (died.reason or "") for words in ("heap space", "GC overhead"))
-
-
 def _full_heap(died: ev.ProcessDied, last: ev.ThreadsStopped | None) -> tuple[Link, ...]:
     """Return the heap usage of a JVM that ran out of heap, from its hs_err file or its last collection."""
-    if not is_heap_exhausted(died):
+    if died.out_of_memory != "heap":
         return ()
     shown = died if died.size_kib else last
     if shown is None or (used := heap_after(shown)) is None:

@@ -148,6 +148,8 @@ class ProcessDied(Event, frozen=True, kw_only=True):
     """Its consumer threads; None if they are not listed."""
     after_kib: int | None = None
     size_kib: int | None = None
+    out_of_memory: Literal["heap", "other"] | None = None
+    """What the JVM ran out of, if it ended itself because of an OutOfMemoryError (`reason`)."""
     or_later: bool = False
     """True if the time is that of the line above: the process may have run much longer without logging."""
 
@@ -276,8 +278,10 @@ class ExceptionLogged(Event, frozen=True, kw_only=True):
     """An error with an exception that no other event covers; `exception` is the class, `detail` its message.
 
     `assigning`: the stack trace contains the leader's assignment, the only sign of it in clients before 2.5.
+    `stops_consumer`: KafkaJS stops the consumer that threw it.
     """
 
     exception: str | None = None
     detail: str | None = None
     assigning: bool = False
+    stops_consumer: bool = False

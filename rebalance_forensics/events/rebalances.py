@@ -271,7 +271,12 @@ class AssignmentComputed(Event, frozen=True, kw_only=True):
 
 
 class AssignmentFailed(Event, frozen=True, kw_only=True):
-    """The leader's assignor threw an exception, or a member could not apply its assignment."""
+    """The leader's assignor threw an exception, or a member could not apply its assignment.
+
+    `wrong_callback`: librdkafka rejected a rebalance callback that calls assign() with a cooperative assignor, or
+    incremental_assign() with any other.
+    """
 
     error: str | None = None
     detail: str | None = None
+    wrong_callback: bool = False

@@ -196,3 +196,25 @@ def test_a_member_that_claims_what_it_had_two_generations_ago_fails_no_assignmen
     for _ in range(2):
         story.line("c-1/app.log", "01:10:00.000", claimed, level="WARN", logger=sticky)
     assert story.causes() == []
+
+
+ONLY_INCREMENTAL = (
+    "Changes to the current assignment must be made using rd_kafka_incremental_assign() or "
+    "rd_kafka_incremental_unassign() when rebalance protocol type is COOPERATIVE"
+)
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (ONLY_INCREMENTAL, "In the rebalance callback call incremental_assign()"),
+        ("Local: Erroneous state", "assignor"),
+    ],
+)
+def test_a_callback_for_another_rebalance_protocol_is_fixed_in_the_callback(error: str, remedy: str) -> None:
+    story = Story(seen="clients")
+    failed = f'[thrd:main]: Group "payments": application *assign() call failed: {error}'
+    story.line("worker-1/app.log", "01:10:00.000", failed, level="ERROR", logger="rdkafka")
+    (cause,) = story.the_incident().root_causes
+    assert cause.cause == "assignment-failure"
+    assert any(remedy in advice.action for advice in cause.advice)

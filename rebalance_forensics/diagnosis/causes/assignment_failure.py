@@ -25,8 +25,6 @@ from rebalance_forensics.timeline.profile import assignors_in
 from rebalance_forensics.timeline.timeouts import OFFSETS_WRITE, session_timeout_ms, setting_ms
 from rebalance_forensics.timeline.windows import QUIET_MS, ROUND_TRIP_MS
 
-# librdkafka's error for a rebalance callback that uses the wrong calls (rd_kafka_cgrp_op_serve).
-_WRONG_CALL = "rebalance protocol type is"
 _FIX_CALLBACK = Advice(
     action=(
         "In the rebalance callback call incremental_assign() and incremental_unassign() with a cooperative assignor, "
@@ -118,6 +116,7 @@ def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
     leaders, stopped = list(dict.fromkeys(a for e in run for a in _leaders_of(timeline, e))), is_ongoing(timeline, end)
     texts = (getattr(run[0], name, None) for name in ("detail", "reason", "error"))
     words = next(filter(None, texts), "no reason was logged").removeprefix("rebalance failed due to ")
+    by_callback = isinstance(run[0], ev.AssignmentFailed) and run[0].wrong_callback
     paths = {e.origin.path for e in run}
     thrown = timeline.of(ev.ExceptionLogged).between(begin, end + ROUND_TRIP_MS)
     traces = [e for e in thrown if e.assigning and e.origin.path in paths]
@@ -139,7 +138,7 @@ def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
         implies=tuple(effects),
         narrative=f"{names_of(culprits_of(timeline, leaders)) or 'The leader'} could not assign partitions "
         f"({times(occurrences(run))}): {words.rstrip('. ')}.",
-        advice=(_FIX_CALLBACK if _WRONG_CALL in words else fix_assignor(timeline, f"It failed {how_often(run)}."),),
+        advice=(_FIX_CALLBACK if by_callback else fix_assignor(timeline, f"It failed {how_often(run)}."),),
     )
 
 

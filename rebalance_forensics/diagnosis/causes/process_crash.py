@@ -120,7 +120,7 @@ def after_crash(
 
 def _look_for_its_end(absence: Absence, died: ProcessDied | None) -> Advice:
     """Advice on how to find out why the process ended, according to the JVM's own line if there is one."""
-    if died is not None and "OutOfMemoryError" in (died.reason or ""):
+    if died is not None and died.out_of_memory is not None:
         used = heap_after(died)
         return Advice(
             action="Give {who} more memory, or find what fills it: -XX:+HeapDumpOnOutOfMemoryError writes a "

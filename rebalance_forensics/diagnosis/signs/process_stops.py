@@ -371,7 +371,7 @@ def _fills_its_session(timeline: Timeline, absence: Absence, spans: Iterable[tup
 def missing_gc_log(timeline: Timeline, absence: Absence, links: Sequence[behind.Link]) -> tuple[Need, ...]:
     """The GC log that would show the heap of a JVM that ended by OutOfMemoryError; empty if that log is available."""
     died = links[-1].lines[0] if links and links[-1].what == "out-of-memory" else None
-    if not isinstance(died, ev.ProcessDied) or not behind.is_heap_exhausted(died) or gc_logs(timeline, absence):
+    if not isinstance(died, ev.ProcessDied) or died.out_of_memory != "heap" or gc_logs(timeline, absence):
         return ()
     return (host_place(timeline, absence, _gc_log_that_decides(timeline, absence)).need,)
 

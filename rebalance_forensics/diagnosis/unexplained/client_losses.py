@@ -117,7 +117,7 @@ def _ended_threads(event: Event) -> bool:
 
 
 def _is_crash(event: Event) -> bool:
-    return isinstance(event, ev.ExceptionLogged) and event.group is not None and "Crash: KafkaJS" in event.text
+    return isinstance(event, ev.ExceptionLogged) and event.group is not None and event.stops_consumer
 
 
 def _ended_a_worker(event: Event) -> bool:
