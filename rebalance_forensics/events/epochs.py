@@ -110,10 +110,9 @@ class ReconciliationInterrupted(Event, frozen=True, kw_only=True):
 
 
 class TopicRegexResolved(Event, frozen=True, kw_only=True):
-    """The coordinator resolved server-side regex subscriptions."""
-
-    unread = "The coordinator evaluated a pattern; what it found shows in GroupEpochBumped and the subscription."
+    """The coordinator resolved server-side regex subscriptions; `patterns` are all those of the group."""
 
     topics: int | None = None
+    patterns: tuple[str, ...] = ()
     ms: int | None = None
     detail: str | None = None

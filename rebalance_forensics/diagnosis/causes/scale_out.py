@@ -8,9 +8,10 @@ from itertools import pairwise
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import only_listed, with_rebalances
-from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals, shutdowns
-from rebalance_forensics.diagnosis.episodes.members.restarts import replacements, restarts, successors
+from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
+from rebalance_forensics.diagnosis.episodes.members.restarts import in_place_of_others, successors
 from rebalance_forensics.diagnosis.episodes.runs import runs
+from rebalance_forensics.diagnosis.episodes.topics.epochs import brings_topics
 from rebalance_forensics.diagnosis.proposals import surrounding_generations
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of, member, the_group
@@ -43,6 +44,9 @@ PICKED_COUNTS = clue(
     "more-members-than-before", WEAK, "this excerpt does not show whether the members that came are new or back"
 )
 ONLY_LISTED = clue("new-in-a-list", 0, "only the leader's list names them, so they may also have been restarted")
+WITH_OTHER_TOPICS = clue(
+    "new-with-other-topics", WEAK, "with it the group subscribes to topics that no other member reads"
+)
 WITHOUT_AN_EPOCH = clue(
     "new-without-an-epoch", 0, "the group kept its epoch, so the coordinator may have refused to add a member"
 )
@@ -62,6 +66,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         participants = tuple(dict.fromkeys(a.participant for a in arrivals))
         refused = _changed_no_epoch(timeline, arrivals)
         shown = WITHOUT_AN_EPOCH if refused else shown_to_be_new(timeline, arrivals)
+        if shown is NEWCOMERS and any(brings_topics(timeline, a) and not a.participant.has_log for a in arrivals):
+            shown = WITH_OTHER_TOPICS
         number, what = len(participants), member(timeline, participants)
         # Without earlier lines it is unknown whether they had been members before, or whether the group had members.
         new_to_it, running = (
@@ -114,7 +120,7 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
         return ALONE
     if all(only_listed(a) and a.start is None for a in arrivals):
         return ONLY_LISTED
-    replaced = _in_place_of_others(timeline)
+    replaced = in_place_of_others(timeline)
     if 2 * sum(a.id in replaced for a in arrivals) > len(arrivals):
         return IN_PLACE_OF_OTHERS
     if timeline.coverage.is_excerpt and _is_counted(timeline, arrivals):
@@ -189,15 +195,6 @@ def _is_counted(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     before, after = counts.last(arrivals[0].at), counts.first(arrivals[-1].at)
     grown = after.members - before.members if before is not None and after is not None else 0
     return grown >= len({a.participant for a in arrivals})
-
-
-@cached_answer
-def _in_place_of_others(timeline: Timeline) -> frozenset[str]:
-    """Ids of arrivals of new members that may have replaced members that left."""
-    # Not if the whole group left: then a new group is formed.
-    last = {d.id for group in shutdowns(timeline) for away in group for d in away.departures}
-    succeeded = (*restarts(timeline), *replacements(timeline))
-    return frozenset(a.id for r in succeeded if r.absence.departures[0].id not in last for a in r.arrivals)
 
 
 def _logs_just_end(timeline: Timeline, at: int) -> bool:

@@ -10,6 +10,9 @@ from functools import lru_cache
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, with_rebalances
+from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
+from rebalance_forensics.diagnosis.episodes.members.restarts import in_place_of_others
+from rebalance_forensics.diagnosis.episodes.topics.epochs import brings_topics
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import AssignedTopics, assigned_topics
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
@@ -32,6 +35,9 @@ NO_CONFIG_TOPIC_IN_COMMON = clue(
     "no-config-topic-in-common", DECISIVE, "its workers are configured with different config topics"
 )
 # For brokers' logs alone, which show no subscriptions.
+BROUGHT_TOPICS = clue(
+    "other-topics-from-then-on", WEAK, "with its newcomers the group subscribes to topics that no other member reads"
+)
 UNLIKE_NAMES = clue("unlike-client-ids", WEAK, "its newcomers have client ids of a different form than all others")
 
 
@@ -40,9 +46,11 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     if timeline.kind == "connect" and (workers := workers_of_another_cluster(timeline)) is not None:
         yield _another_connect_cluster(timeline, *workers)
     foreign_members = intruders(timeline) if timeline.kind == "consumer" else None
-    by_names_alone = False
+    shown = NO_TOPIC_IN_COMMON
     if foreign_members is None and timeline.kind == "consumer":
-        foreign_members, by_names_alone = _by_names(timeline), True
+        foreign_members, shown = _by_topics(timeline), BROUGHT_TOPICS
+    if foreign_members is None and timeline.kind == "consumer":
+        foreign_members, shown = _by_names(timeline), UNLIKE_NAMES
     if foreign_members is None:
         return
     members, lines = foreign_members
@@ -52,15 +60,19 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     count = f" Here {counted(len(members), 'member')} of the other application joined or rejoined {times(len(moves))}."
     single = len(members) == 1
     use, it_has = ("uses", "it has") if single else ("use", "they have")
-    use = "may use" if by_names_alone else use
-    differ = "its client id differs in form" if single else "their client ids differ in form"
-    why = f"{differ} from all others" if by_names_alone else f"{it_has} no topic in common with the other members"
+    use = use if shown is NO_TOPIC_IN_COMMON else "may use"
+    if shown is UNLIKE_NAMES:
+        why = f"{'its client id differs' if single else 'their client ids differ'} in form from all others"
+    elif shown is BROUGHT_TOPICS:
+        why = f"with {'it' if single else 'them'} the group subscribes to topics that no other member reads"
+    else:
+        why = f"{it_has} no topic in common with the other members"
     yield Hypothesis(
         because=lines,
         culprits=culprits_of(timeline, members),
-        clues={UNLIKE_NAMES if by_names_alone else NO_TOPIC_IN_COMMON: Present(distinct_events(lines))},
+        clues={shown: Present(distinct_events(lines))},
         participants=members,
-        severity="info" if by_names_alone else "warning",
+        severity="warning" if shown is NO_TOPIC_IN_COMMON else "info",
         onset=min((move.at for move in moves), default=None),
         implies=with_rebalances(timeline, moves),
         narrative=f"{listed([a.name for a in members])} {use} the group.id of another application: {why}.",
@@ -223,6 +235,18 @@ def _has_two_of_a_topic(event: Event) -> bool:
         return False
     topics = [topic_of(p) for p in event.partitions or ()]
     return len(topics) > len(set(topics))
+
+
+def _by_topics(timeline: Timeline) -> tuple[tuple[Participant, ...], Sequence[Event]] | None:
+    """New members whose topics nobody in the running group had subscribed to, and the lines; None if there are none."""
+    # A new release may read further topics: then newcomers replace others. A member's log shows its topics itself.
+    initial, replaced = initial_arrivals(timeline), in_place_of_others(timeline)
+    new = (a for a in timeline.arrivals if a.first and a.id not in initial and a.id not in replaced)
+    brought = {a: lines for a in new if not a.participant.has_log and (lines := brings_topics(timeline, a))}
+    if not brought:
+        return None
+    foreign = dict.fromkeys(a.participant for a in brought)
+    return tuple(foreign), [e for a, lines in brought.items() for e in (*a.events[:1], *lines)]
 
 
 def _by_names(timeline: Timeline) -> tuple[tuple[Participant, ...], Sequence[Event]] | None:

@@ -9,6 +9,7 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import distinct_events, touched
 from rebalance_forensics.diagnosis.episodes.topics import subscriptions
+from rebalance_forensics.diagnosis.episodes.topics.epochs import UnmovedEpoch, unmoved_epochs
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, Row, clue, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import rejoins
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
@@ -31,6 +32,20 @@ PERHAPS_A_PATTERN = clue(
 )
 SUBSCRIBED_AGAIN = clue("subscribed-again", STRONG, "the same process subscribed to other topics")
 TAKEN_UP = clue("topic-taken-up", STRONG, "one member alone was assigned topics that nobody had before")
+NEW_PATTERN = clue(
+    "new-pattern-resolved", DECISIVE, "the coordinator resolved a pattern that is new to the group, and nobody joined"
+)
+SAME_TOPICS = clue(
+    "epoch-of-the-same-topics", STRONG, "the epoch rose without a join, a departure or a change of the group's topics"
+)
+OTHER_TOPICS = clue(
+    "epoch-of-other-topics",
+    STRONG,
+    "the group subscribes to other topics from this epoch on, and nobody joined or left",
+)
+OTHER_METADATA = clue(
+    "epoch-of-other-metadata", 0, "the group's topics or their partitions changed; these logs do not show which"
+)
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -50,6 +65,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         if growth.only_recipient is not None:
             topics = tuple(growth.topics)
             yield _about(timeline, growth.only_recipient, TAKEN_UP, growth.lines, (growth.rebalance,), topics)
+    yield from filter(None, (_by_epochs(timeline, epochs) for epochs in unmoved_epochs(timeline)))
     for request in subscriptions.rejoins_without_reason(timeline) if timeline.kind == "consumer" else ():
         if request.participant is not None:
             yield _about(timeline, request.participant, None, request.events, (request,))
@@ -93,6 +109,43 @@ def _about(
     )
 
 
+def _by_epochs(timeline: Timeline, epochs: tuple[UnmovedEpoch, ...]) -> Hypothesis | None:
+    """A subscription that changed by the coordinator's lines alone, which do not name the member; or None."""
+    first, members = epochs[0], timeline.membership.members
+    at = first.rebalance.started_at
+    begin = at - ONE_REBALANCE_MS
+    if any(begin <= time_of(event) <= at for _, event in subscriptions.resubscriptions(timeline)):
+        return None
+    # A client-side pattern changes a subscription without a line in its client's log when a topic matches it.
+    unknown = first.same_topics is None and not first.patterns
+    if unknown or timeline.kind not in ("consumer", "share") or all(a.has_log for a in members):
+        return None
+    changed = subscriptions.topics_changed_before(timeline, at)
+    if first.patterns:
+        shown, words = NEW_PATTERN, f"subscribed to the pattern {listed(first.patterns)}"
+    elif first.same_topics:
+        shown, words = SAME_TOPICS, "changed its subscription: it reads topics that others read already"
+    elif changed:
+        return None
+    elif subscriptions.logs_of_topic_changes(timeline, begin, at):
+        shown, words = OTHER_TOPICS, "changed its subscription: the group reads other topics than before"
+    else:
+        shown, words = OTHER_METADATA, f"may have changed its subscription: {OTHER_METADATA.sign.present}"
+    rebalances = tuple(epoch.rebalance for epoch in epochs)
+    lines = tuple(e for epoch in epochs for e in epoch.lines)
+    who = "A member" if len(rebalances) == 1 else "Members"
+    return Hypothesis(
+        because=lines,
+        culprits=(),
+        clues={shown: Present(first.lines)},
+        severity="info",
+        onset=at,
+        implies=rebalances,
+        explains=rebalances,
+        narrative=f"{who} {words}.",
+    )
+
+
 def _from_to(timeline: Timeline, participant: Participant, lines: Sequence[Event]) -> str:
     """` from orders to orders, returns`; empty unless a line names both or the process subscribed twice."""
     for event in lines:
@@ -113,7 +166,13 @@ def _read(event: ev.Subscribed) -> str:
 
 CAUSE = Cause(
     propose=propose,
-    evidence_types=(Request, ev.Subscribed, ev.SubscriptionUpdated, *subscriptions.NAMING_PARTITIONS),
+    evidence_types=(
+        Request,
+        ev.Subscribed,
+        ev.SubscriptionUpdated,
+        ev.GroupEpochBumped,
+        *subscriptions.NAMING_PARTITIONS,
+    ),
     signs=(
         speaks_for(rejoins.subscription_logged, STRONG, absent=STRONG),
         speaks_against(rejoins.topic_changed_before, STRONG),

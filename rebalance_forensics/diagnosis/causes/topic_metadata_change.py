@@ -12,6 +12,7 @@ from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import absences, distinct_events, formed_at, touched
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.episodes.topics import subscriptions
+from rebalance_forensics.diagnosis.episodes.topics.epochs import unmoved_epochs
 from rebalance_forensics.diagnosis.episodes.topics.missing_topics import (
     REFUSING,
     WAITING,
@@ -371,23 +372,17 @@ def _right_after_a_change(timeline: Timeline) -> Iterator[TopicChange]:
 
 def _bumped_by_metadata(timeline: Timeline) -> Iterator[TopicChange]:
     """KIP-848 group epochs that followed a topic change and that no member caused."""
-    for rebalance in timeline.rebalances:
-        bumps = [e for e in rebalance.events if isinstance(e, ev.GroupEpochBumped)]
-        begin, until = rebalance.started_at - windows.HEARTBEAT_MS, rebalance.started_at + windows.HEARTBEAT_MS
-        if not bumps or timeline.moves(begin, until) or timeline.requests.any_between(begin, until):
+    for epochs in unmoved_epochs(timeline):
+        first, at = epochs[0], epochs[0].rebalance.started_at
+        if first.same_topics or first.patterns:
             continue
-        # Since 4.1 the coordinator logs a hash of the subscribed topics' metadata; an unchanged one rules them out.
-        before, now = timeline.of(ev.GroupEpochBumped).last(time_of(bumps[0]) - 1), bumps[0].metadata_hash
-        if before is not None and now is not None and before.metadata_hash == now:
-            continue
-        topics = subscriptions.of_the_group(
-            timeline, subscriptions.topics_changed_before(timeline, rebalance.started_at)
-        )
+        topics = subscriptions.of_the_group(timeline, subscriptions.topics_changed_before(timeline, at))
         if topics:
-            prompt = rebalance.started_at - time_of(topics[-1]) <= windows.AT_ONCE_MS
+            prompt = at - time_of(topics[-1]) <= windows.AT_ONCE_MS
             shown = EPOCH_FOLLOWED if prompt else CHANGED_NEARBY
-            lines = distinct_events([*bumps, *topics])
-            yield TopicChange((rebalance,), _names_of(topics), lines, shown, by_brokers=True)
+            lines = distinct_events([*(epoch.bumped for epoch in epochs), *topics])
+            facts = tuple(epoch.rebalance for epoch in epochs)
+            yield TopicChange(facts, _names_of(topics), lines, shown, by_brokers=True, rebalances=len(facts))
 
 
 def _names_of(topics: list[Event]) -> list[str]:

@@ -19,7 +19,7 @@ from msgspec import Struct
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence, lasts_a_session, only_listed
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings, ended_with_its_process
-from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
+from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals, shutdowns
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     is_static,
@@ -447,6 +447,15 @@ def restarts(timeline: Timeline) -> list[Restart]:
 def replacements(timeline: Timeline) -> list[Restart]:
     """Each member that left for good and the new member of its deployment nearest in time, else the next in turn."""
     return [r for r in _places_taken(timeline) if r.how == "deployed"]
+
+
+@cached_answer
+def in_place_of_others(timeline: Timeline) -> frozenset[str]:
+    """Ids of arrivals of new members that may have replaced members that left."""
+    # Not if the whole group left: then a new group is formed.
+    last = {d.id for group in shutdowns(timeline) for away in group for d in away.departures}
+    succeeded = (*restarts(timeline), *replacements(timeline))
+    return frozenset(a.id for r in succeeded if r.absence.departures[0].id not in last for a in r.arrivals)
 
 
 @cached_answer
