@@ -530,7 +530,7 @@ def reworded(sample: Told, logs: Path, to: Path, client: Dialect, level: Level, 
             if isinstance(event, ExceptionLogged):
                 failure = rewriter.failure(event, consumer) if not new or rewriter.layout is _java else None
                 new = [failure] if failure else new if _is_of_the_application(event) else []
-                carried = {"exception", "detail"} if rewriter.layout is _java else set[str]()
+                carried = _IN_A_TRACE if rewriter.layout is _java else set[str]()
                 kept[event.origin] = _with_only(event, carried) if new else None
             written += new or [rewriter.filler(event.at, consumer)]
         if span.closing is not None and consumers:
@@ -538,6 +538,10 @@ def reworded(sample: Told, logs: Path, to: Path, client: Dialect, level: Level, 
         target.write_text("\n".join(written) + "\n", encoding="utf-8")
     events = (kept.get(event.origin, event) for event in sample.events)
     return replace(sample, events=tuple(event for event in events if event is not None))
+
+
+# The fields of an ExceptionLogged that its class and message show.
+_IN_A_TRACE = {"exception", "detail", "error", "request", "answer", "resource", "names", "max_size", "disk_full"}
 
 
 def _is_of_the_application(event: ExceptionLogged) -> bool:

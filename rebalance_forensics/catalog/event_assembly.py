@@ -9,7 +9,7 @@ from typing import cast, get_args
 
 from msgspec.structs import replace
 
-from rebalance_forensics.catalog.exceptions import application_frame, exception_fields
+from rebalance_forensics.catalog.exceptions import application_frame, exception_fields, thrown_facts
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.matcher import clean
 from rebalance_forensics.catalog.prefixes import SpeakerWords, peel, speaker_of
@@ -40,6 +40,9 @@ def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None,
         # A listener container announces an exception in its own words, above the exception itself.
         announced = {name: value for name, value in match.fields.items() if value is not None}
         match = replace(match, fields=exception_fields(record.message) | announced)
+    if kind == "ExceptionLogged":
+        exception, detail = (cast("str | None", match.fields.get(name)) for name in ("exception", "detail"))
+        match = replace(match, fields=match.fields | thrown_facts(exception, detail, record.text))
     if kind == "ThreadsStopped" and (record.uptime_ms is not None or record.borrows_time):
         # The record above was written before all threads stopped: no thread logged in between.
         began = {"as_it_began": True} if record.borrows_time else {}

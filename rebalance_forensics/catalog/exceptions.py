@@ -65,6 +65,33 @@ _ASSIGNING = re.compile(
     r"(?:(?:Consumer|Worker)Coordinator\.(?:performAssignment|onLeaderElected)|Assignor\.assign)\("
 )
 LONGEST_DETAIL = 300
+# Exceptions that are thrown only in a member of a group or a client that joins one (org.apache.kafka.common.errors,
+# org.apache.kafka.clients.consumer), with their names in Errors; CommitFailedException has several error codes.
+_THROWN_AT_MEMBERS = {
+    "CommitFailedException": "CommitFailedException",
+    "FencedInstanceIdException": "FENCED_INSTANCE_ID",
+    "GroupAuthorizationException": "GROUP_AUTHORIZATION_FAILED",
+    "GroupMaxSizeReachedException": "GROUP_MAX_SIZE_REACHED",
+    "InconsistentGroupProtocolException": "INCONSISTENT_GROUP_PROTOCOL",
+}
+_OF_A_MEMBER = re.compile(rf"\b(?:{'|'.join(_THROWN_AT_MEMBERS)})\b")
+# KafkaException of a request that failed for good (AbstractCoordinator's response handlers, ConsumerCoordinator);
+# Logstash prints `:backtrace=>` after it.
+_OF_A_REQUEST = re.compile(
+    r"Unexpected error (?P<request>in join group response|from SyncGroup|in heartbeat response|in commit): "
+    r"(?P<answer>[^:\n]*?)(?=, :|[:\n]|$)"
+)
+_REQUESTS = {
+    "in join group response": "JoinGroup",
+    "from SyncGroup": "SyncGroup",
+    "in heartbeat response": "Heartbeat",
+    "in commit": "OffsetCommit",
+}
+# GroupAuthorizationException and, since 0.9, TopicAuthorizationException.
+_DENIED = re.compile(r"Not authorized to access (?:group: (?P<group>\S+)|topics: \[(?P<topics>[^\]\n]{1,1000})\])")
+# GroupMetadataManager.throwIfConsumerGroupIsFull, and its equivalents for share and Streams groups.
+_FULL = re.compile(r"maximum capacity of (\d{1,9}) members")
+_DISK_FULL = "No space left on device"  # ENOSPC
 
 
 def exception_in(record: LogRecord, component: str | None) -> Match | None:
@@ -94,6 +121,28 @@ def exception_fields(message: str) -> dict[str, Any]:
         "detail": detail[:LONGEST_DETAIL],
         "assigning": _ASSIGNING.search(message) is not None,
     }
+
+
+def thrown_facts(exception: str | None, detail: str | None, line: str) -> dict[str, Any]:
+    """The facts in the class and the message of an exception: the broker's response to a client, or a full disk.
+
+    `line` is searched if the exception has no message.
+    """
+    text = detail or ""
+    found: dict[str, Any] = {}
+    if (thrown := _OF_A_MEMBER.search(f"{exception} {text}")) is not None:
+        found["error"] = _THROWN_AT_MEMBERS[thrown[0]]
+    if (failed := _OF_A_REQUEST.search(text)) is not None:
+        found |= {"request": _REQUESTS[failed["request"]], "answer": failed["answer"].rstrip(". ")}
+    if (denied := _DENIED.search(text)) is not None:
+        group, topics = denied["group"], denied["topics"]
+        names = (group,) if topics is None else tuple(map(str.strip, topics.split(",")))
+        found |= {"resource": "group" if topics is None else "topic", "names": names}
+    if (full := _FULL.search(text)) is not None:
+        found["max_size"] = int(full[1])
+    if _DISK_FULL in (detail or line):
+        found["disk_full"] = True
+    return found
 
 
 def _exception(message: str) -> re.Match[str] | None:

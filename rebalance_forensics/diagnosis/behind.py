@@ -390,7 +390,7 @@ def lost_session(lines: Sequence[ev.BrokerSessionLost], others: Sequence[str] = 
 def _behind_disk(lines: Iterable[Event]) -> tuple[Link, ...]:
     """Return why log directories failed: the disk was full, or the kernel remounted it read-only."""
     for line in lines:
-        if isinstance(line, ev.ExceptionLogged) and "No space left on device" in (line.detail or line.text):
+        if isinstance(line, ev.ExceptionLogged) and line.disk_full:
             return (Link("disk-full", "its disk was full: it logged No space left on device", 0.95, (line,)),)
         if isinstance(line, ev.HostDisturbed) and line.what == "disk-failed":
             why = f"the kernel made the file system of {line.device} read-only after an error"

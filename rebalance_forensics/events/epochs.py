@@ -82,7 +82,7 @@ class GroupHeartbeatFailed(Event, frozen=True, kw_only=True):
 
     `detail` is the message in the coordinator's response, from which the other fields are read: `assignor` is the
     server-side assignor that the member asked for and `assignors` those of the brokers; `joined_with` is the group
-    protocol of a member that the group's own protocol excludes.
+    protocol of a member that the group's own protocol excludes; `max_size` is the maximum size of a full group.
     """
 
     errors_unread: ClassVar[Mapping[str, str]] = {
@@ -99,6 +99,7 @@ class GroupHeartbeatFailed(Event, frozen=True, kw_only=True):
     joined_with: GroupProtocol | None = None
     other_topology: bool = False
     """True if the topology of a Streams member differs from the group's (KIP-1071)."""
+    max_size: int | None = None
 
 
 class ReconciliationInterrupted(Event, frozen=True, kw_only=True):

@@ -278,10 +278,19 @@ class ExceptionLogged(Event, frozen=True, kw_only=True):
     """An error with an exception that no other event covers; `exception` is the class, `detail` its message.
 
     `assigning`: the stack trace contains the leader's assignment, the only sign of it in clients before 2.5.
-    `stops_consumer`: KafkaJS stops the consumer that threw it.
+    `stops_consumer`: KafkaJS stops the consumer that threw it. `error` is the name in Errors of an exception that only
+    members of a group get, `request` and `answer` are the request that failed for good and the coordinator's message,
+    `resource` and `names` what a client was not authorized to access, `max_size` the maximum size of a full group.
     """
 
     exception: str | None = None
     detail: str | None = None
     assigning: bool = False
     stops_consumer: bool = False
+    error: str | None = None
+    request: Literal["JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit"] | None = None
+    answer: str | None = None
+    resource: Literal["group", "topic", "unknown"] = "unknown"
+    names: tuple[str, ...] = ()
+    max_size: int | None = None
+    disk_full: bool = False

@@ -7,28 +7,6 @@ import re
 from rebalance_forensics import events as ev
 from rebalance_forensics.events.base import Event
 
-# Exceptions that are thrown only in a member of a group or a client that joins one (org.apache.kafka.common.errors,
-# org.apache.kafka.clients.consumer), with their names in Errors; CommitFailedException has several error codes.
-_THROWN_AT_MEMBERS = {
-    "CommitFailedException": "CommitFailedException",
-    "FencedInstanceIdException": "FENCED_INSTANCE_ID",
-    "GroupAuthorizationException": "GROUP_AUTHORIZATION_FAILED",
-    "GroupMaxSizeReachedException": "GROUP_MAX_SIZE_REACHED",
-    "InconsistentGroupProtocolException": "INCONSISTENT_GROUP_PROTOCOL",
-}
-_OF_A_MEMBER = re.compile(rf"\b(?:{'|'.join(_THROWN_AT_MEMBERS)})\b")
-# KafkaException of a request that failed for good (AbstractCoordinator's response handlers, ConsumerCoordinator);
-# Logstash prints `:backtrace=>` after it.
-_OF_A_REQUEST = re.compile(
-    r"Unexpected error (?P<request>in join group response|from SyncGroup|in heartbeat response|in commit): "
-    r"(?P<error>[^:\n]*?)(?=, :|[:\n]|$)"
-)
-_REQUESTS = {
-    "in join group response": "JoinGroup",
-    "from SyncGroup": "SyncGroup",
-    "in heartbeat response": "Heartbeat",
-    "in commit": "OffsetCommit",
-}
 # The message of Errors.UNKNOWN_SERVER_ERROR.
 _UNEXPECTED = "The server experienced an unexpected error when processing the request"
 # The response for which a client gave up its coordinator: by name or exception, or in the wording of Java, librdkafka,
@@ -47,8 +25,6 @@ _GIVEN_UP_FOR = {
 _NO_COORDINATOR = re.compile(
     r"not available\Z|(?i:COORDINATOR_NOT_AVAILABLE|co[or]r?dinator(?: is)? not available|CoordinatorNotAvailable)"
 )
-# GroupAuthorizationException and, since 0.9, TopicAuthorizationException.
-_DENIED = re.compile(r"Not authorized to access (?:group: (?P<group>\S+)|topics: \[(?P<topics>[^\]\n]{1,1000})\])")
 _OF_A_LOSS = re.compile("|".join(f"(?P<{name}>{words})" for name, words in _GIVEN_UP_FOR.items()))
 
 
@@ -57,9 +33,6 @@ def error_of(event: Event) -> str | None:
     if isinstance(event, ev.CoordinatorLost):
         answer = _OF_A_LOSS.search(event.cause or "")
         return answer.lastgroup if answer is not None else None
-    if isinstance(event, ev.ExceptionLogged):
-        thrown = _OF_A_MEMBER.search(f"{event.exception} {event.detail}")
-        return _THROWN_AT_MEMBERS[thrown[0]] if thrown is not None else None
     error: str | None = getattr(event, "error", None)
     return error
 
@@ -72,8 +45,9 @@ def found_no_coordinator(event: ev.CoordinatorLost) -> bool:
 
 def failed_request(event: Event) -> tuple[str, str] | None:
     """The failed request and the coordinator's error message in an exception of a Java client, or None."""
-    found = _OF_A_REQUEST.search(event.detail or "") if isinstance(event, ev.ExceptionLogged) else None
-    return (_REQUESTS[found["request"]], found["error"].rstrip(". ")) if found is not None else None
+    if not isinstance(event, ev.ExceptionLogged) or event.request is None:
+        return None
+    return event.request, event.answer or ""
 
 
 def sync_error(event: Event) -> str | None:
@@ -85,10 +59,6 @@ def sync_error(event: Event) -> str | None:
 
 def denied_resource(event: Event) -> tuple[str, tuple[str, ...]]:
     """The type of the resource that a client was denied ("group", "topic" or "unknown") and the names in the line."""
-    if isinstance(event, ev.AuthorizationFailed):
+    if isinstance(event, ev.AuthorizationFailed | ev.ExceptionLogged):
         return event.resource, event.names
-    found = _DENIED.search(event.detail or "") if isinstance(event, ev.ExceptionLogged) else None
-    if found is None:
-        return "unknown", ()
-    topics = found["topics"]
-    return ("group", (found["group"],)) if topics is None else ("topic", tuple(map(str.strip, topics.split(","))))
+    return "unknown", ()

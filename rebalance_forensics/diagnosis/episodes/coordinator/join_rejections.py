@@ -52,7 +52,7 @@ def _denied_participants(timeline: Timeline, denial: Event) -> list[Participant]
 def _is_denial(event: Event, group: str) -> bool:
     if isinstance(event, ev.ExceptionLogged):
         if error_of(event) == "GROUP_AUTHORIZATION_FAILED":
-            return (event.detail or "").rpartition("group: ")[2] in (group, event.detail)
+            return event.names in ((), (group.partition(" ")[0],))
         return (event.exception or "").endswith("TopicAuthorizationException")
     return isinstance(event, ev.AuthorizationFailed) or error_of(event) in _DENIALS
 
@@ -88,15 +88,11 @@ def _rejected_client(timeline: Timeline, event: Event) -> Participant | None:
     return timeline.participants.of_speaker(event) or timeline.participants.of_member(getattr(event, "member", None))
 
 
-# GroupMetadataManager.throwIfConsumerGroupIsFull, and its equivalents for share and Streams groups.
-_CAPACITY = re.compile(r"maximum capacity of (\d+) members")
-
-
 def most_members(timeline: Timeline, refusals: Sequence[Event]) -> int | None:
     """The group's maximum size, from a rejection, else from a broker's configuration; None if unknown."""
     for event in refusals:
-        if named := _CAPACITY.search(getattr(event, "detail", None) or ""):
-            return int(named[1])
+        if isinstance(event, ev.GroupHeartbeatFailed | ev.ExceptionLogged) and event.max_size is not None:
+            return event.max_size
     return number_of(timeline.settings.get(size_setting(timeline), ""))
 
 
