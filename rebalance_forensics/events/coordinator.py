@@ -141,8 +141,12 @@ class ReplicasInsufficient(Event, frozen=True, kw_only=True):
 
 
 class TopicChanged(Event, frozen=True, kw_only=True):
-    """A topic or some of its partitions were created or deleted, as logged by a broker or seen by librdkafka."""
+    """A topic or some of its partitions were created or deleted, as logged by a broker or seen by librdkafka.
+
+    `partition` is the one whose log a broker created.
+    """
 
     topic: str
     change: Literal["created", "partitions-added", "deleted"]
     partitions: int | None = None
+    partition: int | None = None

@@ -74,12 +74,19 @@ class GroupMentioned(Event, frozen=True, kw_only=True):
 
 
 class BrokerStarted(Event, frozen=True, kw_only=True):
-    """A broker or its group coordinator started; `brokers` are those that a controller saw register at once."""
+    """A broker or its group coordinator started; `brokers` are those that a controller saw register at once.
+
+    `incarnation` is the id that a KRaft broker registers with, new at each start; `is_first` if the controller had no
+    registration of this broker before. `unfenced` if the controller granted it, not if it only replayed the record.
+    """
 
     broker: int | None = None
     brokers: tuple[int, ...] = ()
     phase: Literal["starting", "started"] = "started"
     cluster_id: str | None = None
+    incarnation: str | None = None
+    is_first: bool = False
+    unfenced: bool = False
 
 
 class BrokerStopped(Event, frozen=True, kw_only=True):

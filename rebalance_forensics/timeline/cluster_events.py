@@ -313,10 +313,6 @@ def _witnesses(events: Sequence[Event]) -> Iterator[Event]:
             yield next(of_one_offset)
 
 
-_CREATED = "Created log for partition"
-_FIRST_REGISTRATION = "No previous registration found"
-
-
 # Events that occur once in a cluster reveal logs of another cluster in the same directory: a partition of
 # __consumer_offsets is created once on a broker, its leader is elected once for each epoch, and a broker registers for
 # the first time once (KRaft). In addition, a broker is one process: two logs with the same broker id and lines at the
@@ -346,12 +342,11 @@ class _BrokerLog:
             return
         self.extent.reach(event.at)
         match event:
-            case ev.TopicChanged(topic="__consumer_offsets") if _CREATED in event.text and speaker.broker is not None:
-                partition = event.text.partition(_CREATED)[2].split(" in ")[0]
-                self.once[_CREATED, speaker.broker, partition] = event.at
+            case ev.TopicChanged(topic="__consumer_offsets", partition=int()) if speaker.broker is not None:
+                self.once["created", speaker.broker, event.partition] = event.at
             case ev.CoordinatorElected(epoch=int()):
                 self.once["elected", event.partition, event.epoch] = event.at
-            case ev.BrokerStarted(broker=int()) if _FIRST_REGISTRATION in event.text:
+            case ev.BrokerStarted(broker=int(), is_first=True):
                 self.once["registered", event.broker] = event.at
 
     def is_of_another_cluster(self, other: _BrokerLog) -> bool:

@@ -7,7 +7,6 @@ none shows equal clocks.
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
@@ -17,11 +16,6 @@ from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.clocks.file_clocks import Place, own_clock, place_of
 from rebalance_forensics.timeline.time_index import grouped, sets_by_key
 from rebalance_forensics.timeline.windows import ROUND_TRIP_MS
-
-_CREATED = re.compile(r"Created log for partition (\S+)")  # LogManager
-# BrokerLifecycleManager of a broker, ClusterControlManager of the controller
-_REGISTERED = re.compile(r"Incarnation (\S+) of broker|ncarnation ID is ([^\s.]+)")
-_UNFENCED = ("to unfence has been granted", "The broker has been unfenced")
 
 
 class _Fact(NamedTuple):
@@ -105,14 +99,14 @@ def _facts_in(events: Iterable[Event]) -> Iterator[_Fact | None]:
         match event:
             case ev.CoordinatorElected(epoch=int()) | ev.CoordinatorResigned(epoch=int()):
                 yield _Fact("elected", f"{event.partition} {event.epoch}")
-            case ev.TopicChanged() if created := _CREATED.search(event.text):
-                yield _Fact("created", created[1])
-            case ev.BrokerStarted() if begun := _REGISTERED.search(event.text):
-                incarnations[_started(event)] = begun[1] or begun[2]
-                yield _Fact("registered", begun[1] or begun[2])
-            case ev.BrokerStarted() if any(words in event.text for words in _UNFENCED):
-                incarnation = incarnations.get(_started(event))
-                yield None if incarnation is None else _Fact("unfenced", incarnation)
+            case ev.TopicChanged(partition=int()):
+                yield _Fact("created", f"{event.topic}-{event.partition}")
+            case ev.BrokerStarted(incarnation=str(incarnation)):
+                incarnations[_started(event)] = incarnation
+                yield _Fact("registered", incarnation)
+            case ev.BrokerStarted(unfenced=True):
+                registered = incarnations.get(_started(event))
+                yield None if registered is None else _Fact("unfenced", registered)
             case _:
                 yield None
 
