@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.members.absences import Absence
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import down_ms, is_static
 from rebalance_forensics.diagnosis.episodes.members.restarts import RestartWalk, restart_walks
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences
@@ -12,10 +14,17 @@ from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Answer, Present, Ro
 from rebalance_forensics.diagnosis.signs import departures
 from rebalance_forensics.diagnosis.wording.culprits import members, the_group
 from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
-from rebalance_forensics.diagnosis.wording.sessions import runs_in_connect, session_in_words
+from rebalance_forensics.diagnosis.wording.sessions import (
+    after_static_expiry,
+    runs_in_connect,
+    session_in_words,
+    session_limit,
+)
 from rebalance_forensics.events.epochs import GroupConverted
+from rebalance_forensics.events.membership import LeaveSent, MemberFailed, MemberLeft
 from rebalance_forensics.timeline import timeouts, windows
 from rebalance_forensics.timeline.group_timeline import Timeline
+from rebalance_forensics.timeline.timeouts import session_timeout_ms
 
 WALKED = clue("restarted-one-after-another", STRONG, "one member after another left, until most had been restarted")
 ALL_BACK = clue("every-return-logged", STRONG, "all of them were back or replaced")
@@ -42,20 +51,27 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     for walk in restart_walks(timeline):
         new_names = " under new names" if walk.new_names else ""
         everyone, who = the_group(timeline, walk.participants), members(timeline, walk.participants)
+        expired = [r.absence for r in walk.restarts if _expired_as_static(timeline, r.absence)]
+        longest = max(expired, key=lambda away: down_ms(timeline, away)) if expired else None
         yield about_absences(
             timeline,
             [r.absence for r in walk.restarts],
             because=walk.lines,
             culprits=(everyone,) if walk.everyone else (),
             participants=walk.participants,
-            severity="info",
+            severity="info" if longest is None else "warning",
             implies=[a for r in walk.restarts for a in r.arrivals],
             clues=shown_by(walk, sink_tasks=runs_in_connect(timeline)),
             narrative=(
                 f"{len(walk.participants)} {who} were restarted one after another{new_names}"
                 f"{lasting(timeline.measured(walk.took_ms), ' within {}')}{_migrated(timeline, walk)}."
+                f"{_expired_in_words(timeline, longest)}"
             ),
-            advice=(static_membership(timeline, walk),),
+            advice=(
+                (static_membership(timeline, walk),)
+                if longest is None
+                else after_static_expiry(timeline, longest, longest.participant.name)
+            ),
         )
 
 
@@ -90,6 +106,22 @@ def shown_by(walk: RestartWalk, *, sink_tasks: bool) -> dict[Row, Answer]:
         (TASKS_MOVED, departed, sink_tasks),
     )
     return {row: answer for row, answer, is_so in shown if is_so}
+
+
+def _expired_as_static(timeline: Timeline, away: Absence) -> bool:
+    """True for a static member whose session expired before it was back; a LeaveGroup would have removed it at once."""
+    if not is_static(timeline, away) or any(isinstance(e, MemberLeft | LeaveSent) for e in away.events):
+        return False
+    evicted = any(isinstance(e, MemberFailed) for e in away.events)
+    return away.back_at is not None and (evicted or down_ms(timeline, away) > session_timeout_ms(timeline))
+
+
+def _expired_in_words(timeline: Timeline, longest: Absence | None) -> str:
+    """A sentence on static members that were down for longer than their session; empty without any."""
+    if longest is None:
+        return ""
+    limit = session_limit(timeline, longest.participant)
+    return f" Static members were away for longer than {limit}, so that each restart caused rebalances."
 
 
 def _migrated(timeline: Timeline, walk: RestartWalk) -> str:

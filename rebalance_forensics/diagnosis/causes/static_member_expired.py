@@ -8,17 +8,14 @@ from operator import attrgetter
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, last_line, losses
-from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_heartbeat_loss
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import connections, heartbeats
 from rebalance_forensics.diagnosis.wording import sessions
-from rebalance_forensics.diagnosis.wording.durations import rounded_up, seconds
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.time_index import TimeIndex
-from rebalance_forensics.timeline.timeouts import session_timeout_ms
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
@@ -33,7 +30,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
                 severity="warning",
                 own=last_line(timeline, absence),
                 circumstances=named_as_static(timeline, absence),
-                advice=after_static_expiry(timeline, absence),
+                advice=sessions.after_static_expiry(timeline, absence),
                 as_instance=True,
             )
 
@@ -53,43 +50,6 @@ CAUSE = Cause(
     lookalikes=("process-pause", "network-partition", "static-member-restart"),
     silence="dead",
 )
-
-
-def after_static_expiry(timeline: Timeline, away: Absence) -> tuple[Advice, ...]:
-    """Advice to raise the session timeout above the time that the static member was down, or to remove it.
-
-    That time starts with its logged stop, or else with its last heartbeat.
-    """
-    session = session_timeout_ms(timeline)
-    down_at = away.stop.at if away.stop is not None else away.at - session
-    down = timeline.measured(away.back_at - down_at) if away.back_at is not None else None
-    late = (
-        "It was not back by the end of the logs"
-        if away.back_at is None
-        else "It was back only after its session expired"
-    )
-    late = f"It was down for {seconds(down)}" if down is not None else late
-    figure = rounded_up(down) if down is not None else None
-    wait = f"for {seconds(figure)}" if figure is not None else "longer"
-    enough = "to about {figure}" if figure is not None else "above the duration of a restart"
-    unless_back = "If it was being restarted, raise" if away.back_at is None else "Raise"
-    raised = Advice(
-        action=f"{unless_back} {sessions.session_setting(timeline)} {enough}.",
-        figure=figure,
-        why=f"{late}; the session timeout is {sessions.session_in_words(timeline, away.participant)}.",
-        cost=(
-            f"The partitions of a member that is really gone then stay unread {wait} "
-            f"({sessions.session_ceiling(timeline)} is the limit)."
-        ),
-    )
-    if away.back_at is not None:
-        return (raised,)
-    removed = Advice(
-        action="If it was removed for good, take it out of the group with Admin.removeMembersFromConsumerGroup.",
-        why="A static member sends no LeaveGroup when it closes; its partitions wait until its session expires.",
-        cost="The group rebalances at once.",
-    )
-    return raised, removed
 
 
 def named_as_static(timeline: Timeline, absence: Absence) -> tuple[Event, ...]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
-from rebalance_forensics.diagnosis.wording.durations import lasting, seconds
+from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import down_ms
+from rebalance_forensics.diagnosis.model import Advice
+from rebalance_forensics.diagnosis.wording.durations import lasting, rounded_up, seconds
 from rebalance_forensics.events.coordinator import CoordinatorLost
 from rebalance_forensics.timeline import clients, timeouts
 from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
@@ -126,3 +128,35 @@ def silence_in_words(timeline: Timeline, participant: Participant, away: int | N
         return f"for {'at least' if away is None else 'about'} {seconds(silence)}"
     longer = lasting(timeline.measured(away or 0) or None, "for {} longer than its session timeout")
     return longer or "for its whole session timeout"
+
+
+def after_static_expiry(timeline: Timeline, away: Absence, who: str = "It") -> tuple[Advice, ...]:
+    """Advice to raise the session timeout above the time that the static member was down, or to remove it."""
+    down = timeline.measured(down_ms(timeline, away)) if away.back_at is not None else None
+    late = (
+        f"{who} was not back by the end of the logs"
+        if away.back_at is None
+        else f"{who} was back only after its session expired"
+    )
+    late = f"{who} was down for {seconds(down)}" if down is not None else late
+    figure = rounded_up(down) if down is not None else None
+    wait = f"for {seconds(figure)}" if figure is not None else "longer"
+    enough = "to about {figure}" if figure is not None else "above the duration of a restart"
+    unless_back = "If it was being restarted, raise" if away.back_at is None else "Raise"
+    raised = Advice(
+        action=f"{unless_back} {session_setting(timeline)} {enough}.",
+        figure=figure,
+        why=f"{late}; the session timeout is {session_in_words(timeline, away.participant)}.",
+        cost=(
+            f"The partitions of a member that is really gone then stay unread {wait} "
+            f"({session_ceiling(timeline)} is the limit)."
+        ),
+    )
+    if away.back_at is not None:
+        return (raised,)
+    removed = Advice(
+        action="If it was removed for good, take it out of the group with Admin.removeMembersFromConsumerGroup.",
+        why="A static member sends no LeaveGroup when it closes; its partitions wait until its session expires.",
+        cost="The group rebalances at once.",
+    )
+    return raised, removed

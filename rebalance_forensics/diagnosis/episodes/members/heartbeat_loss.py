@@ -78,6 +78,15 @@ def is_static(timeline: Timeline, absence: Absence) -> bool:
     return not absence.participant.has_log and timeline.membership.all_static_at(absence.at)
 
 
+def down_ms(timeline: Timeline, absence: Absence) -> int:
+    """How long a member was down, up to its return or the end of the logs.
+
+    That time starts with its logged stop, or else with its last heartbeat.
+    """
+    down_at = absence.at - session_timeout_ms(timeline) if absence.stop is None else absence.stop.at
+    return (timeline.coverage.end if absence.back_at is None else absence.back_at) - down_at
+
+
 def shown_without_heartbeats(absence: Absence) -> bool:
     """True if only requests other than heartbeats failed, which do not show whether heartbeats were missing."""
     # A member that joins or syncs sends no heartbeats yet; a new coordinator may not know it.
