@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import rebalance_forensics as rf
 from tests.diagnosis.closings import closes, comes
 from tests.kafka_words import Release
 from tests.story import Side, Story
@@ -139,3 +142,59 @@ def test_what_members_of_another_cluster_read_says_nothing_of_a_group_of_the_sam
     for client, cluster in (("pay-1", "A"), ("pay-2", "A"), ("export-1", its_cluster)):
         story.client(client, "01:10:09.000", f"Cluster ID: {cluster}")
     assert least <= story.the_incident().root_causes[0].confidence <= most
+
+
+ENTERS = "Pending dynamic member with id {} joins group dup in {} state. Adding to the group now."
+OPENS = "Preparing to rebalance group dup in state PreparingRebalance with old generation {} (reason: {})."
+ADDS = "Adding new member {0} with group instance id null; client reason: need to re-join with the given member-id: {0}"
+UPDATES = (
+    "Updating metadata for member {} during Stable; client reason: received assignment does not match the current "
+)
+UPDATES += "subscription"
+STABLE = "Stabilized group dup generation {} with {} members."
+LEADS = "Assignment received from leader {} for group dup for generation {}. The group has {} members, 0 of which are "
+LEADS += "static."
+
+
+def two_topologies(rejoins: int) -> str:
+    """What the coordinator of Kafka 4.1 logs of an instance whose topics the leader's topology does not have."""
+    leader, other, foreign = (f"dup-{n}-StreamThread-1-consumer-61ecc28c-d748-4fb5-bdde-7777f9c7b33{n}" for n in "123")
+    lines = [
+        ("00:00", ENTERS.format(leader, "Empty")),
+        ("00:00", OPENS.format(0, ADDS.format(leader))),
+        ("00:01", ENTERS.format(other, "PreparingRebalance")),
+        ("00:06", STABLE.format(1, 2)),
+        ("00:06", LEADS.format(leader, 1, 2)),
+        ("01:00", ENTERS.format(foreign, "Stable")),
+        ("01:00", OPENS.format(1, ADDS.format(foreign))),
+        ("01:01", STABLE.format(2, 3)),
+        ("01:01", LEADS.format(leader, 2, 3)),
+    ]
+    for number in range(rejoins):
+        second, generation = 2 + 3 * number, 2 + number
+        lines += [
+            (f"01:{second:02}", OPENS.format(generation, UPDATES.format(foreign))),
+            (f"01:{second + 2:02}", STABLE.format(generation + 1, 3)),
+            (f"01:{second + 2:02}", LEADS.format(leader, generation + 1, 3)),
+        ]
+    prefix, logger = "[GroupCoordinator id=1 topic=__consumer_offsets partition=0]", "GroupMetadataManager"
+    return "".join(
+        f"[2026-11-28 09:{time},{n:03}] INFO {prefix} {said} ({logger})\n" for n, (time, said) in enumerate(lines)
+    )
+
+
+def test_an_instance_that_is_assigned_foreign_topics_again_and_again_has_another_topology(tmp_path: Path) -> None:
+    (tmp_path / "server.log").write_text(two_topologies(rejoins=5))
+    started, loop = rf.analyze(tmp_path, engine="local").report.incidents
+    assert [cause.cause for cause in loop.root_causes] == ["shared-group-id"]
+    assert [culprit.name for culprit in loop.root_causes[0].culprits] == ["dup-3"]
+    assert (started.severity, loop.severity) == ("info", "warning")
+
+
+def test_a_topic_that_appears_while_an_instance_is_assigned_foreign_topics_is_not_the_cause(tmp_path: Path) -> None:
+    created = (
+        "[2026-11-28 09:01:01,500] INFO Created log for partition bills-0 in /data/bills-0 (kafka.log.LogManager)\n"
+    )
+    (tmp_path / "server.log").write_text(two_topologies(rejoins=1) + created)
+    causes = {c.cause for i in rf.analyze(tmp_path, engine="local").report.incidents for c in i.root_causes}
+    assert "topic-metadata-change" not in causes

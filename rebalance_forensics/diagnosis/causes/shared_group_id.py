@@ -13,14 +13,19 @@ from rebalance_forensics.diagnosis.episodes.members.absences import distinct_eve
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.episodes.members.restarts import in_place_of_others
 from rebalance_forensics.diagnosis.episodes.topics.epochs import brings_topics
-from rebalance_forensics.diagnosis.episodes.topics.subscriptions import AssignedTopics, assigned_topics
+from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
+    AssignedTopics,
+    assigned_topics,
+    foreign_assignments,
+)
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
-from rebalance_forensics.diagnosis.wording.durations import counted, listed, times
+from rebalance_forensics.diagnosis.wording.durations import counted, listed, span, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.process import configured_group
 from rebalance_forensics.timeline.event_index import time_of
+from rebalance_forensics.timeline.facts import Request
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import topic_of
 from rebalance_forensics.timeline.identity.participants import Participant
@@ -34,6 +39,12 @@ NO_TOPIC_IN_COMMON = clue("no-topic-in-common", DECISIVE, "its members read diff
 NO_CONFIG_TOPIC_IN_COMMON = clue(
     "no-config-topic-in-common", DECISIVE, "its workers are configured with different config topics"
 )
+FOREIGN_TOPICS_ASSIGNED = clue(
+    "foreign-topics-assigned",
+    DECISIVE,
+    "an instance that had rejoined was again assigned topics that it does not subscribe to: the leader has another "
+    "topology",
+)
 # For brokers' logs alone, which show no subscriptions.
 BROUGHT_TOPICS = clue(
     "other-topics-from-then-on", WEAK, "with its newcomers the group subscribes to topics that no other member reads"
@@ -45,6 +56,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members of another application, at most one hypothesis: those that came later or are fewer."""
     if timeline.kind == "connect" and (workers := workers_of_another_cluster(timeline)) is not None:
         yield _another_connect_cluster(timeline, *workers)
+    if mismatches := foreign_assignments(timeline):
+        yield _another_topology(timeline, mismatches)
     foreign_members = intruders(timeline) if timeline.kind == "consumer" else None
     shown = NO_TOPIC_IN_COMMON
     if foreign_members is None and timeline.kind == "consumer":
@@ -83,6 +96,41 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
                 f"{count if moves else ''}",
                 cost="Under a new group.id an application starts at auto.offset.reset unless committed offsets are "
                 "copied.",
+            ),
+        ),
+    )
+
+
+def _another_topology(timeline: Timeline, mismatches: Mapping[Participant, Sequence[Request]]) -> Hypothesis:
+    """Instances of Streams whose topics the others assign, or the others if they came later."""
+    requests = sorted((r for found in mismatches.values() for r in found), key=lambda r: r.at)
+    lines = {who: [e for r in found for e in r.events] for who, found in mismatches.items()}
+    others = {p: [e for a in timeline.arrivals.of(p)[:1] for e in a.events] for p in timeline.membership.members}
+    others = {p: events for p, events in others.items() if events and p not in lines}
+    found = _newcomers(timeline, [[*lines], [*others]], {**others, **lines}) if others else None
+    members = tuple(lines) if found is None else found[0]
+    run, has = ("runs", "has") if len(members) == 1 else ("run", "have")
+    shown = [e for r in requests for e in r.events]
+    came = [a for member in members for a in timeline.arrivals.of(member) if not a.while_empty]
+    return Hypothesis(
+        because=shown,
+        culprits=culprits_of(timeline, members),
+        clues={FOREIGN_TOPICS_ASSIGNED: Present(distinct_events(shown))},
+        participants=members,
+        severity="warning",
+        onset=min([requests[0].at, *(a.at for a in came)]),
+        implies=with_rebalances(timeline, [*came, *requests]),
+        narrative=f"{listed([a.name for a in members])} {run} under the application.id of an application with other "
+        f"topics: {times(len(requests))}{span(shown)} an instance rejoined because it was assigned partitions of "
+        "topics that it does not subscribe to.",
+        advice=(
+            Advice(
+                action="Give each application its own application.id. If it is a new release with another topology, "
+                "stop all instances of the former one before it starts.",
+                why=f"The leader assigns the tasks of its own topology; an instance that {has} another one rejoins at "
+                "once, for as long as both are in the group.",
+                cost="Under a new application.id an application starts at auto.offset.reset and with empty state "
+                "stores.",
             ),
         ),
     )

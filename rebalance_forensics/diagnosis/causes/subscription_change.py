@@ -50,10 +50,13 @@ OTHER_METADATA = clue(
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Members that logged the change, subscribed again, alone got new topics assigned, or rejoined without a reason."""
+    foreign = subscriptions.foreign_assignments(timeline)
     logged = [
         r
         for r in timeline.requests
-        if r.why == "subscription-changed" and subscriptions.topics_under_pattern(timeline, r) is None
+        if r.why == "subscription-changed"
+        and r.participant not in foreign
+        and subscriptions.topics_under_pattern(timeline, r) is None
     ]
     for request in logged:
         if request.participant is not None:
@@ -191,6 +194,8 @@ def _topics(printed: str) -> str:
 def _new_topics_uncovered(timeline: Timeline, request: Request) -> bool:
     """True if a member may subscribe to a pattern that matches a new topic which no broker's log covers."""
     at = request.at
+    if subscriptions.is_mismatch(request):
+        return False
     if timeline.events_from(request.participant, ev.Subscribed).last(at) is not None or subscriptions.subscribed_topics(
         timeline
     ):

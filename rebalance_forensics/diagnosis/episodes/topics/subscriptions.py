@@ -170,7 +170,8 @@ _NONE = ("[]", "0")
 def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | None:
     """The topics that a pattern subscription gained or lost; None if the application changed its subscription."""
     # With the member's log, its own subscription decides; from brokers alone, a topic created just before does.
-    if request.why != "subscription-changed":
+    # A pattern is compared with the topics of an assignment itself, so that a mismatch is no new topic.
+    if request.why != "subscription-changed" or is_mismatch(request):
         return None
     last = timeline.events_from(request.participant, ev.Subscribed).last(request.at + TICK_MS)
     changed = topics_changed_before(timeline, request.at, ONE_REBALANCE_MS)
@@ -185,6 +186,24 @@ def topics_under_pattern(timeline: Timeline, request: Request) -> list[str] | No
     if subscribed_topics(timeline):
         changed = read_by_the_group(timeline, changed)  # others may subscribe by name as well
     return sorted({e.topic for e in changed if isinstance(e, ev.TopicChanged)}) or None
+
+
+def is_mismatch(request: Request) -> bool:
+    """True if the member was assigned partitions of topics that it does not subscribe to."""
+    lines = (e for e in request.events if isinstance(e, ev.JoinRequested | ev.RebalanceStarted))
+    return any(e.why == "assignment-mismatch" for e in lines)
+
+
+@cached_answer
+def foreign_assignments(timeline: Timeline) -> dict[Participant, list[Request]]:
+    """Instances of Streams that were assigned other topics than theirs again after they had rejoined for that reason.
+
+    An instance subscribes to the topics of its topology, and the leader assigns the tasks of its own topology.
+    """
+    if timeline.kind != "streams":
+        return {}
+    found = lists_by_key((r.participant, r) for r in timeline.requests if is_mismatch(r))
+    return {who: requests for who, requests in found.items() if who is not None and len(requests) > 1}
 
 
 def _never_subscribed(timeline: Timeline, request: Request) -> bool:
