@@ -540,6 +540,11 @@ def reworded(sample: Told, logs: Path, to: Path, client: Dialect, level: Level, 
     return replace(sample, events=tuple(event for event in events if event is not None))
 
 
+# The fields that are read from the text of another field.
+_READ_FROM = {
+    "cause": {"answer", "none_elected", "connection_refused", "unanswered", "session_expired"},
+    "error": {"connection_refused"},
+}
 # The fields of an ExceptionLogged that its class and message show.
 _IN_A_TRACE = {"exception", "detail", "error", "request", "answer", "resource", "names", "max_size", "disk_full"}
 
@@ -550,6 +555,7 @@ def _is_of_the_application(event: ExceptionLogged) -> bool:
 
 def _with_only(event: Event, carried: set[str]) -> Event:
     """The event without the values that stand nowhere in the other client's words."""
+    carried = carried.union(*(_READ_FROM[name] for name in carried & _READ_FROM.keys()))
     own = {f.name: f.default for f in structs.fields(type(event)) if f.name not in Event.__struct_fields__}
     unsaid = {name: value for name, value in own.items() if name not in carried and value is not NODEFAULT}
     speaker = event.speaker if "instance_id" in carried else structs.replace(event.speaker, instance_id=None)

@@ -10,6 +10,7 @@ from typing import cast, get_args
 from msgspec.structs import replace
 
 from rebalance_forensics.catalog.exceptions import application_frame, exception_fields, thrown_facts
+from rebalance_forensics.catalog.lost_coordinators import is_refused, loss_facts
 from rebalance_forensics.catalog.match import Match
 from rebalance_forensics.catalog.matcher import clean
 from rebalance_forensics.catalog.prefixes import SpeakerWords, peel, speaker_of
@@ -24,6 +25,8 @@ _NAMES = re.compile(r"\s*(?:(?:application|client|group|group\.instance)\.id|app
 _JAVAS_COORDINATORS = frozenset({"AbstractCoordinator", "ConsumerCoordinator", "WorkerCoordinator"})
 # The pattern of a line of which only the prefix is known.
 PREFIX = "process/group-mentioned"
+# Events of requests whose `error` may be that of the connection, in the client's words.
+_WITH_ERRORS_OF_CONNECTIONS = ("JoinFailed", "HeartbeatFailed")
 # The end of the year 9999; a later time in a log is corrupt.
 END_OF_9999: EpochMs = 253_402_300_799_999
 
@@ -43,6 +46,10 @@ def event_of(match: Match, record: LogRecord, *, cluster: str, host: str | None,
     if kind == "ExceptionLogged":
         exception, detail = (cast("str | None", match.fields.get(name)) for name in ("exception", "detail"))
         match = replace(match, fields=match.fields | thrown_facts(exception, detail, record.text))
+    if kind == "CoordinatorLost" and (cause := match.fields.get("cause")) is not None:
+        match = replace(match, fields=match.fields | loss_facts(str(cause)))
+    if kind in _WITH_ERRORS_OF_CONNECTIONS and is_refused(str(match.fields.get("error"))):
+        match = replace(match, fields={**match.fields, "connection_refused": True})
     if kind == "ThreadsStopped" and (record.uptime_ms is not None or record.borrows_time):
         # The record above was written before all threads stopped: no thread logged in between.
         began = {"as_it_began": True} if record.borrows_time else {}

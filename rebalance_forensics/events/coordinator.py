@@ -19,13 +19,23 @@ class CoordinatorFound(Event, frozen=True, kw_only=True):
 
 
 class CoordinatorLost(Event, frozen=True, kw_only=True):
-    """A client gave up its coordinator; `cause` as logged ("session timed out …", "error response X.")."""
+    """A client gave up its coordinator; `cause` as logged ("session timed out …", "error response X.").
+
+    The other fields are read from it: `answer` is the name in Errors of the response for which the client gave it up,
+    `none_elected` if the group has no coordinator, `unanswered` if the last request failed or got no response,
+    `session_expired` if heartbeats got no response for a whole session.
+    """
 
     coordinator: int | None = None
     node: str | None = None
     cause: str | None = None
     disconnected: bool | None = None
     for_ms: int | None = None
+    answer: str | None = None
+    none_elected: bool = False
+    connection_refused: bool = False
+    unanswered: bool = False
+    session_expired: bool = False
 
 
 class NodeDisconnected(Event, frozen=True, kw_only=True):

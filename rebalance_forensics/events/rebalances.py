@@ -217,6 +217,7 @@ class JoinFailed(Event, frozen=True, kw_only=True):
     member: str | None = None
     instance_id: str | None = None
     fatal: bool = False
+    connection_refused: bool = False
 
 
 class SyncFailed(Event, frozen=True, kw_only=True):
@@ -239,6 +240,7 @@ class HeartbeatFailed(Event, frozen=True, kw_only=True):
     member: str | None = None
     instance_id: str | None = None
     fatal: bool = False
+    connection_refused: bool = False
 
 
 ResetReason = Literal["error-response", "leaving", "while-joining"]

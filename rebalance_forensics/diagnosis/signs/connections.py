@@ -60,9 +60,7 @@ def disconnects(timeline: Timeline, absence: Absence) -> Answer:
 
 def failed_requests(absence: Absence) -> list[Event]:
     """The client's lines about a failed or timed-out last request before its session ended."""
-    unanswered = ("transport failure", "Timed out")
-    lost = (e for e in absence.departure_lines if isinstance(e, ev.CoordinatorLost))
-    return [e for e in lost if any(words in (e.cause or "") for words in unanswered)]
+    return [e for e in absence.departure_lines if isinstance(e, ev.CoordinatorLost) and e.unanswered]
 
 
 def _had_slow_search(timeline: Timeline, absence: Absence, until: int) -> bool:

@@ -65,7 +65,7 @@ def session_is_over(event: Event) -> bool:
 def ended_its_session(event: Event) -> bool:
     """True if a client gave up its coordinator because its heartbeats got no response for a whole session."""
     # Only a member's heartbeat thread does that (AbstractCoordinator).
-    lost = isinstance(event, ev.CoordinatorLost) and "session timed out" in (event.cause or "")
+    lost = isinstance(event, ev.CoordinatorLost) and event.session_expired
     return lost or session_is_over(event)
 
 

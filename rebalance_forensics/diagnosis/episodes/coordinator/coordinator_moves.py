@@ -8,7 +8,6 @@ brokers are restarted in turn; the functions after it are about one chain. Each 
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -46,8 +45,7 @@ _MOVED = "NOT_COORDINATOR"
 _MOST_LINES = 8
 _ANSWERED = (ev.CoordinatorLost, ev.GroupHeartbeatFailed, ev.HeartbeatFailed, ev.JoinRequested, ev.SyncFailed)
 _JOINING = (ev.JoinFailed, ev.OffsetCommitFailed)
-# The coordinator's host is reachable, but no process listens there: ECONNREFUSED in the words of any client.
-_REFUSED = re.compile(r"connection refused|ECONNREFUSED", re.IGNORECASE)
+_CONNECTING = (ev.CoordinatorLost, ev.HeartbeatFailed, ev.JoinFailed)
 # Without any of these lines there is no move, unless two brokers log about the group one after the other.
 _SHOWING_MOVES = (*_ANSWERED, *_JOINING, ev.GroupLoaded, ev.GroupUnloaded, ev.BrokerStarted, ev.BrokerStopped)
 # The clues of a move, most conclusive first.
@@ -355,7 +353,7 @@ def _found_another(timeline: Timeline, run: list[Event]) -> CoordinatorMove | No
 
 def _connection_refused(timeline: Timeline, run: list[Event]) -> CoordinatorMove | None:
     """The move shown by refused connections to the coordinator, because no process listens there; else None."""
-    refused = [e for e in run if _REFUSED.search(getattr(e, "error", None) or getattr(e, "cause", None) or "")]
+    refused: list[Event] = [e for e in run if isinstance(e, _CONNECTING) and e.connection_refused]
     if not refused or not _of_a_member(timeline, run):
         return None
     return _of_run(timeline, refused, _found_before(timeline, refused[0]), UNREACHABLE, until=time_of(run[-1]))
@@ -491,9 +489,7 @@ class _ByMembers(Struct, frozen=True):
 
 _LOSSES = _ByMembers((ev.CoordinatorLost, ev.GroupHeartbeatFailed), _is_loss, _lost_by_most)
 _FINDS = _ByMembers((ev.CoordinatorLost,), _is_loss, _found_another)
-_REFUSED_CONNECTIONS = _ByMembers(
-    (ev.CoordinatorLost, ev.HeartbeatFailed, ev.JoinFailed), _is_loss, _connection_refused
-)
+_REFUSED_CONNECTIONS = _ByMembers(_CONNECTING, _is_loss, _connection_refused)
 _ANSWERS = _ByMembers(_ANSWERED, _is_refusal, _answered)
 
 
