@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rebalance_forensics.diagnosis.behind import Link
 from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
+from rebalance_forensics.diagnosis.episodes.members import sink_tasks
 from rebalance_forensics.diagnosis.episodes.members.absences import Absence
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import (
     closings,
@@ -19,19 +21,21 @@ from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import (
     inconclusive_errors,
     is_of_a_connection,
 )
+from rebalance_forensics.diagnosis.episodes.runs import ONE_PLAN, runs
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, clue, speaks_against, speaks_for
 from rebalance_forensics.diagnosis.signs import departures, others
-from rebalance_forensics.diagnosis.wording.durations import lasting, listed
+from rebalance_forensics.diagnosis.wording.durations import lasting, listed, times
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkChanged
 from rebalance_forensics.events.partitions import ListenerFailed
 from rebalance_forensics.events.streams import StreamsStateChanged
 from rebalance_forensics.records import elapsed
 from rebalance_forensics.timeline.coverage import covering
+from rebalance_forensics.timeline.facts import Arrival
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.windows import ONE_STEP_MS
+from rebalance_forensics.timeline.windows import ONE_SCALING_MS, ONE_STEP_MS
 
 ERROR_UNHEARD = clue("error-unheard", -STRONG, "no log of its own shows whether an error made it close")
 NEXT_STEP_UNHEARD = clue(
@@ -42,15 +46,19 @@ NEXT_STEP_UNHEARD = clue(
 ERROR_BESIDE = clue(
     "error-beside", -WEAK, "another thread logged the error, or it was logged before and the loop went on after it"
 )
+STOPPED_BY_ITS_WORKER = clue("stopped-by-its-worker", STRONG, "a Connect worker logged that it stopped the task")
 MISSING_FROM_LIST = clue("missing-from-the-next-list", WEAK, "the next list of all members lacks it")
 
 
 def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """Single members that closed, after an exception or not, and members missing from a later list of the group."""
+    moved: list[tuple[Absence, Arrival]] = []
     for away in closings(timeline):
         first = Present(away.departures[0].events[:1])
         if errors := exception_before(timeline, away):
             yield about_failure(timeline, away, errors)
+        elif (again := sink_tasks.next_start(timeline, away)) is not None:
+            moved.append((away, again))
         elif away.back_at is not None:
             # It closed without a logged error and came back.
             begin, end = away.at - ONE_STEP_MS, (away.back_at or away.at) + ONE_STEP_MS
@@ -82,6 +90,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
                 "which was logged just before, was the reason.",
                 clues={ERROR_BESIDE: Present(tuple(beside[:4]))},
             )
+    for run in runs(moved, lambda pair: pair[0].at, ONE_SCALING_MS):
+        yield _stopped_tasks(timeline, run)
     for away in missing_from_next_list(timeline):
         # The logs do not contain the lines between the two lists.
         yield about_absences(
@@ -109,6 +119,28 @@ CAUSE = Cause(
     lookalikes=("scale-in", "slow-processing", "process-crash", "rolling-restart"),
     silence="stopped",
 )
+
+
+def _stopped_tasks(timeline: Timeline, starts: Sequence[tuple[Absence, Arrival]]) -> Hypothesis:
+    """Consumers of sink tasks that were stopped and started again, on the same Connect worker or another."""
+    stopped = [e for away, _ in starts for e in sink_tasks.stopped_by_its_worker(timeline, away)[:2]]
+    stops = Counter(sink_tasks.task_of(away.participant) or "" for away, _ in starts)
+    hosts = dict.fromkeys(filter(None, (sink_tasks.moved_to(timeline, *pair) for pair in starts)))
+    tasks = "Sink task {} was" if len(stops) == 1 else "Sink tasks {} were"
+    by = f" by {'its worker' if len(stops) == 1 else 'their workers'}" if stopped else ""
+    where = f" on {listed([*hosts])}" if len(hosts) == len(stops) else ""
+    most = max(stops.values())
+    again = f" {times(most)}" if most > ONE_PLAN else ""
+    return about_absences(
+        timeline,
+        [away for away, _ in starts],
+        because=stopped,
+        severity="warning" if again else "info",
+        implies=[again for _, again in starts],
+        clues={STOPPED_BY_ITS_WORKER: Present(tuple(stopped))} if stopped else {},
+        narrative=f"{tasks.format(listed(sorted(stops)))} stopped{by} and started again{where}{again}: Connect workers "
+        "do that when they rebalance, when a connector changes and when a failed task is restarted.",
+    )
 
 
 def about_failure(timeline: Timeline, away: Absence, errors: Sequence[Event]) -> Hypothesis:

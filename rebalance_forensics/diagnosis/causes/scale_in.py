@@ -12,6 +12,7 @@ from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings,
 from rebalance_forensics.diagnosis.episodes.members.departures import shutdowns
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.restarts import restarts
+from rebalance_forensics.diagnosis.episodes.members.sink_tasks import next_start
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.proposals import about_absences, surrounding_generations
 from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, speaks_against, speaks_for
@@ -111,7 +112,7 @@ def removals(timeline: Timeline) -> list[list[Absence]]:
     # Members that newcomers replaced are separate steps: they may have been restarted under another name.
     last, replaced = _last_to_leave(timeline), {id(r.absence) for r in restarts(timeline)}
     left = [a for a in closings(timeline) if a.back_at is None and a.departures[0].id not in last]
-    left = [a for a in left if not exception_before(timeline, a)]
+    left = [a for a in left if not exception_before(timeline, a) and next_start(timeline, a) is None]
     steps = ((a for a in left if (id(a) in replaced) is taken) for taken in (False, True))
     return [run for kind in steps for run in runs(kind, lambda a: a.at, ONE_SCALING_MS)]
 

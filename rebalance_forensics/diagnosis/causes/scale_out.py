@@ -10,6 +10,7 @@ from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import only_listed, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.episodes.members.restarts import in_place_of_others, successors
+from rebalance_forensics.diagnosis.episodes.members.sink_tasks import ran_before
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.episodes.topics.epochs import brings_topics
 from rebalance_forensics.diagnosis.proposals import surrounding_generations
@@ -62,6 +63,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     """New members that joined while others were in the group, and growth that only the coordinator's counts show."""
     initial = initial_arrivals(timeline) | {a.id for came in successors(timeline).values() for a in came}
     new = (a for a in timeline.arrivals if a.id not in initial and (a.first or _is_added_thread(timeline, a)))
+    new = (a for a in new if not ran_before(timeline, a))
     for arrivals in runs(new, lambda a: a.at, windows.ONE_SCALING_MS):
         participants = tuple(dict.fromkeys(a.participant for a in arrivals))
         refused = _changed_no_epoch(timeline, arrivals)

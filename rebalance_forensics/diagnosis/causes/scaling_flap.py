@@ -16,6 +16,7 @@ from rebalance_forensics.diagnosis.episodes.members.departures import (
 )
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.restarts import Restart, restart_walks, restarts, same_process
+from rebalance_forensics.diagnosis.episodes.members.sink_tasks import task_of
 from rebalance_forensics.diagnosis.model import Advice
 from rebalance_forensics.diagnosis.proposals import about_absences
 from rebalance_forensics.diagnosis.sign import STRONG, WEAK, Need, Present, clue, speaks_against, speaks_for
@@ -50,6 +51,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     stopped = (a for a in closings(timeline) if a not in deployed and (a.participant, a.at) not in shut_down)
     # An autoscaler stops members cleanly. A member that fails and is started again crashes in a loop.
     clean = (a for a in stopped if not same_process(timeline, a) and not exception_before(timeline, a))
+    clean = (a for a in clean if task_of(a.participant) is None)  # Connect workers stop and start sink tasks
     cycles = grouped((a for a in clean if a.stop is None or not only_threads_closed(a.stop)), attrgetter("participant"))
     initial = initial_arrivals(timeline)
     added = Counter(a.participant for a in timeline.arrivals if a.id not in initial)

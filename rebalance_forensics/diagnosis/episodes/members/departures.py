@@ -15,6 +15,7 @@ from rebalance_forensics.diagnosis.episodes.members.absences import Absence, reb
 from rebalance_forensics.diagnosis.episodes.members.clean_exits import closings
 from rebalance_forensics.diagnosis.episodes.members.errors_before_exit import exception_before
 from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import is_static, lines_after, losses
+from rebalance_forensics.diagnosis.episodes.members.sink_tasks import starts_again_soon
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.timeline import windows
 from rebalance_forensics.timeline.clients import leaders_log_assignments
@@ -292,7 +293,7 @@ def with_members(timeline: Timeline) -> TimeIndex[int]:
 
 def _absent_at_end(timeline: Timeline, absence: Absence) -> bool:
     """True if the member did not come back before all members had left."""
-    if absence.returned_with_its_id:
+    if absence.returned_with_its_id or starts_again_soon(timeline, absence):
         return False
     if absence.back_at is None:
         return not _sends_join_again(timeline, absence)

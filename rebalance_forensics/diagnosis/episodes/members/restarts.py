@@ -27,17 +27,18 @@ from rebalance_forensics.diagnosis.episodes.members.heartbeat_loss import (
     losses,
     process_survived,
 )
+from rebalance_forensics.diagnosis.episodes.members.sink_tasks import starts_of_tasks, task_of
 from rebalance_forensics.diagnosis.episodes.runs import walks
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.timeline import windows
-from rebalance_forensics.timeline.clients import SINK_CLIENTS, logs_leave_group
+from rebalance_forensics.timeline.clients import logs_leave_group
 from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Fact, StaticReturn
 from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer, listed_once
 from rebalance_forensics.timeline.identity.names import is_bare_member_id
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped, lists_by_key
+from rebalance_forensics.timeline.time_index import NOTHING, TimeIndex, grouped
 from rebalance_forensics.timeline.timeouts import session_timeout_ms
 
 T = TypeVar("T")
@@ -476,8 +477,9 @@ def _places_taken(timeline: Timeline) -> list[Restart]:
     found = [*_own_restarts(timeline, downs)]
     unnamed = _unmatched(found, [*downs, *expired])
     found += _nearest(timeline, unnamed, _unnamed_choice(_unmatched(found, nameless)), _may_follow, "unnamed")
-    lost = (a for a in losses(timeline) if a.back_at is None)
-    found += _nearest(timeline, lost, _same_task(timeline.arrivals), _may_follow, "task")
+    # A worker that stood still may go on with a task that another worker runs as well.
+    lost = (a for a in losses(timeline) if a.back_at is None or task_of(a.participant) is not None)
+    found += _nearest(timeline, lost, _same_task(timeline), _may_follow, "task")
     deployed = _same_deployment(_unmatched(found, newcomers))
     found += _nearest(timeline, _unmatched(found, unreturned), deployed, _may_succeed, "deployed")
     found += _alternating(timeline, _unmatched(found, [*unreturned, *newcomers]))
@@ -513,11 +515,10 @@ def _same_deployment(newcomers: Iterable[Arrival]) -> Choice:
     return lambda absence: choices.get(_deployment_of(absence.participant.name), nameless)
 
 
-def _same_task(newcomers: Iterable[Arrival]) -> Choice:
+def _same_task(timeline: Timeline) -> Choice:
     """The choice of consumers of the same Connect task, which another worker runs now."""
-    clients = ((client, a) for a in newcomers for client in a.participant.client_ids if client.startswith(SINK_CLIENTS))
-    by_task = {client: TimeIndex(of_task) for client, of_task in lists_by_key(clients).items()}
-    return lambda absence: next((by_task[c] for c in sorted(absence.participant.client_ids) if c in by_task), NOTHING)
+    starts = starts_of_tasks(timeline)
+    return lambda absence: starts.get(task_of(absence.participant) or "", NOTHING)
 
 
 def _may_follow(timeline: Timeline, absence: Absence, newcomer: Arrival) -> bool:
