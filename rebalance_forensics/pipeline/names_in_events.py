@@ -10,7 +10,7 @@ from rebalance_forensics.events.base import Event, own_fields
 from rebalance_forensics.events.connect import WorkChanged
 from rebalance_forensics.events.membership import AuthorizationFailed
 from rebalance_forensics.events.orchestration import ContainerReported, ScalingReported
-from rebalance_forensics.events.process import ProcessKilled, UnitStopping
+from rebalance_forensics.events.process import ExceptionLogged, ProcessKilled, UnitStopping
 from rebalance_forensics.pipeline.event_files import events_of
 from rebalance_forensics.pipeline.run import Analysis
 from rebalance_forensics.sources.records.record_reader import parse_line
@@ -127,7 +127,7 @@ _FIELDS_BY_KIND = {
     "group": ("groups",),
     "topic": ("topic", "topics", "topic_pattern"),
     "connector": ("connector", "connectors", "revoked_connectors"),
-    "id": ("cluster_id",),
+    "id": ("cluster_id", "incarnation"),
     "partition": ("partition", "partitions", "assigned", "owned", "added", "revoked", "revoking", "changelog"),
     "task": ("tasks", "revoked_tasks"),
     "host": ("client_host", "node", "endpoint", "leader_url", "worker"),
@@ -163,7 +163,7 @@ def _names(event: Event) -> Iterator[tuple[str | None, str]]:
             yield from ((name.rpartition("/")[2], "workload") for name in (event.workload, event.name) if name)
         case ProcessKilled() | UnitStopping():
             yield (event.unit or "").rpartition("/")[2].removesuffix(".service"), "unit"
-        case AuthorizationFailed():
+        case AuthorizationFailed() | ExceptionLogged():
             yield from ((name, event.resource) for name in event.names)
         case WorkChanged():
             yield from _named(event.what, "task")
