@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from heapq import heappop, heappush
 from pathlib import Path
+from uuid import UUID
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 _LOGGER = "kafka.coordinator.group.GroupCoordinator"
@@ -89,7 +90,7 @@ class _Group:
         return at, f"Preparing to rebalance group {self.name} in state {state} {self.generation} ({self._log}) {reason}"
 
     def _request(self, at: float, client: str, state: str) -> Said:
-        member = f"{client}-{self.chance.getrandbits(128):032x}"
+        member = f"{client}-{UUID(int=self.chance.getrandbits(128))}"
         self.members.append(member)
         return at, (
             f"Dynamic member with unknown member id joins group {self.name} in {state} state. Created a new member id "
@@ -111,7 +112,7 @@ class _Group:
         yield (
             at + 0.001,
             (
-                f"Member MemberMetadata(memberId={member}, groupInstanceId=None, clientId={member[:-33]}, "
+                f"Member MemberMetadata(memberId={member}, groupInstanceId=None, clientId={member[:-37]}, "
                 "clientHost=/10.0.3.17, sessionTimeoutMs=45000, rebalanceTimeoutMs=300000, "
                 f"supportedProtocols=List(range, cooperative-sticky)) has left group {self.name} through explicit "
                 f"`LeaveGroup`; {why}"
@@ -122,7 +123,7 @@ class _Group:
         member = self.members.pop(self.chance.randrange(len(self.members)))
         yield at, f"Member {member} in group {self.name} has failed, removing it from the group"
         yield self._opened(at + 0.001, f"(reason: removing member {member} on heartbeat expiration)")
-        yield self._request(at + self.chance.uniform(0.01, 2.0), member[:-33], "PreparingRebalance")
+        yield self._request(at + self.chance.uniform(0.01, 2.0), member[:-37], "PreparingRebalance")
 
 
 def sayings(seed: int, groups: int, broker: int = 1, partitions: int = 50) -> Iterator[tuple[datetime, str]]:

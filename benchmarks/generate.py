@@ -7,9 +7,11 @@ import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import UUID
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 BLOCK_LINES = 20_000
+UUID_LENGTH = 36
 
 OTHER = tuple(
     """
@@ -36,7 +38,9 @@ INFO [Broker id=1] Leader {topic}-{p} with topic id Some(Yk1nDqV2Q0m4mYy0{n}) st
 )
 
 
-def lines_of_a_rebalance(broker: int, group: str, member: str, generation: int) -> list[str]:
+def lines_of_a_rebalance(
+    broker: int, group: str, member: str, newcomer: str, generation: int, *, leader: str
+) -> list[str]:
     """The lines of a 3.x coordinator from an eviction to the next stable generation."""
     following = generation + 1
     said = [
@@ -47,11 +51,11 @@ def lines_of_a_rebalance(broker: int, group: str, member: str, generation: int) 
         ),
         (
             f"Dynamic member with unknown member id joins group {group} in PreparingRebalance state. "
-            f"Created a new member id {member}x and request the member to rejoin with this id."
+            f"Created a new member id {newcomer} and request the member to rejoin with this id."
         ),
         f"Stabilized group {group} generation {following} (__consumer_offsets-7) with 3 members",
         (
-            f"Assignment received from leader {member}x for group {group} for generation {following}. "
+            f"Assignment received from leader {leader} for group {group} for generation {following}. "
             "The group has 3 members, 0 of which are static."
         ),
     ]
@@ -61,11 +65,21 @@ def lines_of_a_rebalance(broker: int, group: str, member: str, generation: int) 
 def relevant_lines(chance: random.Random, groups: int, seed: int) -> Iterator[str]:
     """Rebalances of many groups in turn; each seed has its own broker and groups."""
     generations = dict.fromkeys(range(groups), 1)
+    # By order of joining: the coordinator elects the next member once the leader is evicted.
+    members = [[_member_id(chance, f"app{seed}-{number}-{client}") for client in range(3)] for number in range(groups)]
     while True:
         number = chance.randrange(groups)
-        member = f"app{seed}-{number}-{chance.randrange(3)}-{chance.getrandbits(128):032x}"
-        yield from lines_of_a_rebalance(seed + 1, f"team{seed}-{number}", member, generations[number])
+        of_group = members[number]
+        evicted = of_group.pop(chance.randrange(3))
+        of_group.append(_member_id(chance, evicted[:-UUID_LENGTH]))
+        yield from lines_of_a_rebalance(
+            seed + 1, f"team{seed}-{number}", evicted, of_group[-1], generations[number], leader=of_group[0]
+        )
         generations[number] += 1
+
+
+def _member_id(chance: random.Random, client: str) -> str:
+    return f"{client.rstrip('-')}-{UUID(int=chance.getrandbits(128))}"
 
 
 def generate(path: Path, size: int, *, share: float, seed: int, groups: int = 200) -> Path:

@@ -98,6 +98,26 @@ def test_one_added_in_the_morning_and_another_removed_at_night_are_no_deployment
     assert story.causes() == ["scale-out", "scale-in"]
 
 
+@pytest.mark.parametrize("seen", SIDES)
+def test_a_group_that_an_autoscaler_shrinks_and_grows_at_odd_times_is_no_deployment(seen: Side) -> None:
+    story, inside = Story(seen=seen).formed(*OLD), list(OLD)
+    for old, new, left, joined in zip(OLD, NEW, (5, 47, 75), (10, 35, 80), strict=True):
+        for moment in sorted((left, joined)):
+            inside = [*inside, new] if moment == joined else [name for name in inside if name != old]
+            (comes if moment == joined else closes)(story, new if moment == joined else old, at(moment), inside)
+    assert "rolling-restart" not in story.causes()
+
+
+@pytest.mark.parametrize("seen", SIDES)
+def test_members_that_replace_each_other_all_day_are_no_deployment(seen: Side) -> None:
+    story, stays = Story(seen=seen).formed("pay-1", "pay-2"), "pay-1"
+    for number in range(3, 8):
+        before, new = f"pay-{number - 1}", f"pay-{number}"
+        closes(story, before, at(number * 30), [stays])
+        comes(story, new, at(number * 30 + 6), [stays, new])
+    assert "rolling-restart" not in story.causes()
+
+
 @pytest.mark.parametrize("down", [0.3, 2.5])
 @pytest.mark.parametrize("client", ["consumer-payments-1", "connect-payments-1"])
 def test_processes_that_all_have_the_client_id_of_their_framework_are_restarted_in_turn(
@@ -118,6 +138,23 @@ def test_processes_that_all_have_the_client_id_of_their_framework_are_restarted_
         story.broker(at(place * 6 + down), story.words.preparing(story.generation, story.words.adding(new)))
         _settled(story, at(place * 6 + down + 0.01), [*stay, new])
     assert story.causes() == ["rolling-restart"]
+
+
+def test_expired_sessions_of_members_with_one_client_id_do_not_show_whether_their_processes_were_restarted() -> None:
+    lives = [member_id("consumer-payments-1", number) for number in range(1, 9)]
+    story = Story(seen="brokers")
+    for life in lives[:4]:
+        story.broker("01:00:00.000", story.words.introduced(life))
+    story.broker("01:00:00.010", story.words.preparing(0, story.words.adding(lives[0])))
+    _settled(story, "01:00:03.000", lives[:4])
+    for place in range(4):
+        old, new, stay = lives[place], lives[place + 4], lives[place + 1 : place + 4]
+        expired = f"removing member {old} on heartbeat expiration"
+        story.broker(at(place * 6), story.words.failed(old))
+        story.broker(at(place * 6), story.words.preparing(story.generation, expired))
+        story.broker(at(place * 6 + 0.005), story.words.introduced(new))
+        _settled(story, at(place * 6 + 0.01), [*stay, new])
+    assert all(incident.root_causes[0].confidence < 0.75 for incident in story.case().incidents[1:])
 
 
 def _settled(story: Story, time: str, members: list[str]) -> None:

@@ -59,3 +59,15 @@ def test_a_leader_that_stays_is_stable() -> None:
 
 def test_a_leader_that_is_replaced_once_is_no_pattern() -> None:
     assert "unstable-leader" not in leadership_moves(["c-2", "c-2"]).causes()
+
+
+def test_leaders_that_are_evicted_and_rejoin_at_once_show_no_unstable_leader() -> None:
+    story, line = Story(seen="brokers").formed("c-1", "c-2", "c-3"), ["c-1", "c-2", "c-3"]
+    for minute in range(10, 16):
+        leader, *stay = line
+        expired = story.id_of(leader)
+        story.broker(f"01:{minute}:00.000", story.words.failed(expired))
+        story.reborn(leader)
+        line = [*stay, leader]
+        story.rebalanced(f"01:{minute}:00.001", f"removing member {expired} on heartbeat expiration", line)
+    assert CAUSE not in story.causes()

@@ -12,7 +12,7 @@ from rebalance_forensics.diagnosis.wording.culprits import the_group
 from rebalance_forensics.diagnosis.wording.durations import span
 from rebalance_forensics.events.rebalances import AssignmentComputed, AssignmentReceived
 from rebalance_forensics.timeline.group_timeline import Timeline
-from rebalance_forensics.timeline.model import Generation
+from rebalance_forensics.timeline.model import Generation, Member
 
 # Minimum number of consecutive changes of the leader.
 MOVES = 3
@@ -76,7 +76,12 @@ def about_moves(timeline: Timeline, moves: Sequence[tuple[Generation, Generation
 
 def _leader_changed(timeline: Timeline, before: Generation, now: Generation) -> bool:
     """True if another member leads although the members, or at least their number if unnamed, are the same."""
-    if timeline.participants.of_member(before.leader) is timeline.participants.of_member(now.leader):
+    leader = timeline.participants.of_member(before.leader)
+    if leader is timeline.participants.of_member(now.leader):
+        return False
+    # The coordinator elects another leader once the former one is evicted or leaves, even if it joins again at once.
+    since, until = before.completed_at or before.started_at, now.completed_at or now.started_at
+    if leader is not None and since and until and timeline.departures.of(leader).any_between(since, until):
         return False
     # If no line names the members: the coordinator counted equally many in two consecutive generations.
     counts, unnamed = timeline.membership.sizes, not before.members and not now.members
@@ -85,5 +90,12 @@ def _leader_changed(timeline: Timeline, before: Generation, now: Generation) -> 
 
 
 def _same_members(before: Generation, generation: Generation) -> bool:
-    names = [frozenset(m.instance_id or m.client_id or m.member_id for m in g.members) for g in (before, generation)]
+    names = [_names(each.members) for each in (before, generation)]
     return bool(before.members) and names[0] == names[1]
+
+
+def _names(members: Sequence[Member]) -> frozenset[str | None]:
+    # If several members have one client id, only their member ids show that one of them was replaced.
+    names = [m.instance_id or m.client_id or m.member_id for m in members]
+    unique = frozenset(names)
+    return unique if len(unique) == len(names) else frozenset(m.member_id for m in members)

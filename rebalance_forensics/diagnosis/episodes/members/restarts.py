@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from statistics import median_low
 from typing import Literal, TypeVar
 
 from msgspec import Struct
@@ -201,7 +202,7 @@ class RestartWalk(Struct, frozen=True):
     @property
     def mostly_expired(self) -> bool:
         """True if only expired sessions show most restarts; a paused or disconnected member looks the same."""
-        return 2 * sum(_expired_without_client_log(r.absence) for r in self.restarts) > len(self.restarts)
+        return 2 * sum(map(_expired_without_client_log, self.restarts)) > len(self.restarts)
 
     @property
     def mostly_listed(self) -> bool:
@@ -271,7 +272,7 @@ def _walks_over(timeline: Timeline, group: list[Restart]) -> bool:
     participants = _replaced(group)
     # An excerpt may leave out the members that stayed: then a second restart of a member is already a flap.
     most = len(participants) + 1 if timeline.coverage.is_excerpt else 2 * len(participants)
-    enough = _ENOUGH_FOR_WALK if all(_expired_without_client_log(r.absence) for r in group) else 2
+    enough = _ENOUGH_FOR_WALK if all(map(_expired_without_client_log, group)) else 2
     if all(_was_killed(timeline, r.absence) for r in group):
         enough = max(_ENOUGH_FOR_WALK, _settled(timeline, group))
     return enough <= len(participants) and len(group) < most and not _all_at_once(group)
@@ -286,7 +287,8 @@ def _walks_under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
     """Walks in which new members replace nearly all members in turn."""
     # Scaling keeps most members.
     clean = [r for r in replacements(timeline) if not exception_before(timeline, r.absence)]
-    for walk in walks(clean, lambda r: r.absence.at, lambda r: r.by):
+    place_of = _places(clean)
+    for walk in walks(clean, lambda r: r.absence.at, lambda r: place_of.get(r.by, r.by)):
         group = _without_crashed(timeline, walk)
         participants = _replaced(group)
         if len(participants) < 2:
@@ -298,11 +300,31 @@ def _walks_under_new_names(timeline: Timeline) -> Iterator[RestartWalk]:
         once = len(group) < 2 * len(participants)
         counts = timeline.membership.counts.between(group[0].absence.at, group[-1].up_at)
         places = max((count.members for count in counts), default=0)
-        if places and len(group) >= 2 * places:
+        if (places and len(group) >= 2 * places) or not _replaced_at_one_pace(group):
             continue
         if by_turns and (most or (once and _may_be_cut_off(timeline, group))):
             everyone = len(participants) >= settled
             yield RestartWalk(tuple(group), tuple(participants), everyone=everyone, new_names=True, cut=not most)
+
+
+def _places(replaced: Iterable[Restart]) -> Mapping[Participant, Participant]:
+    """New member -> the first member whose place it took: a deployment restarts each place once."""
+    found: dict[Participant, Participant] = {}
+    for restart in replaced:
+        for newcomer in restart.arrivals:
+            found[newcomer.participant] = found.get(restart.by, restart.by)
+    return found
+
+
+def _replaced_at_one_pace(group: Sequence[Restart]) -> bool:
+    """True if each new member joined within one step of its departure, or all of them about as long before or after."""
+    # New pods may warm up for minutes before the old ones stop. Groups that scale in and out also alternate, at random.
+    # Compare in order, since a member may have been matched with the successor of the next one.
+    downs, ups = sorted(r.absence.at for r in group), sorted(r.up_at for r in group)
+    waits = [up - down for up, down in zip(ups, downs, strict=True)]
+    longest, usual = max(map(abs, waits)), median_low(map(abs, waits))
+    in_one_order = len({wait > 0 for wait in waits}) == 1
+    return longest <= windows.ONE_STEP_MS or (in_one_order and longest <= windows.ONE_PACE * usual)
 
 
 def _may_be_cut_off(timeline: Timeline, group: list[Restart]) -> bool:
@@ -327,9 +349,13 @@ def _walks_by_expiry(timeline: Timeline, clean: list[Restart]) -> Iterator[Resta
             yield RestartWalk(tuple(group), tuple(_replaced(group)), everyone=True)
 
 
-def _expired_without_client_log(absence: Absence) -> bool:
-    late = absence.back_at is not None and absence.back_at >= absence.at
-    return absence.whys == {"session-expired"} and late and not absence.participant.has_log
+def _expired_without_client_log(restart: Restart) -> bool:
+    """True if only the expired session of a member without a log shows that it was down before its client id joined."""
+    # A process that was paused or cut off joins again with its client id and a new member id.
+    absence, member = restart.absence, restart.by
+    back = (a.participant for a in restart.arrivals)
+    same = any(who is member or not member.client_ids.isdisjoint(who.client_ids) for who in back)
+    return absence.whys == {"session-expired"} and same and restart.up_at >= absence.at and not member.has_log
 
 
 def _was_killed(timeline: Timeline, absence: Absence) -> bool:
