@@ -42,11 +42,12 @@ class NodeDisconnected(Event, frozen=True, kw_only=True):
     """A client lost its connection to a broker or could not connect; `node` as logged (may be a coordinator id).
 
     `elapsed_ms` is the age of the request that was cancelled with it, `throttle_ms` how long a quota throttled it,
-    `answer` the response of a broker that rejected the login.
+    `answer` the response of a broker that rejected the login; `unreached` why the client's host sent nothing to it.
     """
 
     node: int | None = None
     cause: str | None = None
+    unreached: Literal["no-route", "name-not-resolved"] | None = None
     answer: str | None = None
     api: str | None = None
     elapsed_ms: int | None = None

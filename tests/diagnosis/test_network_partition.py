@@ -205,3 +205,30 @@ def test_a_member_that_another_broker_names_its_coordinator_at_once_was_not_sure
     cancelled = [("01:09:58.000", CANCELLED.format("HEARTBEAT", age, age)) for age in (6670, 3334)]
     verdict = back_soon(*cancelled, ("01:09:58.010", LOST), found=found).the_incident().root_causes[0]
     assert (verdict.cause == "network-partition" and verdict.confidence >= 0.75) is is_sure
+
+
+NO_ROUTE = "Error connecting to node {} (id: {} rack: null)\njava.net.SocketException: Network is unreachable"
+
+
+@pytest.mark.parametrize("seen", ["both", "clients"])
+def test_a_host_without_a_route_to_the_brokers_was_cut_off(seen: Side) -> None:
+    story = evicted(seen=seen)
+    for second in range(0, 50, 10):
+        for node in (1, 2):
+            lost = NO_ROUTE.format(f"broker-{node}:9092", node)
+            story.client("c-3", f"01:10:{second:02}.000", lost, logger="org.apache.kafka.clients.NetworkClient")
+    incident = story.goes_on("01:15:00.000").the_incident()
+    assert [cause.cause for cause in incident.root_causes] == ["network-partition"]
+    assert incident.root_causes[0].confidence >= 0.9
+    assert "no route to the brokers" in incident.summary
+
+
+def test_a_member_whose_session_ended_on_a_host_without_a_route_is_not_said_to_be_unexplained_by_its_log() -> None:
+    story = Story(seen="clients").formed("c-1")
+    expired = LOST.replace("coordinator unavailable", "session timed out without receiving a heartbeat response")
+    story.client("c-1", "01:05:00.000", expired.replace("isDisconnected: true", "isDisconnected: false"))
+    for second in range(10, 60, 10):
+        lost = NO_ROUTE.format("broker-2:9092", 2)
+        story.client("c-1", f"01:05:{second:02}.000", lost, logger="org.apache.kafka.clients.NetworkClient")
+    (sentence,) = [incident.summary for incident in story.incidents() if incident.severity == "warning"]
+    assert sentence.endswith("its host had no route to the brokers (network unreachable).")

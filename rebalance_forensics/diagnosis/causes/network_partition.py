@@ -42,6 +42,7 @@ CAUSE = Cause(
     signs=(
         speaks_for(heartbeats.no_leave_sent, 0, absent=DECISIVE),
         speaks_for(connections.disconnects, STRONG + WEAK, absent=DECISIVE),
+        speaks_for(connections.no_route, DECISIVE),
         speaks_for(connections.cut_off_alone, STRONG),
         speaks_against(connections.one_broker_lost, WEAK),
         speaks_against(process_stops.threads_stopped, DECISIVE),
@@ -106,11 +107,11 @@ def _after_outage(
 
 def cut_off(timeline: Timeline, absence: Absence, own: Sequence[Event]) -> str:
     """A sentence on a member that was cut off; `own` are the lost connections in its own log."""
+    lost = "its log shows lost connections to the brokers"
+    if any(isinstance(e, NodeDisconnected) and e.unreached == "no-route" for e in own):
+        lost = "its host had no route to the brokers (network unreachable)"
     if own and not sessions.expired_by_own_count(absence):
-        return (
-            "{who} was evicted for missing heartbeats while still running: its log shows lost connections to the "
-            "brokers."
-        )
+        return f"{{who}} was evicted for missing heartbeats while still running: {lost}."
     if own:
-        return f"{{who}} {sessions.session_end(timeline, absence)}; its log shows lost connections to the brokers."
+        return f"{{who}} {sessions.session_end(timeline, absence)}; {lost}."
     return f"{{who}} {sessions.session_end(timeline, absence)}; {sessions.its_log(absence)} whether it was cut off."

@@ -16,6 +16,7 @@ from rebalance_forensics.diagnosis.sign import (
     Unobservable,
     of_each,
     of_every,
+    of_first,
     shown,
     sign,
 )
@@ -28,12 +29,14 @@ from rebalance_forensics.timeline.coverage import covering
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.names import broker_name
+from rebalance_forensics.timeline.identity.participants import Participant
 from rebalance_forensics.timeline.membership.lost_membership import was_expelled
 from rebalance_forensics.timeline.time_index import grouped
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, REQUEST_TIMEOUT_MS, ROUND_TRIP_MS
 
 # Requests that a coordinator answers immediately, as any broker answers FindCoordinator.
 _ANSWERED_AT_ONCE = ("HEARTBEAT", "OFFSET_COMMIT", "CONSUMER_GROUP_HEARTBEAT", "FIND_COORDINATOR")
+MOST_LINES = 6
 BY_ITSELF = "client requested disconnect"
 """The cause of a disconnect that the client itself initiated."""
 
@@ -56,6 +59,19 @@ def disconnects(timeline: Timeline, absence: Absence) -> Answer:
     if alive and until - (absence.at - session) >= needed and not _had_slow_search(timeline, absence, until):
         return Absent(looked(logs, absence.at - session, until))
     return Unobservable((own_log(timeline, absence),))
+
+
+@of_first("its own host had no route to the brokers, so the fault is not theirs")
+def no_route(timeline: Timeline, absence: Absence) -> Sequence[Event]:
+    """The member's host could not send anything to a broker's address (ENETUNREACH) while the member was away."""
+    until = absence.back_at if absence.back_at is not None else timeline.last
+    return without_route(timeline, absence.participant, absence.at - timeouts.session_timeout_ms(timeline), until)
+
+
+def without_route(timeline: Timeline, participant: Participant | None, begin: int, until: int) -> Sequence[Event]:
+    """The failed connections of a member whose host had no route to the brokers."""
+    failed = timeline.events_from(participant, ev.NodeDisconnected).between(begin, until)
+    return [e for e in failed if isinstance(e, ev.NodeDisconnected) and e.unreached == "no-route"][:MOST_LINES]
 
 
 def failed_requests(absence: Absence) -> list[Event]:

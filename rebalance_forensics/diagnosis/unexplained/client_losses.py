@@ -10,6 +10,7 @@ from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.cause import Hypothesis
 from rebalance_forensics.diagnosis.engine.drafts import Draft, findings_between, overlaps_a_fault
 from rebalance_forensics.diagnosis.model import Severity
+from rebalance_forensics.diagnosis.signs.connections import without_route
 from rebalance_forensics.diagnosis.unexplained import config_lags, rebalances
 from rebalance_forensics.diagnosis.unexplained.speakers import Losses, by_speaker, hypothesis_of_client, speaker_of
 from rebalance_forensics.diagnosis.wording.durations import lasting, listed, span, times
@@ -153,6 +154,8 @@ def expired_sessions(timeline: Timeline, drafts: Sequence[Draft]) -> Iterator[Hy
         unknown = (
             "and it stayed in the group."
             if stayed
+            else "and its host had no route to the brokers (network unreachable)."
+            if without_route(timeline, participant, time_of(unclaimed[0]) - session, timeline.last)
             else "and the logs do not show whether the member, the network or the coordinator was to blame."
         )
         often = f" {times(len(unclaimed))}{span(unclaimed)}" if unclaimed[1:] else ""
