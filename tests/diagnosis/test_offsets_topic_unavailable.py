@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from tests.diagnosis.other_clients import incidents
 from tests.kafka_words import generation_of, member_id
 from tests.story import Side, Story, ms
 
@@ -225,3 +228,19 @@ def test_an_assignment_that_is_too_large_to_be_stored_needs_a_larger_limit_and_n
     assert "max.message.bytes" in advice
     assert "min.insync.replicas" not in advice
     assert any("Unexpected error from SyncGroup" in line.text for line in cause.evidence)
+
+
+@pytest.mark.parametrize("refused", ["{group_id=payments}", "null"])
+def test_brokers_before_0_11_cannot_create_the_offsets_topic_either_when_they_are_too_few(
+    tmp_path: Path, refused: str
+) -> None:
+    (incident,) = incidents(
+        tmp_path,
+        f"[2016-07-31 23:50:48,022] ERROR [KafkaApi-0] Error when handling request {refused} (kafka.server.KafkaApis)",
+        "kafka.admin.AdminOperationException: replication factor: 3 larger than available brokers: 1",
+        "\tat kafka.admin.AdminUtils$.assignReplicasToBrokers(AdminUtils.scala:117)",
+        "[2016-07-31 23:50:49,022] INFO (Re-)joining group payments (o.a.k.clients.consumer.AbstractCoordinator)",
+    )
+    assert incident.root_causes[0].cause == "offsets-topic-unavailable"
+    assert "one broker was there, and it needs 3" in incident.summary
+    assert incident.group == "payments"
