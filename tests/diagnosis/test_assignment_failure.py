@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.diagnosis.closings import comes
+from tests.diagnosis.other_clients import incidents
 from tests.kafka_words import member_id
 from tests.story import Story
 
@@ -218,3 +221,17 @@ def test_a_callback_for_another_rebalance_protocol_is_fixed_in_the_callback(erro
     (cause,) = story.the_incident().root_causes
     assert cause.cause == "assignment-failure"
     assert any(remedy in advice.action for advice in cause.advice)
+
+
+def test_a_member_for_which_the_leader_returned_no_assignment_is_not_the_culprit(tmp_path: Path) -> None:
+    (incident,) = incidents(
+        tmp_path,
+        "2026-03-01 01:10:00.123 ERROR 1 --- [main] com.acme.Orders : java.lang.IllegalStateException: There are "
+        "insufficient bytes available to read assignment from the sync-group response (actual byte size 0) , this is "
+        "not expected; it is possible that the leader's assign function is buggy and did not return any assignment "
+        "for this member, or because static member is configured and the protocol is buggy hence did not get the "
+        "assignment for this member",
+    )
+    assert incident.root_causes[0].cause == "assignment-failure"
+    assert incident.root_causes[0].culprits == ()
+    assert "got no assignment (once): the leader's assignor returned none for it." in incident.summary

@@ -33,6 +33,7 @@ _FIX_CALLBACK = Advice(
     why="librdkafka refuses a call that does not belong to the group's rebalance protocol.",
 )
 THROWN = clue("assignor-threw", DECISIVE + WEAK, "the leader logged what its assignor threw")
+LEFT_OUT = clue("nothing-assigned", DECISIVE, "the coordinator answered a member's SyncGroup without an assignment")
 NONE_CAME = clue("no-assignment-came", STRONG, "the coordinator created generations and received no assignment")
 TOO_SLOW = clue("assigned-too-late", DECISIVE, "the leader assigned for longer than its session lasts")
 STILL_WAITS = (
@@ -44,6 +45,8 @@ UNREADY = clue(
     DECISIVE + WEAK,
     "the coordinator reported topics to the members as missing or incorrectly partitioned",
 )
+# Logged by the member for which the leader's assignor returned nothing, not even an empty assignment.
+_NOTHING_ASSIGNED = "no-assignment"
 _PROTOCOL_ERRORS = (
     "RebalanceInProgressException", "MemberIdRequiredException", "UnknownMemberIdException", "NotCoordinatorException",
     "CoordinatorNotAvailableException", "CoordinatorLoadInProgressException", "DisconnectException",
@@ -64,7 +67,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     failed = [e for e in timeline.of(*_FAILING) if _is_assignor_exception(timeline, e)]
     thrown = runs(failed or [e for e in timeline.of(ev.ExceptionLogged) if e.assigning], time_of, QUIET_MS)
     slow = runs(_slow_assignments(timeline), lambda late: time_of(late.computed), QUIET_MS)
-    yield from (about_exceptions(timeline, run) for run in thrown)
+    yield from ((about_left_out if _all_left_out(run) else about_exceptions)(timeline, run) for run in thrown)
     yield from (about_slowness(timeline, late) for late in slow)
     if not thrown and not slow and (undelivered := never_assigned(timeline)) is not None:
         yield about_undelivered(timeline, *undelivered)
@@ -142,6 +145,31 @@ def about_exceptions(timeline: Timeline, run: list[Event]) -> Hypothesis:
     )
 
 
+def about_left_out(timeline: Timeline, run: list[Event]) -> Hypothesis:
+    """Members for which the leader's assignor returned no assignment: their poll() throws."""
+    begin, end = time_of(run[0]), time_of(run[-1])
+    members = list(dict.fromkeys(filter(None, map(timeline.participants.of_speaker, run))))
+    who = names_of(culprits_of(timeline, members)) or "A member"
+    return Hypothesis(
+        because=run,
+        culprits=(),
+        clues={LEFT_OUT: Present(tuple(run))},
+        severity="critical" if len(run) > 2 or is_ongoing(timeline, end) else "warning",
+        onset=begin,
+        ongoing=is_ongoing(timeline, end),
+        implies=tuple(_effects(timeline, begin, end)),
+        narrative=f"{who} got no assignment ({times(occurrences(run))}): the leader's assignor returned none for it.",
+        advice=(
+            Advice(
+                action=f"Fix the assignor{_assignors(timeline)}, or replace it by one of Kafka's: it must return an "
+                "assignment for every member, even if it is empty.",
+                why=f"poll() of such a member throws an IllegalStateException, logged {how_often(run)}.",
+                cost="Replacing it takes a rolling restart, and all members need another assignor in common.",
+            ),
+        ),
+    )
+
+
 def about_slowness(timeline: Timeline, late: Sequence[SlowAssignment]) -> Hypothesis:
     """Assignments that took longer than the leader's session timeout."""
     # AbstractCoordinator holds its lock during the assignment, and the heartbeat thread waits for that lock.
@@ -203,13 +231,20 @@ def about_undelivered(timeline: Timeline, lines: tuple[Event, ...], leaders: Seq
 
 def fix_assignor(timeline: Timeline, why: str) -> Advice:
     """Advice to fix the assignor, with its class if a member logged its configuration."""
-    classes = assignors_in(timeline.settings)
-    named = f" ({', '.join(classes)})" if classes else ""
     return Advice(
-        action=f"Fix the assignor that throws{named}, or remove it from partition.assignment.strategy.",
+        action=f"Fix the assignor that throws{_assignors(timeline)}, or remove it from partition.assignment.strategy.",
         why=why,
         cost="Removing it takes a rolling restart, and all members need another assignor in common.",
     )
+
+
+def _assignors(timeline: Timeline) -> str:
+    classes = assignors_in(timeline.settings)
+    return f" ({', '.join(classes)})" if classes else ""
+
+
+def _all_left_out(run: Sequence[Event]) -> bool:
+    return all(isinstance(e, ev.AssignmentFailed) and e.error == _NOTHING_ASSIGNED for e in run)
 
 
 def _leaders_of(timeline: Timeline, event: Event) -> list[Participant]:
