@@ -79,7 +79,9 @@ CLIENTS = (
     ),
     Client(name="kafka-python", wording="python", default_id="kafka-python", default_session="10 to 45 s, by release"),
     # consumer.rb
-    Client(name="ruby-kafka", wording="ruby", default_id="ruby-kafka", default_session="30 s", heartbeats="event loop"),
+    Client(
+        name="ruby-kafka", wording="ruby", default_id="ruby-kafka", default_session="30 s", heartbeats="between records"
+    ),
     Client(name="brod", wording="erlang", default_session="30 s in current releases"),
 )
 
@@ -195,9 +197,9 @@ def heartbeats_from_poll(timeline: Timeline, participant: Participant) -> bool:
 
 
 def lacks_poll_timer(timeline: Timeline, participant: Participant) -> bool:
-    """True for a client with a heartbeat thread and no poll timer: a slow record alone does not end its membership."""
+    """True for a client without a poll timer: a slow record alone ends no membership if a thread sends heartbeats."""
     known = _first_lines(timeline).get(participant, ())
-    return any(c.heartbeats == "own thread" and never_happens(c.name, "poll timeout") for c in known)
+    return any(never_happens(c.name, "poll timeout") for c in known)
 
 
 def logs_leave_group(timeline: Timeline, participant: Participant) -> bool:

@@ -187,3 +187,16 @@ def test_an_offset_on_a_line_of_its_own_is_no_frame_of_a_stack(tmp_path: Path) -
     )
     (incident,) = incidents(tmp_path, head + failed[0], failed[1])
     assert incident.root_causes[0].cause == "slow-processing"
+
+
+def test_a_client_without_a_poll_timeout_is_not_advised_to_raise_it(tmp_path: Path) -> None:
+    (incident,) = incidents(
+        tmp_path,
+        "I, [2026-03-01T01:10:00.123456 #1]  INFO -- : [[payments] {orders: 0}:] Committing offsets: orders/0:42",
+        "E, [2026-03-01T01:10:00.133456 #1] ERROR -- : [[payments] {orders: 0}:] Error committing offsets: "
+        "Kafka::UnknownMemberId",
+    )
+    slow = incident.root_causes[0]
+    assert slow.cause == "slow-processing"
+    assert "max.poll.interval.ms" not in f"{incident.summary} {slow.advice}"
+    assert slow.advice[0].action == "Call trigger_heartbeat while records are handled."

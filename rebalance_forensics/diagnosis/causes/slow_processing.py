@@ -403,9 +403,11 @@ def poll_timeouts(timeline: Timeline) -> Iterator[PollTimeouts]:
         elif _like_poll_timeouts(timeline, group):
             groups.append((group, "by-turns"))
     for absence in losses(timeline):
-        blocked = clients.shared_loop_lines(timeline, [absence.participant]) and not shown_without_heartbeats(absence)
-        late = clients.lacks_poll_timer(timeline, absence.participant)
-        groups.append(([absence], "blocked" if blocked else "too-late" if late else "silent"))
+        # Of a client with a poll timer, a failed commit may also show that this timer expired.
+        untimed = clients.lacks_poll_timer(timeline, absence.participant)
+        shared_loop = clients.shared_loop_lines(timeline, [absence.participant])
+        blocked = shared_loop and (untimed or not shown_without_heartbeats(absence))
+        groups.append(([absence], "blocked" if blocked else "too-late" if untimed else "silent"))
     return (PollTimeouts(tuple(group), shown, _limit_ms(timeline, group)) for group, shown in groups)
 
 
