@@ -271,3 +271,9 @@ def test_a_message_of_brod_stays_below_its_heading_in_a_paste_without_times() ->
     lines = [*rejoining.split("\n"), f"[info] {member}", "elected=true", "", "It then goes on."]
     begun = [entry[2] for entry in pastes.entries(iter(["\n".join(lines).encode()]))]
     assert [line.text for line in begun if line.begins] == [lines[0], lines[2], lines[5]]
+
+
+def test_a_message_that_is_quoted_without_its_header_is_not_part_of_the_record_above(tmp_path: Path) -> None:
+    left = "This member of payments will leave the group because consumer poll timeout has expired."
+    story = f"[2026-11-20 10:15:30,123] INFO Started {_COORDINATOR}\n\nI also see this:\n\n {left} {_CLIENT}\n"
+    assert [record.message.startswith(left) for record in read(story, tmp_path)] == [True]

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from rebalance_forensics.sources.envelopes.base import Line
 
-_COLOUR = re.compile(r"(?:\x1b|\^\[|\\u001b|\\e|\\x1b)\[[0-9;]*[A-Za-z]")
+_COLOUR = re.compile(r"(?:\x1b|\^\[|\\u001b|\\e|\\x1b|\\033|\bESC)\[[0-9;]*[A-Za-z]")
 # Without the escape character, a color is recognized by its reset on the same line: `[5m]` and `[0ms]` are durations.
 _ENDED = re.compile(r"\[0(?:;39)?m(?!s\b|\])")
 _BARE = re.compile(r"\[(?:\d{1,3}(?:;\d{1,3}){0,4})?m(?!s\b|\])")

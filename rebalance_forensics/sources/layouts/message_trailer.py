@@ -37,10 +37,10 @@ def without_suffix(message: str) -> str:
 
 
 # A class name contains a dot or starts with a capital: `(none)` at the end of a message is not a logger, nor is an
-# exception, nor the source line of a stack frame.
+# exception, nor the source line of a stack frame. The last line of a paste may end within the context.
 _LOGGER = re.compile(
     r"(?: |^)\((?P<logger>[\w$-]+(?:[./][\w$-]+)+|[A-Z][\w$]{3,})(?<!Exception)(?<!Error)(?::\d+|:\?)?\)"
-    r"(?: \[(?P<thread>[^\]\n]*)\])?(?: - (?P<context>[\w.]+=[^\n]*)| \{[^{}\n]*\})?"
+    r"(?: \[(?P<thread>[^\]\n]*)\])?(?: - (?P<context>[\w.]+=[^\n]*)| \{[^{}\n]*\}| -(?: [\w.]{0,40})?\Z)?"
     r"(?:,\d{4}-[\d:.T Z-]+)?[ \t]*\r?(?=\n|\Z)",
     re.MULTILINE,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from rebalance_forensics.records import LEFT_OUT
 from rebalance_forensics.sources.pastes import characters, examples, joined_records, marks, tables, wraps
@@ -25,6 +26,8 @@ _SHORT = 60
 # Wrapping is tested only if one in this many lines is about as long as the longest, unlike in most logs.
 _FULL_LINES = 5
 _FEW_CUT = 10
+# A message of Kafka with its logger, but without its header.
+_ALONE = re.compile(r" ?[A-Z][^\n]{30,2000} \((?:kafka|org\.apache\.kafka)\.[\w.$]{5,200}(?::\d{1,5})?\)\Z")
 _LEFT_OUT = re.compile(r"\w\s?(?:\u2026|\.{3}(?!\s*\d))")
 # Messages about something that starts (systemd's "Starting Daily apt activities...") end with an ellipsis by nature.
 _ANNOUNCED = re.compile(r"(?:\A|[\]:>|-] {1,2})[A-Z]\w{1,30}ing\b[^\u2026]{0,200}\w(?:\u2026|\.{3})\Z")
@@ -47,6 +50,7 @@ def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
         or characters.has_rewritten_messages(lines)
         or characters.has_typeset_dates(lines)
         or (len(lines) < _MAX_SEARCHED and (characters.has_bold(headers) or is_exception(lines[0])))
+        or (len(lines) < _MAX_SEARCHED and _has_message_alone(lines))
         or joined_records.is_glued(lines)
         or _is_cut(lines)
         or (not cut and _is_wrapped(_with_settings_besides(everything)))
@@ -54,6 +58,12 @@ def is_broken(head: str, headers: Sequence[str], *, cut: bool) -> bool:
         or _has_names_above(lines, set(headers))
         or _has_lost(lines, set(headers))
     )
+
+
+def _has_message_alone(lines: Sequence[str]) -> bool:
+    """True if a message follows an empty line: people who tell a story quote single lines, some without a header."""
+    below = (line for before, line in pairwise(lines) if not before and line[:2].strip())
+    return any(_ALONE.match(line) and not looks_like_record(line.lstrip()) for line in below)
 
 
 def _is_cut(lines: Sequence[str]) -> bool:

@@ -40,10 +40,10 @@ _SPELLED_OUT = {
 _MOST_HOURS, _MINUTES_AN_HOUR = 18, 60
 """Java's limits for an offset."""
 ZONE = (
-    r"(?=[A-Z+-])(?:(?:(?:UTC|GMT)[+-]\d{1,2}|[+-]\d\d)(?::?\d\d)?(?:\[[\w/+-]+\])?|Z|[A-Z]{2,4}T|UTC|MSK|MESZ|MEZ|"
+    r"(?=[A-Z+-])(?:(?:(?:UTC|GMT)[+-]\d{1,2}|[+-]\d\d)(?::?\d\d)?(?:\[[\w/+-]+\]|Z)?|Z|[A-Z]{2,4}T|UTC|MSK|MESZ|MEZ|"
     rf"{'|'.join(_SPELLED_OUT)})(?![\w:])"
 )
-"""An offset, optionally followed by a name (`+01:00[Europe/Berlin]`), or a name."""
+"""An offset, optionally followed by a name (`+01:00[Europe/Berlin]`) or a literal Z (Phobos), or a name."""
 _OFFSET = re.compile(r"(?:UTC|GMT)?(?P<offset>[+-]\d\d?(?::?\d\d)?)\Z")
 
 
@@ -53,7 +53,7 @@ def offset_of(zone: str | None) -> int | None:
         return None
     if (named := _NAMED.get(zone, _SPELLED_OUT.get(zone))) is not None:
         return named
-    offset = zone.partition("[")[0].removeprefix("UTC").removeprefix("GMT")
+    offset = zone.partition("[")[0].removesuffix("Z").removeprefix("UTC").removeprefix("GMT")
     hour, colon, minute = offset[1:].partition(":")
     if not colon:
         hour, minute = hour[:2], hour[2:]
