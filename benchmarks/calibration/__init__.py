@@ -1,1 +1,1 @@
-"""How sure the report says it is, against how often it is right, measured on labelled incidents."""
+"""The confidence of reports compared with how often they are right, measured on labelled incidents."""

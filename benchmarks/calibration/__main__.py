@@ -1,4 +1,4 @@
-"""`python -m benchmarks.calibration INCIDENTS`: analyze labelled incidents, whole and cut down."""
+"""`python -m benchmarks.calibration INCIDENTS`: analyze labelled incidents with complete and with cut logs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from rebalance_forensics.pipeline.refusals import InputError
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 SEED = 2
 MOST_ROUNDS = 3
-"""Nobody fetches logs more often for one question."""
+"""A person on call does not fetch logs more often for one question."""
 
 
 def main() -> int:
-    """Exit code 1 when the findings of any confidence are right less often than it claims."""
+    """Write CALIBRATION.md; returns exit code 1 if findings are right less often than their confidence claims."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.calibration", description=__doc__)
-    parser.add_argument("incidents", type=Path, help="directory with one folder an incident: truth.json and logs/")
+    parser.add_argument("incidents", type=Path, help="directory with one folder per incident: truth.json and logs/")
     parser.add_argument("--views", default=",".join(VIEWS), help="which parts of the logs to show")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "CALIBRATION.md")
     parser.add_argument("--excerpts", type=int, default=12, help="how many to draw of each incident and sample")
@@ -60,25 +60,25 @@ def _runs(label: Label, views: Sequence[View]) -> list[Run]:
 
 
 def _run(label: Label, view: View) -> Iterator[Run]:
-    with shown(label, view) as there:
-        if there is None:
+    with shown(label, view) as logs:
+        if logs is None:
             return
         try:
-            run = run_of(label, view, there.report())
+            run = run_of(label, view, logs.report())
         except InputError as error:
             print(f"{label.name} {view}: {error}", file=sys.stderr)
             return
         print(f"{label.name} {view}", file=sys.stderr)
-        yield _followed(run, there) if run.open else run
+        yield _with_logs_fetched(run, logs) if run.open else run
 
 
-def _followed(run: Run, there: Shown) -> Run:
-    """What comes of an open question when the logs that the report asks for are fetched: each alone, then all of them.
+def _with_logs_fetched(run: Run, logs: Shown) -> Run:
+    """The run with the results of fetching the logs that its report asks for: each alone, then all of them.
 
-    Where that leaves it open, what the next report asks for is fetched as well, as somebody on call would.
+    If the question stays open, the logs that the next report asks for are fetched as well.
     """
-    decided = tuple(one for one in run.asks if _settles(run, there, [one])) if len(run.asks) > 1 else ()
-    rounds, asking, logs = 0, run, there
+    decided = tuple(one for one in run.asks if _settles(run, logs, [one])) if len(run.asks) > 1 else ()
+    rounds, asking = 0, run
     while asking.open and rounds < MOST_ROUNDS:
         more = _with_all(asking, logs, asking.asks)
         if more == logs:
@@ -90,15 +90,15 @@ def _followed(run: Run, there: Shown) -> Run:
     return replace(run, decided=decided, rounds=None if asking.open else rounds)
 
 
-def _settles(run: Run, there: Shown, asked: Sequence[Asked]) -> bool:
-    more = _with_all(run, there, asked)
-    return more != there and not run_of(run.label, run.view, more.report()).open
+def _settles(run: Run, logs: Shown, asked: Sequence[Asked]) -> bool:
+    more = _with_all(run, logs, asked)
+    return more != logs and not run_of(run.label, run.view, more.report()).open
 
 
-def _with_all(run: Run, there: Shown, asked: Sequence[Asked]) -> Shown:
+def _with_all(run: Run, logs: Shown, asked: Sequence[Asked]) -> Shown:
     for one in asked:
-        there = with_log(there, run.label, run.view, one.words, one.who)
-    return there
+        logs = with_log(logs, run.label, run.view, one.words, one.who)
+    return logs
 
 
 if __name__ == "__main__":

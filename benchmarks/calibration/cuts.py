@@ -1,4 +1,4 @@
-"""Logs cut down as people cut them: by level, by the end of each file, by a name that was searched for, by chance."""
+"""Cuts logs as users do: by level, to the end of each file, to lines with a name, or by losing random records."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from typing import Literal
 Cut = Literal["warnings", "tail", "grep", "dropped"]
 CUTS: tuple[Cut, ...] = ("warnings", "tail", "grep", "dropped")
 TAIL_LINES = 300
-"""What `tail -n` is asked for."""
+"""Number of lines for `tail -n`."""
 SHARE_LOST = 0.1
-"""How many records a shipper that is overrun drops."""
+"""Share of records that an overloaded log shipper drops."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d")
 _LEVEL = re.compile(r"\b(TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b")
 _PACKED = (b"\x1f\x8b", b"PK", b"\x28\xb5", b"\xfd7")
 Keeps = Callable[[int, str, int], bool]
-"""Whether a record stays: the number of its first line, that line, how many lines there are."""
+"""True for a record that is kept, by the number of its first line, that line and the number of all lines."""
 
 
 def cut_down(cut: Cut, hosts: Path, into: Path, *, group: str, brokers: frozenset[str], name: str) -> bool:
-    """Write the logs of all hosts as the cut leaves them; False where there is nothing to cut, as in packed files."""
+    """Write the cut logs of all hosts; returns False if nothing was cut, as in compressed files."""
     chance = random.Random(f"{name} {cut}")
     changed = False
     for host in sorted(hosts.iterdir()):
@@ -62,7 +62,7 @@ def _rewritten(file: Path, keeps: Keeps) -> bool:
 
 
 def _kept(lines: list[str], keeps: Keeps) -> Iterator[str]:
-    """Records stay or go whole: a line without a time belongs to the one before it."""
+    """The lines of the records that are kept; a line without a time belongs to the record before it."""
     stays = True
     for at, line in enumerate(lines):
         if _TIME.search(line[:60]):

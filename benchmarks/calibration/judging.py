@@ -1,4 +1,4 @@
-"""Each cause a report names against the label: right, a neighbour, wrong or not labelled; what stands beside it."""
+"""Compares each cause in a report with the label: right, a neighbour, wrong or not labelled."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from rebalance_forensics.report.model import Report
 
 Verdict = Literal["right", "neighbour", "wrong", "unlabelled"]
 FIRM = 0.75
-"""A report that names the cause less surely than this has left the question open."""
+"""A report that names the cause with less confidence leaves the question open."""
 BENIGN = frozenset({"startup", "shutdown"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """One cause that one run names: the verdict of an incident, or a rival of it, at its own confidence."""
+    """A cause in the report of one run: the verdict of an incident or a rival, with its confidence."""
 
     label: Label
     view: View
@@ -30,13 +30,13 @@ class Judged:
 
     @property
     def benign(self) -> bool:
-        """Start-up and shutdown: easily right, so they are counted apart."""
+        """True for start-up and shutdown, which are counted separately because they are easily right."""
         return self.cause in BENIGN
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A log that a report asks for, in its words, and whose it is where the report says so."""
+    """A log that a report asks for, in the words of the report, and the host or client that wrote it, if named."""
 
     words: str
     who: str | None
@@ -44,32 +44,32 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What came of one incident in one view."""
+    """The result for one incident in one view."""
 
     label: Label
     view: View
     findings: tuple[Judged, ...]
     ruled_out: int
-    """How many causes its incidents rule out."""
+    """Number of causes that its incidents rule out."""
     truths_ruled_out: int
-    """How many of these were the real one."""
+    """How many of these are the real cause."""
     asks: tuple[Asked, ...]
-    """The logs that it says would decide, in `would_decide` or else among the gaps."""
+    """The logs that the report asks for, in `would_decide`, otherwise in the gaps."""
     decided: tuple[Asked, ...] = ()
-    """Those of them that make the report name the real cause firmly when they are laid beside the others."""
+    """The logs among them that, added to the others, make the report name the real cause at `FIRM` or more."""
     rounds: int | None = None
-    """How often all logs asked for are fetched until the real cause is named firmly; None where that never comes."""
+    """How often logs are fetched until the real cause is named at `FIRM` or more; None if it never is."""
 
     @property
     def open(self) -> bool:
-        """Whether the real cause is not named firmly."""
+        """True if the report does not name the real cause at `FIRM` or more."""
         return bool(self.label.causes) and not any(
             one.cause in self.label.causes and one.confidence >= FIRM for one in self.findings
         )
 
 
 def run_of(label: Label, view: View, report: Report) -> Run:
-    """Judge one report."""
+    """Compare one report with its label."""
     mine = [one for one in report.incidents if _is_labelled(label, one)]
     ruled = [(one, out.cause) for one in mine for out in one.ruled_out]
     wrongly = [cause for one, cause in ruled if cause in label.causes and one.root_causes[0].cause not in label.causes]
@@ -88,17 +88,17 @@ def _asked(mine: Iterable[Incident]) -> Iterator[Asked]:
 
 
 def _missed(label: Label, report: Report) -> Iterator[Asked]:
-    """Where no incident asks, what the gaps of that group say would show more."""
+    """The logs that the gaps of the group ask for; used if no incident asks for one."""
     return (Asked(f"{gap.what} {gap.consequence}", None) for gap in report.gaps if label.group in gap.what)
 
 
 def _is_labelled(label: Label, incident: Incident) -> bool:
-    """Whether it is of the group and the time of which the label speaks."""
+    """True for an incident of the labelled group that does not end before the labelled time."""
     return incident.group == label.group and (incident.ended_at is None or incident.ended_at >= label.from_ms)
 
 
 def judged(label: Label, view: View, report: Report) -> Iterator[Judged]:
-    """Every root cause the report names up to the end of what the label speaks of."""
+    """Every root cause of the incidents that start before the labelled time ends."""
     for incident in report.incidents:
         if incident.started_at > label.to_ms:
             continue
@@ -128,13 +128,13 @@ def _verdict(label: Label, view: View, incident: Incident, cause: RootCause) -> 
 
 
 def _neighbours(label: Label, view: View) -> frozenset[str]:
-    """What the label says of a side; logs that were cut in another way show at most as much as either side."""
+    """The causes that look like the real one in this view; a view other than a side shows at most as much as a side."""
     sides = [view] if view in SIDES else list(SIDES)
     return frozenset().union(*(label.indistinguishable.get(side, frozenset()) for side in sides))
 
 
 def _in_a_healthy_group(label: Label, incident: Incident, cause: RootCause) -> Verdict:
-    """Only that nothing is wrong is known of it."""
+    """The verdict on a finding in a group that is only known to be healthy."""
     if cause.cause in BENIGN:
         return "right"
     known = incident.group == label.group or incident.group in label.healthy
@@ -142,7 +142,7 @@ def _in_a_healthy_group(label: Label, incident: Incident, cause: RootCause) -> V
 
 
 def _blames(culprits: Iterable[Culprit], wanted: frozenset[str] | None) -> bool:
-    """Every expected culprit is named, and at most one more."""
+    """True if every expected culprit is named, and at most one other."""
     if wanted is None:
         return True
     blamed = [{c.name, *c.names} for c in culprits]

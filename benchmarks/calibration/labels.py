@@ -1,4 +1,4 @@
-"""What is known of a labelled incident: `truth.json` beside its `logs/`, one directory a host."""
+"""Labelled incidents: `truth.json` next to `logs/`, which has one directory per host."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ LOOKED_INTO = frozenset({
     "scale-in-3.9", "scaling-flap-3.9", "streams-crash-4.1", "streams-endpoint-change-3.9",
     "streams-rolling-restart-4.1", "streams-scale-in-2.8", "streams-version-probing-3.9",
 })  # fmt: skip
-"""Incidents that were looked into while a sign was written or a weight corrected: they measure nothing any more."""
+"""Incidents that were examined to write a sign or to correct a weight, so that they no longer measure anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """The truth about one labelled incident; `causes` are those that really were, each with its culprits."""
+    """The truth about one labelled incident; `causes` are the real ones."""
 
     name: str
     folder: Path
@@ -42,24 +42,24 @@ class Label:
     causes: frozenset[str]
     also: frozenset[str]
     indistinguishable: Mapping[str, frozenset[str]]
-    """View -> causes that look like the real one there."""
+    """View -> causes that look like the real one in it."""
     healthy: frozenset[str]
     culprits: frozenset[str] | None
-    """Names of which each must be blamed; None where nobody or everybody is to blame."""
+    """The culprits, each of which must be named; None if there is none or if all members are culprits."""
     from_ms: int
     to_ms: int
     views: frozenset[str]
     brokers: frozenset[str]
     clients: Mapping[str, str]
-    """Host -> client id, of those that are no brokers."""
+    """Host -> client id, without brokers."""
 
     @property
     def part(self) -> Part:
-        """Which part of the incidents it belongs to: by a hash of its name, unless it was looked into."""
+        """The part of the incidents: A if it was examined, otherwise by a hash of its name."""
         return "A" if self.name in LOOKED_INTO or sha256(self.name.encode()).digest()[0] % 2 == 0 else "B"
 
     def logs(self, view: View) -> Sequence[str]:
-        """The directories of the hosts that the view shows; of one client or some hosts, the name says which."""
+        """The directories of the hosts in this view; a hash of the name selects one client or some hosts."""
         hosts = sorted(p for p in (self.folder / "logs").iterdir())
         lot = crc32(self.name.encode())
         if view == "one-client":
@@ -77,7 +77,7 @@ class Label:
         return {host for host, client in self.clients.items() if blamed & {host, client}}
 
     def window(self, view: View) -> tuple[Instant | None, Instant | None]:
-        """Where the logs begin and end: just before it happened, or in the middle of it."""
+        """The time window of a view: from just before the incident, or up to the middle of it; None where unlimited."""
         if view == "begins-late":
             return Instant(at=EpochMs(self.from_ms)), None
         if view == "ends-early":
@@ -85,14 +85,14 @@ class Label:
         return None, None
 
     def shows(self, view: View) -> bool:
-        """Whether the view can be judged by this label."""
+        """True if this label covers the view."""
         if view == "without-culprit" and not self._hosts_to_blame():
             return False
         return view in self.views or (view not in SIDES and self.views >= {*SIDES})
 
 
 def labels_in(directory: Path) -> Iterator[Label]:
-    """Every labelled incident of a directory, by name."""
+    """The labelled incidents of a directory, sorted by name."""
     for file in sorted(directory.glob("*/truth.json")):
         yield _label(file.parent, json.loads(file.read_text(encoding="utf-8")))
 

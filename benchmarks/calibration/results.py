@@ -14,18 +14,18 @@ from benchmarks.excerpts import LEVELS, Drawn, counted
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """Findings whose confidence lies from `least` up to, and without, `most`; what that claims."""
+    """Findings with a confidence from `least` up to, but not including, `most`, and the share that it claims."""
 
     least: float
     most: float
     claims: float
 
-    def holds(self, finding: Judged) -> bool:
-        """Whether a finding belongs to it."""
+    def contains(self, finding: Judged) -> bool:
+        """True if the confidence of a finding is in this range."""
         return self.least <= finding.confidence < self.most
 
     def __str__(self) -> str:
-        """How the tables call it."""
+        """The range as shown in the tables."""
         return f"{self.least:.2f} and more" if self.most > 1 else f"{self.least:.2f} to {self.most:.2f}"
 
 
@@ -33,53 +33,61 @@ BUCKETS = (
     Bucket(0.95, 2, 0.97), Bucket(0.85, 0.95, 0.9), Bucket(0.65, 0.85, 0.75), Bucket(0.5, 0.65, 0.55),
     Bucket(0.35, 0.5, 0.4), Bucket(0, 0.35, 0),
 )  # fmt: skip
-"""One around each word of the table (diagnosis/engine/confidence.py), and one for rivals with less."""
+"""A range around each value of the table (diagnosis/engine/confidence.py), and one for rivals with less."""
 TITLES: dict[View, str] = {
     "all": "all logs",
-    "brokers": "the brokers' logs alone",
-    "clients": "the clients' logs alone",
-    "one-client": "one client's log alone",
+    "brokers": "only the brokers' logs",
+    "clients": "only the clients' logs",
+    "one-client": "only one client's log",
     "without-culprit": "all but the culprit's own log",
     "some-hosts": "every other host's logs",
-    "ends-early": "logs that end in the middle of it",
-    "begins-late": "logs that begin just before it",
-    "warnings": "clients log warnings and errors only",
+    "ends-early": "logs that end in the middle of the incident",
+    "begins-late": "logs that begin just before the incident",
+    "warnings": "only the clients' warnings and errors",
     "tail": "the last 300 lines of each file",
     "grep": "only lines with the group's name",
-    "dropped": "every tenth record is lost",
+    "dropped": "every tenth record lost",
 }
 Excerpts = Mapping[str, Sequence[Drawn]]
-"""By what the excerpts were drawn from: what came of each incident there."""
+"""Source of the excerpts -> the results for each of its incidents."""
 _OF_EXCERPTS = (
-    "Runs of 1 to 21 neighbouring lines, drawn at random and analyzed alone (`python -m benchmarks.excerpts`):\n"
-    "how many of their claims the whole logs bear out.\n"
+    "Excerpts of 1 to 21 consecutive lines, drawn at random and analyzed alone (`python -m benchmarks.excerpts`):\n"
+    "the number of their claims that the complete logs confirm.\n"
 )
 MANY_ERRORS = 2
-"""A share that lies this many standard errors below what it claims is no bad luck."""
+"""A share this many standard errors below its claim is not due to chance."""
 
 
 def page(runs: Sequence[Run], views: Sequence[View], excerpts: Excerpts, minutes: int, jobs: int) -> str:
-    """The whole document."""
-    told = _labelled(runs)
+    """The complete document."""
+    labelled = _labelled(runs)
     incidents = {run.label.name: run.label.part for run in runs}
     halves = {part: sum(mine == part for mine in incidents.values()) for part in ("A", "B")}
     taken = f"{len(incidents)} incidents, {len(runs)} analyses ({minutes} min in {jobs} processes)"
-    parts = [FOREWORD, f"{taken}, {sum(len(run.findings) for run in runs)} findings, {len(told)} of them labelled.\n"]
-    parts += ["## All cuts together\n", _table(told), PARTS.format(**halves, moved=len(LOOKED_INTO))]
+    parts = [
+        FOREWORD,
+        f"{taken}, {sum(len(run.findings) for run in runs)} findings, {len(labelled)} of them labelled.\n",
+    ]
+    parts += ["## All cuts\n", _table(labelled), PARTS.format(**halves, moved=len(LOOKED_INTO))]
     parts += [f"### Part {part}\n\n{_table(_of_part(runs, part))}" for part in ("A", "B")]
     measured = [run for run in runs if run.label.part == "B"]
-    parts += ["## Each cut\n", _crossed(runs, views), "### Part B alone\n", _crossed(measured, views)]
-    parts += [_asked_for(runs, views), _beside(runs, views)]
-    parts.append("## What was wrong at 0.75 and more\n\n" + ("\n".join(_mistakes(told)) or "Nothing.") + "\n")
+    parts += [
+        "## Each cut\n",
+        _by_cut_and_confidence(runs, views),
+        "### Only part B\n",
+        _by_cut_and_confidence(measured, views),
+    ]
+    parts += [_asked_for(runs, views), _ruled_out(runs, views)]
+    parts.append("## Wrong at 0.75 and more\n\n" + ("\n".join(_mistakes(labelled)) or "Nothing.") + "\n")
     parts.append(claims_of_excerpts(excerpts))
     return "\n".join(parts)
 
 
 def claims_of_excerpts(excerpts: Excerpts) -> str:
-    """How many claims of random excerpts the whole logs bear out, by the confidence of the claim."""
+    """The number of claims of random excerpts that the complete logs confirm, by the confidence of the claim."""
     titles = [f"{sum(each.excerpts for each in drawn):,} excerpts of {what}" for what, drawn in excerpts.items()]
     found = [counted([claim for each in drawn for claim in each.claims]) for drawn in excerpts.values()]
-    rows = ["## What excerpts claim\n", _OF_EXCERPTS, _cells("confidence", titles), "|---|" + "--:|" * len(titles)]
+    rows = ["## Claims of excerpts\n", _OF_EXCERPTS, _cells("confidence", titles), "|---|" + "--:|" * len(titles)]
     for level, above in zip(LEVELS, (None, *LEVELS), strict=False):
         name = f"{level:.2f} and more" if above is None else f"{level:.2f} to {above:.2f}"
         rows.append(_cells(name, [f"{held:,} of {of:,}" for held, of in (counts[level] for counts in found)]))
@@ -92,7 +100,7 @@ def _cells(name: str, cells: Iterable[str]) -> str:
 
 
 def falls_short(runs: Sequence[Run]) -> list[Bucket]:
-    """The buckets that are right less often than they claim, on either half of the incidents."""
+    """The ranges whose findings are right less often than they claim, on either part of the incidents."""
     halves = [_of_part(runs, part) for part in ("A", "B")]
     return [bucket for bucket in BUCKETS if any(_is_short(bucket, _causes(half)) for half in halves)]
 
@@ -105,13 +113,13 @@ def _of_part(runs: Iterable[Run], part: str) -> list[Judged]:
     return _labelled(run for run in runs if run.label.part == part)
 
 
-def _causes(told: Iterable[Judged]) -> list[Judged]:
-    """Without what is easily right."""
-    return [one for one in told if not one.benign]
+def _causes(findings: Iterable[Judged]) -> list[Judged]:
+    """The findings without start-ups and shutdowns, which are easily right."""
+    return [one for one in findings if not one.benign]
 
 
-def _is_short(bucket: Bucket, told: Sequence[Judged]) -> bool:
-    mine = [one for one in told if bucket.holds(one)]
+def _is_short(bucket: Bucket, findings: Sequence[Judged]) -> bool:
+    mine = [one for one in findings if bucket.contains(one)]
     if not mine:
         return False
     fit = sum(one.verdict in ("right", "neighbour") for one in mine) if bucket.claims < 0.5 else _right(mine)
@@ -119,90 +127,98 @@ def _is_short(bucket: Bucket, told: Sequence[Judged]) -> bool:
     return fit / len(mine) < bucket.claims - MANY_ERRORS * error
 
 
-def _table(told: Sequence[Judged]) -> str:
-    causes = _causes(told)
-    held = ((bucket, [one for one in causes if bucket.holds(one)]) for bucket in BUCKETS)
+def _table(findings: Sequence[Judged]) -> str:
+    causes = _causes(findings)
+    held = ((bucket, [one for one in causes if bucket.contains(one)]) for bucket in BUCKETS)
     rows = [_row(f"{bucket}{' (too sure)' if _is_short(bucket, causes) else ''}", found) for bucket, found in held]
     rows += [
         _row("**0.90 and more**", [one for one in causes if one.confidence >= 0.9]),
-        _row("start-up and shutdown", [one for one in told if one.benign]),
+        _row("start-up and shutdown", [one for one in findings if one.benign]),
     ]
     head = "| confidence | findings | right | neighbour | wrong | share right | without the scenario |\n"
     return f"{head}|---|--:|--:|--:|--:|--:|--:|\n" + "\n".join(rows) + "\n"
 
 
-def _row(name: str, told: Sequence[Judged]) -> str:
+def _row(name: str, findings: Sequence[Judged]) -> str:
     def many(verdict: Verdict) -> int:
-        return sum(one.verdict == verdict for one in told)
+        return sum(one.verdict == verdict for one in findings)
 
-    cells = (name, len(told), many("right"), many("neighbour"), many("wrong"), _share(told), _without(told))
+    cells = (
+        name,
+        len(findings),
+        many("right"),
+        many("neighbour"),
+        many("wrong"),
+        _share(findings),
+        _shares_without_a_scenario(findings),
+    )
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
-def _right(told: Iterable[Judged]) -> int:
-    return sum(one.verdict == "right" for one in told)
+def _right(findings: Iterable[Judged]) -> int:
+    return sum(one.verdict == "right" for one in findings)
 
 
-def _share(told: Sequence[Judged]) -> str:
-    return f"{100 * _right(told) / len(told):.0f} %" if told else "-"
+def _share(findings: Sequence[Judged]) -> str:
+    return f"{100 * _right(findings) / len(findings):.0f} %" if findings else "-"
 
 
-def _without(told: Sequence[Judged]) -> str:
-    """The share of right findings with each scenario left out, lowest and highest."""
-    scenarios = {one.label.scenario for one in told}
-    rests = ([one for one in told if one.label.scenario != left_out] for left_out in sorted(scenarios))
+def _shares_without_a_scenario(findings: Sequence[Judged]) -> str:
+    """The lowest and the highest share of right findings if one scenario is left out."""
+    scenarios = {one.label.scenario for one in findings}
+    rests = ([one for one in findings if one.label.scenario != left_out] for left_out in sorted(scenarios))
     shares = [_right(rest) / len(rest) for rest in rests if rest]
     return f"{100 * min(shares):.0f} to {100 * max(shares):.0f} %" if shares else "-"
 
 
-def _crossed(runs: Sequence[Run], views: Sequence[View]) -> str:
-    """Right of all, for each cut and each confidence."""
+def _by_cut_and_confidence(runs: Sequence[Run], views: Sequence[View]) -> str:
+    """The number of right findings and of all findings, by cut and confidence."""
     head = "| logs | " + " | ".join(map(str, BUCKETS)) + " |\n|---|" + "--:|" * len(BUCKETS)
     rows = []
     for view in views:
-        told = _causes(_labelled(run for run in runs if run.view == view))
-        held = ([one for one in told if bucket.holds(one)] for bucket in BUCKETS)
+        findings = _causes(_labelled(run for run in runs if run.view == view))
+        held = ([one for one in findings if bucket.contains(one)] for bucket in BUCKETS)
         rows.append(f"| {TITLES[view]} | " + " | ".join(f"{_right(h)} of {len(h)}" if h else "-" for h in held) + " |")
     return f"{head}\n" + "\n".join(rows) + "\n"
 
 
-def _beside(runs: Sequence[Run], views: Sequence[View]) -> str:
-    """What stands beside the verdicts, for each cut."""
+def _ruled_out(runs: Sequence[Run], views: Sequence[View]) -> str:
+    """The causes that were ruled out, by cut."""
     rows = []
     for view in views:
         mine = [run for run in runs if run.view == view]
         cells = (TITLES[view], len(mine), sum(run.ruled_out for run in mine), sum(run.truths_ruled_out for run in mine))
         rows.append("| " + " | ".join(map(str, cells)) + " |")
-    head = "| logs | analyses | causes ruled out | truths among them |\n|---|--:|--:|--:|"
+    head = "| logs | analyses | causes ruled out | real causes among them |\n|---|--:|--:|--:|"
     return f"## Ruled out\n\n{head}\n" + "\n".join(rows) + "\n"
 
 
 def _asked_for(runs: Sequence[Run], views: Sequence[View]) -> str:
-    """What comes of the logs that reports ask for where they leave the question open, for each cut."""
+    """The results of fetching the logs that reports with an open question ask for, by cut."""
     undecided = {run.label.name for run in runs if run.view == "all" and run.open}
     left = [run for run in runs if run.open]
     fair = [run for run in left if run.label.name not in undecided]
     rows = [_fetched(TITLES[v], *([run for run in some if run.view == v] for some in (left, fair))) for v in views]
-    misses = [_in_vain(run) for view in views for run in fair if run.view == view and run.rounds is None]
+    misses = [_undecided(run) for view in views for run in fair if run.view == view and run.rounds is None]
     rows.append(_fetched("**together**", left, fair))
     return ASKED_FOR.format(rows="\n".join(rows), misses="\n".join(misses) or "None.")
 
 
 def _fetched(title: str, left: Sequence[Run], fair: Sequence[Run]) -> str:
-    """One row; `fair` are those of the open questions that the uncut incident answers."""
+    """One row of the table; `fair` are the open questions that the uncut incident answers."""
     asks = [run for run in fair if run.asks]
     alone, at_once = sum(bool(run.decided) for run in asks), sum(run.rounds == 1 for run in asks)
     cells = (title, len(left), len(fair), len(asks), alone, at_once, sum(run.rounds is not None for run in asks))
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
-def _in_vain(run: Run) -> str:
+def _undecided(run: Run) -> str:
     asked = "; ".join(one.words.rstrip(".") for one in run.asks) or "nothing"
     return f"- {run.label.name}, {run.view}: {asked}."
 
 
-def _mistakes(told: Iterable[Judged]) -> Iterator[str]:
-    for one in told:
+def _mistakes(findings: Iterable[Judged]) -> Iterator[str]:
+    for one in findings:
         if one.verdict == "wrong" and one.confidence >= 0.75:
             wanted = " or ".join(sorted(one.label.causes)) or "nothing"
             yield f"- {one.label.name}, {one.view}: {one.cause} ({one.confidence:.2f}) instead of {wanted}. {one.said}"

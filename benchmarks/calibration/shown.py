@@ -1,4 +1,4 @@
-"""What one view shows of an incident, and what it shows once a log that a report asks for lies beside it."""
+"""The logs of an incident in one view, and with a log added that the report asks for."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _CUT_SHORT: Mapping[str, frozenset[View]] = {
     "earlier": frozenset({"tail", "begins-late", "grep"}),
     "later": frozenset({"ends-early", "grep"}),
 }
-"""The views that have earlier, or later, lines of the same logs to give: of lines that were searched for, the file."""
+"""Word in a request -> the views whose uncut logs have such lines."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """The logs that an analysis is given: a directory for each host, and from when to when they may be read."""
+    """The logs to analyze, a directory for each host, and the time window in which they are read."""
 
     hosts: Mapping[str, Path]
     since: Instant | None = None
     until: Instant | None = None
 
     def report(self) -> Report:
-        """What the tool says of them."""
+        """The report on these logs."""
         options = AnalyzeOptions(engine="local", since=self.since, until=self.until)
         return analyze([str(self.hosts[host]) for host in sorted(self.hosts)], options)
 
 
 @contextmanager
 def shown(label: Label, view: View) -> Iterator[Shown | None]:
-    """The logs as the view leaves them; None where there is nothing to cut, as in packed files."""
+    """The logs in this view; None if they cannot be cut, such as compressed files."""
     with tempfile.TemporaryDirectory() as scratch:
         if view not in CUTS:
             since, until = label.window(view)
@@ -52,18 +52,18 @@ def shown(label: Label, view: View) -> Iterator[Shown | None]:
         yield Shown(hosts={host.name: host for host in into.iterdir()}) if changed else None
 
 
-def with_log(there: Shown, label: Label, view: View, words: str, who: str | None) -> Shown:
-    """The same logs and, uncut, the one that the words ask for: the same again where the incident has no such log.
+def with_log(logs: Shown, label: Label, view: View, words: str, who: str | None) -> Shown:
+    """The logs with the uncut log added that a report asks for; unchanged if the incident has no such log.
 
-    A request for a member means the host that runs it; for the coordinator, the broker that is named or else all of
-    them; for earlier or later logs, more of those that are there.
+    A request for a member adds its host, one for the coordinator the named broker or all of them, one for earlier or
+    later logs the uncut logs of this view.
     """
     longer = any(view in views and re.search(rf"\b{more}\b", words) for more, views in _CUT_SHORT.items())
-    wanted = _brokers(label, words) | _clients(label, words, who) or (set(there.hosts) if longer else set())
+    wanted = _brokers(label, words) | _clients(label, words, who) or (set(logs.hosts) if longer else set())
     uncut = {host: label.folder / "logs" / host for host in wanted}
-    more = replace(there, hosts={**there.hosts, **{host: log for host, log in uncut.items() if log.exists()}})
-    # A log that is there already is asked for since a part of it is missing.
-    return replace(more, since=None, until=None) if longer or wanted & set(there.hosts) else more
+    more = replace(logs, hosts={**logs.hosts, **{host: log for host, log in uncut.items() if log.exists()}})
+    # A report asks for a log that it already has if a part of it is missing.
+    return replace(more, since=None, until=None) if longer or wanted & set(logs.hosts) else more
 
 
 def _brokers(label: Label, words: str) -> set[str]:
@@ -74,7 +74,7 @@ def _brokers(label: Label, words: str) -> set[str]:
 
 
 def _clients(label: Label, words: str, who: str | None) -> set[str]:
-    """The hosts named by their own name or their client id, also inside a member id; else those that speak as it."""
+    """The hosts that the request names, also by client id or member id; otherwise those whose logs contain `who`."""
     if _OF_ANY_CLIENT.search(words):
         return {host for host in label.clients if label.group in _text(label.folder / "logs" / host)}
     named = {host for host, client in label.clients.items() if _names(words, host) or _names(words, client)}

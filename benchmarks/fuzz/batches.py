@@ -58,7 +58,7 @@ def kept_alone() -> str:
 
 
 def finds(inputs: Mapping[int, Input], *, twice: bool = False, watched: bool = False) -> Found:
-    """The laws that each input breaks, by its number. An input that ends the whole run is found by bisection."""
+    """The laws that each input breaks, by number. An input that ends the whole run is found by bisection."""
     found: Found = {}
     with workplace() as place:
         root = Path(place)

@@ -1,4 +1,4 @@
-"""Chunks of inputs: what was tried, how long it took, what was found."""
+"""Chunks of inputs, with their results, durations and findings."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from benchmarks.fuzz.snippets import Snippets, workplace
 CHUNK = 1_000
 BATCH = 48
 EVERY_INVESTIGATED, EVERY_TWICE, EVERY_WATCHED, EVERY_BATCH = 5, 20, 40, 10
-"""One snippet in so many is taken through timeline and diagnosis, is read twice, is read with its calls counted; one
-batch in so many is run twice and counted."""
+"""One in this many snippets is passed to timeline and diagnosis, read twice, or read with its calls counted; one in
+this many batches is run twice and counted."""
 LONGEST_S = 30
 """Maximum seconds per input, in case that counting calls does not end it."""
 

@@ -1,4 +1,4 @@
-"""What is damaged: the lines of the sample logs, the catalog's samples in every layout, and all of it in envelopes."""
+"""The lines to damage: the sample logs, the catalog's samples in every layout, and all of them in envelopes."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ SAMPLES = ROOT / "sample_logs"
 _SAID = ("[GroupCoordinator 1]: Stabilized group g", "[Consumer clientId=c, groupId=g] (Re-)joining group")
 _INNER_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)")
 _MAX_SEARCHED = 40
-"""Lines of a source from which it is told what it is."""
+"""Number of lines from which a source is recognized."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Lines that one process wrote, without their ends; `telling` are those that the catalog's prefilter hits."""
+    """Lines that one process wrote, without line endings; `telling` are those that the catalog's prefilter matches."""
 
     path: str
     lines: tuple[bytes, ...]
     telling: tuple[int, ...]
 
     def some(self, rng: random.Random, most: int) -> list[bytes]:
-        """A few lines in a row, most often around one that tells something."""
+        """A few consecutive lines, mostly around one that the prefilter matches."""
         wanted = rng.randint(1, most)
         at = rng.choice(self.telling) if self.telling and rng.random() < 0.9 else rng.randrange(len(self.lines))
         start = max(0, at - rng.randrange(wanted))
@@ -49,14 +49,14 @@ class Source:
 
 @cache
 def logs() -> tuple[Source, ...]:
-    """Every log of the sample incidents."""
+    """The logs of the sample incidents."""
     found = (_source(str(path.relative_to(SAMPLES)), path.read_bytes()) for path in sorted(SAMPLES.rglob("*.log")))
     return tuple(source for source in found if source.telling)
 
 
 @cache
 def catalog_logs() -> tuple[Source, ...]:
-    """In every layout that prints a message whole, the samples of the catalog."""
+    """The samples of the catalog in every layout that prints complete messages."""
     said = [message for message in messages() if "\n" not in message]
     found = []
     for name, file in layouts.definitions().items():
@@ -85,7 +85,7 @@ def _source(path: str, data: bytes) -> Source:
 
 @cache
 def profile_like(named: str) -> FileProfile:
-    """What an undamaged log is, as the product tells it: `PATH`, or `PATH in WRITER` for one in an envelope."""
+    """The profile of an undamaged log, named `PATH`, or `PATH in WRITER` for a log in an envelope."""
     path, _, writer = named.partition(" in ")
     source = next(one for one in (*logs(), *catalog_logs()) if one.path == path)
     if not writer:
@@ -95,7 +95,7 @@ def profile_like(named: str) -> FileProfile:
 
 
 def profile_of_bytes(path: str, data: bytes) -> FileProfile:
-    """Look at a log as the product does."""
+    """The profile that the program determines for a log."""
     with tempfile.NamedTemporaryFile() as file:
         file.write(data)
         file.flush()
@@ -104,12 +104,12 @@ def profile_of_bytes(path: str, data: bytes) -> FileProfile:
 
 @cache
 def writers() -> tuple[str, ...]:
-    """Everything that wraps lines: the samples of the envelopes, and whole exports of several hosts."""
+    """The formats that wrap lines: the samples of the envelopes, and complete exports of several hosts."""
     return (*(f"sample of {_words(name)}" for name in envelopes.definitions()), *sorted(WRAPPINGS))
 
 
 def wrapped(writer: str, lines: list[str], drift: timedelta = timedelta()) -> str:
-    """The lines as some collector hands them out; its own times are `drift` away from those in the lines."""
+    """The lines in the format of a collector, whose times differ from those in the lines by `drift`."""
     times = list(_times(lines, drift))
     if writer in WRAPPINGS:
         hosts = ("node-1", "node-1", "node-2")
@@ -128,7 +128,7 @@ def _times(lines: list[str], drift: timedelta) -> Iterator[datetime]:
     at = datetime(2026, 11, 20, 10, 15, 30, tzinfo=UTC)
     for line in lines:
         if found := _INNER_TIME.search(line):
-            with suppress(ValueError, OverflowError):  # a damaged time: the collector uses its own
+            with suppress(ValueError, OverflowError):  # the collector uses its own time if that of the line is damaged
                 at = datetime.fromisoformat(f"{found[1]}T{found[2]}+00:00") + drift
         yield at
 

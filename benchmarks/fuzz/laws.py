@@ -1,7 +1,7 @@
 """Laws for any input: no internal error, no line is invented or lost, and the work is bounded.
 
-What may differ between a story told alone and the same one among damaged neighbours: `related`, for it names the
-incidents of other groups. Zones, clocks and hosts are those of a cluster, and every neighbour is a cluster of its own.
+The report on a story may differ from that among damaged neighbors only in `related`, which names the incidents of other
+groups. Zones, clocks and hosts belong to a cluster, and every neighbor is a separate cluster.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ EXPECTED = re.compile(
     r"|the table of contents at the end of this zip|it is no archive any more"
     r"|its last line, at byte .*, is torn|begins with the rest of a record"
 )
-"""What the program may say of a damaged input; any other sentence is a mistake of ours that was isolated."""
+"""Sentences that the program may report for a damaged input; any other is an isolated fault of the program."""
 _OUR_DEFECT = "report it as a bug"
-"""What every sentence about a mistake of ours ends with."""
+"""The end of every sentence about a fault of the program."""
 _OURS = re.compile(r'File "[^"]*(?:rebalance_forensics)/([\w/]+\.py)", line (\d+), in (\S+)')
 _PLACE = re.compile(r"\(([\w/]+\.py):\d+, (\S+)\)\Z")
 _HARM = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
@@ -76,7 +76,7 @@ def isolated(failure: Failure) -> Find:
 
 
 def complaints(summaries: Iterable[InputSummary], report: Report) -> Iterator[tuple[str, Find]]:
-    """By path, sentences that no damaged input explains, and rules that broke off; what is isolated counts too."""
+    """Unexpected sentences and rules that failed, by path; isolated faults count too."""
     for summary in summaries:
         for sentence in summary.errors:
             if not is_expected(sentence):
@@ -109,10 +109,10 @@ def counted(summary: InputSummary, data: bytes) -> Iterator[Find]:
 
 
 def in_place(row: Row, data: bytes, *, document: bool = False) -> Find | None:
-    """An event's text stands at its offset; what a collector had escaped is compared by its first words.
+    """A finding if an event's text is not at its offset; escaped text is compared by its first words.
 
-    Lines that the text has below its first one, an exception's and some settings, stand somewhere behind it. The level
-    and message that java.util.logging writes below the header stand in one line with it.
+    Further lines of the text (an exception, settings) may be anywhere after the first. The level and message that
+    java.util.logging writes below the header are joined with it.
     """
     if codec_of(data[:512]):  # its offsets are those of the text inside
         return None
@@ -134,12 +134,12 @@ def in_place(row: Row, data: bytes, *, document: bool = False) -> Find | None:
     words = _WORD.findall(text)[:3]
     if begins and (document or _is_escaped(line)) and all(word in line for word in words):
         return None
-    told = f"{row.path} at {at}: {text[:300]!r} is said to stand in {line[:300]!r}"
+    told = f"{row.path} at {at}: {text[:300]!r} is not in {line[:300]!r}"
     return Find(law="an event's text stands at its offset", sign=f"{row.event}, {row.pattern}", told=told)
 
 
 def _is_escaped(line: str) -> bool:
-    """Whether a collector may have written the text in other characters, or in parts; rows of CSV begin with a quote.
+    """True if a collector may have escaped or split the text; rows of CSV begin with a quote.
 
     Docker writes a line of more than 16 KiB as several entries, of which only the last one's text ends the line.
     """

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """Files by their path, and what was done to them.
+    """Files by path, and the damage done to them.
 
-    `whole` inputs go through a run with all its outputs. The lines of others are read as what the undamaged log
-    was, `like` (corpus.profile_like); without it they are told anew among other inputs. `kept` names the undamaged
-    story whose group's lines stand untouched among the others.
+    `whole` inputs are read in a run with all its outputs. The lines of others are read with the profile of the
+    undamaged log, `like` (corpus.profile_like); without it, they are recognized again among other inputs. `kept` is the
+    undamaged story whose lines are among the others.
     """
 
     kind: str

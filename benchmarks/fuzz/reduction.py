@@ -23,9 +23,9 @@ def finds(one: Input) -> list[Find]:
 
 
 def reduced(one: Input, sign: str) -> Input:
-    """Fewer files, then fewer lines, then fewer bytes, as long as the sign stays; the input itself if it does not.
+    """An input with fewer files, lines and bytes that breaks the same law; the input itself if there is none.
 
-    A log of two groups stays as it is: with lines of the untouched group left out, other things must be said of it.
+    A log of two groups is not reduced: without some lines of the undamaged group, its report would change.
     """
     if one.kept:
         return one
@@ -53,13 +53,13 @@ def _lines(data: bytes) -> Pieces:
 
 
 def _halves(data: bytes) -> Pieces:
-    """Pieces of a sixteenth, so that trying costs little."""
+    """Sixteenths, so that each attempt costs little."""
     size = max(1, len(data) // 16)
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 
 def _shrunk(one: Input, path: str, cut: Callable[[bytes], Pieces], holds: Callable[[Input], bool]) -> Input:
-    """Leave out pieces, large stretches first."""
+    """Remove pieces, the largest first."""
     pieces = cut(one.files[path])
     stretch = len(pieces) // 2
     while stretch:

@@ -1,4 +1,4 @@
-"""A few damaged lines through framing, matching, timeline and diagnosis, read as what their undamaged log was."""
+"""Frames, matches and diagnoses a few damaged lines, with the profile of their undamaged log."""
 
 from __future__ import annotations
 
@@ -26,43 +26,43 @@ READING = Reading(cluster="fuzz")
 
 
 class Calls:
-    """Counts the calls made while it watches; the work on an input, whatever the machine."""
+    """Counts calls: a measure of work that does not depend on the machine."""
 
     def __init__(self) -> None:
         self.number = 0
 
     def __enter__(self) -> Self:
-        """Begin to count."""
+        """Start counting."""
         sys.setprofile(self._count)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End."""
+        """Stop counting."""
         sys.setprofile(None)
 
     def _count(self, _frame: FrameType, event: str, _argument: object) -> None:
         self.number += event in ("call", "c_call")
 
     def finds(self, size: int) -> Iterator[Find]:
-        """Whether that was more than so many bytes may cost."""
+        """A finding if there were more calls than an input of this size may take."""
         if self.number > CALLS_AT_LEAST + CALLS_A_BYTE * size:
             told = f"{self.number:,} calls for {size:,} bytes"
             yield Find(law="work is bounded", sign="calls", told=told)
 
 
 class Snippets:
-    """Reads snippets, one after another, through one file."""
+    """Reads snippets one after another, in one file."""
 
     def __init__(self, directory: Path) -> None:
         self._file = directory / "snippet"
 
     def finds(self, one: Input, *, investigated: bool = True, twice: bool = True, watched: bool = True) -> list[Find]:
-        """The laws that do not hold; timeline and diagnosis, the same again, and counting only where asked for."""
+        """The laws that the input breaks; diagnosis, a second run and counting are optional."""
         ((path, data),) = one.files.items()
         self._file.write_bytes(data)
         try:
             batches, found = self._read(one, path), list[Find]()
-            if watched:  # the second time: what is loaded once is no work on this input
+            if watched:  # counted the second time, because modules and tables are loaded only once
                 with Calls() as calls:
                     self._read(one, path)
                 found += calls.finds(len(data))
@@ -102,6 +102,6 @@ def _investigated(batches: list[pa.RecordBatch]) -> list[Find]:
 
 
 def workplace() -> tempfile.TemporaryDirectory[str]:
-    """A directory for inputs, in memory where the system has one."""
+    """A directory for inputs, in memory if the system has such a file system."""
     memory = Path("/dev/shm")  # noqa: S108 - a directory with a name of its own is made in it
     return tempfile.TemporaryDirectory(prefix="rf-fuzz-", dir=memory if memory.is_dir() else None)

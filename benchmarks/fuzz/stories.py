@@ -1,4 +1,4 @@
-"""Whole little incidents: the telling lines of the samples, and one log that two groups share."""
+"""Short incidents: the relevant lines of the samples, and one log that two groups share."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from benchmarks.fuzz.corpus import Source, logs
 from tests.conftest import SHORT_LOG
 
 KEPT = "payments"
-"""The group whose lines nobody touches."""
+"""The group whose lines are not damaged."""
 _MOST_LINES = 16
 _MOST_FILES = 4
 _LINES_BESIDES = 40
@@ -17,7 +17,7 @@ _LINES_BESIDES = 40
 
 @cache
 def stories() -> Mapping[str, Mapping[str, bytes]]:
-    """By sample, a few lines of a few of its logs."""
+    """Sample -> a few lines of some of its logs."""
     found: dict[str, dict[str, bytes]] = {}
     for source in logs():
         name, _, path = source.path.partition("/")
@@ -28,13 +28,13 @@ def stories() -> Mapping[str, Mapping[str, bytes]]:
 
 
 def _telling(source: Source) -> bytes:
-    """The telling lines with their continuation lines."""
+    """The lines that the prefilter matches, with their continuation lines."""
     wanted = {at + more for at in source.telling[:_MOST_LINES] for more in (0, 1) if at + more < len(source.lines)}
     return b"".join(source.lines[at] + b"\n" for at in sorted(wanted))
 
 
 def short_stories() -> dict[str, dict[str, bytes]]:
-    """What lies untouched beside damaged inputs: a broker that loses a member, and the beginning of a sample."""
+    """The undamaged logs next to damaged inputs: a broker that loses a member, and the beginning of a sample."""
     crash = {path: b"".join(data.splitlines(keepends=True)[:8]) for path, data in stories()["process-crash"].items()}
     return {
         "untouched-broker": {"broker-1/server.log": SHORT_LOG.encode()},
@@ -43,24 +43,24 @@ def short_stories() -> dict[str, dict[str, bytes]]:
 
 
 def shared_log() -> tuple[list[bytes], list[bytes]]:
-    """The lines of the untouched group, and those of its neighbour in the same log, ten minutes later each."""
+    """The lines of the undamaged group, and those of its neighbor in the same log, each ten minutes later."""
     own = SHORT_LOG.encode().splitlines()
     other = SHORT_LOG.replace(KEPT, "shipping").replace("c-1-77aa", "s-9-02de").replace(":0", ":1")
     return own, other.encode().splitlines()
 
 
 def interleaved(own: list[bytes], other: list[bytes], *, turns: int = 1) -> bytes:
-    """Both in one file, by turns, among what a broker writes besides: a dozen lines alone may be somebody's choice."""
+    """Both in one file, alternating, among other lines of the broker: a dozen lines would look like an excerpt."""
     lines: list[bytes] = []
     rest = list(other)
     for line in own:
-        lines += [line, *_besides(line), *rest[:turns]]
+        lines += [line, *_partition_lines(line), *rest[:turns]]
         rest = rest[turns:]
     return b"".join(line + b"\n" for line in (*lines, *rest))
 
 
-def _besides(line: bytes) -> list[bytes]:
-    """What the same broker writes at the same time of its partitions."""
+def _partition_lines(line: bytes) -> list[bytes]:
+    """Lines of the same broker about its partitions at the same time."""
     time, _, _ = line.partition(b" INFO ")
     said = b"%s INFO [UnifiedLog partition=orders-%d, dir=/kafka] Rolled new log segment (kafka.log.UnifiedLog)"
     return [said % (time, number) for number in range(_LINES_BESIDES)]

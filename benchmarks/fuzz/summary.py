@@ -10,17 +10,17 @@ from benchmarks.measuring import table
 
 Done = Mapping[str, Any]
 CHECKS = {
-    "read": "read alone: no exception, each event's text at its offset",
-    "investigated": "taken through timeline and diagnosis",
-    "whole runs": "told, read and reported in a whole run, beside untouched stories of which the same must be said",
+    "read": "read alone: no exception, the text of each event at its offset",
+    "investigated": "passed to timeline and diagnosis",
+    "whole runs": "recognized, read and reported in a whole run, with undamaged stories whose report must not change",
     "watched": "read alone with calls counted against the bound",
-    "twice": "read alone twice, the same both times",
-    "runs twice": "whole runs done twice and counted, the same report both times",
+    "twice": "read alone twice, with the same result",
+    "runs twice": "whole runs repeated and counted, with the same report",
 }
 
 
 def summary(seed: int, chunks: Iterable[Done]) -> str:
-    """Tables of inputs, checks and finds; finds with the same sign probably have the same reason."""
+    """Tables of inputs, checks and findings; findings with the same sign probably have the same reason."""
     kinds: Counter[str] = Counter()
     damages: Counter[str] = Counter()
     checks: Counter[str] = Counter()
@@ -35,7 +35,7 @@ def summary(seed: int, chunks: Iterable[Done]) -> str:
             finds[find["law"], find["sign"]].append(find["number"])
     total = kinds.total()
     each = f"{cpu / total * 1000:.1f} ms each" if total else ""
-    found = f"{sum(map(len, finds.values())):,} finds of {len(finds)} signs"
+    found = f"{sum(map(len, finds.values())):,} findings of {len(finds)} signs"
     parts = [
         f"{total:,} inputs of seed {seed}, {size / 1e6:,.0f} MB, {cpu / 60:.0f} minutes of CPU, {each}; {found}.\n",
         table(("kind", "inputs"), [(kind, f"{number:,}") for kind, number in kinds.most_common()]),
@@ -46,5 +46,5 @@ def summary(seed: int, chunks: Iterable[Done]) -> str:
             (law, sign.replace("|", "\\|"), len(numbers), min(numbers))
             for (law, sign), numbers in sorted(finds.items(), key=lambda item: -len(item[1]))
         ]
-        parts.append(table(("law that did not hold", "sign", "times", "first number"), rows))
+        parts.append(table(("broken law", "sign", "times", "first number"), rows))
     return "\n".join(parts)

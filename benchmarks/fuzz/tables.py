@@ -1,7 +1,7 @@
-"""The tables of the job, damaged between two runs: a sentence or the right tables, never an exception, never a hang.
+"""Damage to the tables of the job between two runs, which must lead to no exception and no hang.
 
-What somebody removed or damaged behind the job's back the job need not bring back; but it says so or carries on, and a
-new output directory holds what it always holds.
+The next run need not restore tables that were removed or damaged, but it reports the damage or continues, and a run
+into a new output directory produces the usual tables.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from rebalance_forensics.pipeline.refusals import InputError
 from tests.job.days import week
 
 EVERY = 20
-"""One chunk in so many damages tables too: a run of the job costs as much as hundreds of other inputs."""
+"""One in this many chunks also damages tables: a run of the job costs as much as hundreds of other inputs."""
 
 
 def is_due(chunk: int, kinds: tuple[str, ...]) -> bool:
-    """Whether a chunk is one of those; of nothing but tables every one is."""
+    """True if the chunk damages tables; with tables as the only kind, every chunk does."""
     return kinds == ("tables",) or chunk % EVERY == 0
 
 
@@ -59,7 +59,7 @@ def _run(logs: Path, output: Path, since: str, until: str) -> Outcome:
 
 
 def _damage(rng: random.Random, output: Path, done: list[str]) -> None:
-    """A file is deleted, cut, garbled, or a directory goes."""
+    """A file is deleted, truncated or overwritten, or a directory is deleted."""
     files = sorted(path for path in output.rglob("*") if path.is_file())
     chosen = rng.choice(files)
     how = rng.choice(("delete", "cut", "empty", "garble", "directory", "stray"))

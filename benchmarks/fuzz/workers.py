@@ -17,7 +17,7 @@ from benchmarks.fuzz.chunks import Done
 from benchmarks.fuzz.model import Find
 
 LONGEST_CHUNK_S = 900
-"""No chunk takes so long; one that does holds something that not even an alarm ends."""
+"""A chunk that takes longer contains an input that not even an alarm ends."""
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class _Worker:
 
 
 def done_before(file: Path) -> list[dict[str, Any]]:
-    """The chunks that an earlier run has finished; the last line of one that was killed may be cut."""
+    """The chunks that earlier runs have finished; the last line of a killed run may be truncated."""
     found: dict[int, dict[str, Any]] = {}
     for line in file.read_text().splitlines() if file.exists() else ():
         try:

@@ -1,4 +1,4 @@
-"""The known bugs as a document."""
+"""Writes docs/known-bugs.md from the known bugs."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from rebalance_forensics.timeline.releases import Affected
 
 OPENING = """# Known bugs of Kafka
 
-A finding names a bug only when a process of the group reports an affected release **and** the lines show the bug's
-signature near the finding. A release alone accuses nobody; neither does a process that reports none. The data is
-[known_bugs.yaml](../rebalance_forensics/diagnosis/reference/known_bugs.yaml), from which `make fmt` makes this page.
+A finding names a bug only if a process of the group logs an affected release **and** the lines near the finding show
+the bug's signature. A release alone is not sufficient, and neither is the signature if no process logs its release.
+`make fmt` writes this page from [known_bugs.yaml](../rebalance_forensics/diagnosis/reference/known_bugs.yaml).
 """
 
 
 def document() -> str:
-    """The whole of docs/known-bugs.md."""
+    """The text of docs/known-bugs.md."""
     matched = [b for b in all_bugs() if b.signature is not None]
     others = [b for b in all_bugs() if b.signature is None]
     return "\n".join([OPENING, *_matched(matched), "", *_unmatched(others), ""])

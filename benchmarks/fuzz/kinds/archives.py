@@ -1,4 +1,4 @@
-"""Archives and compressed files: damaged, nested, renamed, cut, with the wrong things in them."""
+"""Archives and compressed files: damaged, nested, renamed, truncated, with unusual members."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _NAMES = ("a/server.log", "../../evil.log", "/abs/server.log", "a//b.log", "x" *
 
 
 def compressed(rng: random.Random, data: bytes) -> tuple[str, bytes]:
-    """The bytes behind one of the codecs, and its suffix."""
+    """The bytes compressed with a random codec, and its suffix."""
     name = rng.choice(sorted(_CODECS))
     return name, _CODECS[name](data)
 
 
 def tarred(files: Mapping[str, bytes], rng: random.Random) -> bytes:
-    """A tar of these files; some members are links, directories or have odd names."""
+    """A tar of these files; some members are links or directories, or have unusual names."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=rng.choice((tarfile.GNU_FORMAT, tarfile.PAX_FORMAT))) as archive:
         for name, data in files.items():
@@ -61,7 +61,7 @@ def zipped(files: Mapping[str, bytes], rng: random.Random) -> bytes:
 
 
 def packed(rng: random.Random, files: Mapping[str, bytes], done: list[str]) -> dict[str, bytes]:
-    """The files in an archive or each by itself, wrapped up to three times, then damaged or not."""
+    """The files in one archive or each compressed, wrapped up to three times, then possibly damaged."""
     how = rng.choice(("tar", "zip", "each"))
     done.append(how)
     if how == "each":

@@ -1,4 +1,4 @@
-"""Damage to bytes, blind to what they say: disks, copies, editors and terminals do it."""
+"""Damage to bytes regardless of their meaning, as by disks, copies, editors and terminals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INSERTED = (
 
 
 def flip(rng: random.Random, data: bytes) -> bytes:
-    """Some bits fall over."""
+    """Some bits are flipped."""
     changed = bytearray(data)
     for _ in range(rng.randint(1, 8)):
         changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
@@ -29,13 +29,13 @@ def cut(rng: random.Random, data: bytes) -> bytes:
 
 
 def truncate(rng: random.Random, data: bytes) -> bytes:
-    """The end is missing, or the beginning."""
+    """The end or the beginning is missing."""
     at = rng.randrange(len(data))
     return data[:at] if rng.random() < 0.7 else data[at:]
 
 
 def insert(rng: random.Random, data: bytes) -> bytes:
-    """Bytes that mean something to somebody stand where they do not belong."""
+    """Bytes with a special meaning are inserted at a random position."""
     for _ in range(rng.randint(1, 3)):
         at = rng.randint(0, len(data))
         data = data[:at] + rng.choice(_INSERTED) + data[at:]
@@ -43,33 +43,33 @@ def insert(rng: random.Random, data: bytes) -> bytes:
 
 
 def repeat(rng: random.Random, data: bytes) -> bytes:
-    """A piece stands there again and again."""
+    """A piece is repeated."""
     start = rng.randrange(len(data))
     piece = data[start : start + rng.randint(1, 200)]
     return data[:start] + piece * rng.choice((2, 2, 3, 40)) + data[start:]
 
 
 def splice(rng: random.Random, data: bytes) -> bytes:
-    """A piece of one place is written over another."""
+    """A piece overwrites another one."""
     start, target = rng.randrange(len(data)), rng.randrange(len(data))
     piece = data[start : start + rng.randint(1, 120)]
     return data[:target] + piece + data[target + len(piece) :]
 
 
 def noise(rng: random.Random, data: bytes) -> bytes:
-    """Bytes from nowhere are written over a piece."""
+    """Random bytes overwrite a piece."""
     at = rng.randrange(len(data))
     return data[:at] + rng.randbytes(rng.randint(1, 64)) + data[at + rng.randint(0, 64) :]
 
 
 def ends(rng: random.Random, data: bytes) -> bytes:
-    """The line ends are another system's, or those of several."""
+    """The line endings are those of another system, or mixed."""
     end = rng.choice((b"\r\n", b"\r", b"\n\r", b"\r\r\n"))
     return b"".join(line + (end if rng.random() < 0.8 else b"\n") for line in data.split(b"\n"))
 
 
 def encoding(rng: random.Random, data: bytes) -> bytes:
-    """Another encoding, or a mark that promises one."""
+    """Another encoding, or the byte order mark of one."""
     text = data.decode("utf-8", "replace")
     name = rng.choice(("utf-16", "utf-16-le", "utf-16-be", "utf-8-sig", "latin-1", "utf-32", "cp1252"))
     return text.encode(name, "replace")
@@ -79,7 +79,7 @@ DAMAGES: tuple[Damage, ...] = (flip, cut, truncate, insert, insert, repeat, spli
 
 
 def damaged(rng: random.Random, data: bytes, done: list[str]) -> bytes:
-    """One to three kinds of damage; `done` is told which."""
+    """One to three kinds of damage, whose names are added to `done`."""
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         if data:
             damage = rng.choice(DAMAGES)

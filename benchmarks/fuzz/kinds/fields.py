@@ -1,4 +1,4 @@
-"""Damage to what stands in a line: numbers, names, brackets, lists and whole messages."""
+"""Damage to the content of a line: numbers, names, brackets, lists and whole messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NAMES = (
 
 
 def _replaced(rng: random.Random, line: bytes, pattern: re.Pattern[bytes], chosen: tuple[bytes, ...]) -> bytes:
-    """Some of what a pattern finds, something else."""
+    """Replace some of the matches of a pattern."""
     found = list(pattern.finditer(line))
     for match in sorted(rng.sample(found, min(len(found), rng.randint(1, 2))), key=lambda m: -m.start()):
         line = line[: match.start()] + rng.choice(chosen) + line[match.end() :]
@@ -32,41 +32,41 @@ def _replaced(rng: random.Random, line: bytes, pattern: re.Pattern[bytes], chose
 
 
 def number(rng: random.Random, line: bytes) -> bytes:
-    """Numbers that no counter reaches, and what is none."""
+    """Numbers out of range, and text in place of numbers."""
     return _replaced(rng, line, _NUMBER, _NUMBERS)
 
 
 def name(rng: random.Random, line: bytes) -> bytes:
-    """Names that nobody gives, and words that are missing."""
+    """Unusual names, and missing words."""
     return _replaced(rng, line, _NAME, _NAMES)
 
 
 def bracket(rng: random.Random, line: bytes) -> bytes:
-    """Brackets that do not close, or close something else."""
+    """Brackets that do not close, or close another one."""
     return _replaced(rng, line, _BRACKET, (b"", b"[", b"]", b"(", b")", b"{", b"}", b"[[", b"]]", b"[]"))
 
 
 def separator(rng: random.Random, line: bytes) -> bytes:
-    """What parts fields is missing, or is something else."""
+    """Separators of fields are missing or replaced."""
     return _replaced(rng, line, _SEPARATOR, (b"", b"=", b":", b",", b", ", b"==", b" ", b"\t", b": : "))
 
 
 def nested(rng: random.Random, line: bytes) -> bytes:
-    """Brackets in brackets in brackets."""
+    """Deeply nested brackets."""
     at, deep = rng.randint(0, len(line)), rng.choice((3, 50, 1_100))
     opening, closing = rng.choice(((b"[", b"]"), (b"(", b")"), (b"{", b"}"), (b'{"a":', b"}"), (b"a=[", b"]")))
     return line[:at] + opening * deep + line[at:] + closing * rng.choice((deep, deep - 1, 0))
 
 
 def many(rng: random.Random, line: bytes) -> bytes:
-    """A list without end."""
+    """A very long list."""
     at = rng.randint(0, len(line))
     items = rng.choice((3, 30, 400))
     return line[:at] + b"[" + b", ".join(b"orders-%d" % n for n in range(items)) + b"]" + line[at:]
 
 
 def doubled(rng: random.Random, line: bytes) -> bytes:
-    """A part of the message stands there twice."""
+    """A part of the message appears twice."""
     start = rng.randint(0, len(line))
     return line[:start] + line[start : start + rng.randint(1, 60)] * 2 + line[start:]
 

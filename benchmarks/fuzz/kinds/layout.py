@@ -1,4 +1,4 @@
-"""How the files lie there: renamed, rolled, cut, glued, empty, linked, in odd places."""
+"""Changes to files: renamed, rolled over, cut, merged, empty, linked, in unusual directories."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAMES = (
 
 
 def rename(rng: random.Random, files: Files, _: dict[str, str]) -> Files:
-    """Any names; who has the same name as another before him goes one deeper."""
+    """Random names; a file with the name of a previous one is put into a subdirectory."""
     renamed: Files = {}
     for data in files.values():
         name = rng.choice(_NAMES)
@@ -27,7 +27,7 @@ def rename(rng: random.Random, files: Files, _: dict[str, str]) -> Files:
 
 
 def roll(rng: random.Random, files: Files, _: dict[str, str]) -> Files:
-    """Rolled anywhere, even in the middle of a line, and packed or not."""
+    """Rolled over at random positions, also within a line, and possibly compressed."""
     name = rng.choice(sorted(files))
     data = files[name]
     cuts = sorted(rng.randint(0, len(data)) for _ in range(rng.randint(1, 3)))
@@ -40,7 +40,7 @@ def roll(rng: random.Random, files: Files, _: dict[str, str]) -> Files:
 
 
 def merge(rng: random.Random, files: Files, _: dict[str, str]) -> Files:
-    """All in one file, one after another or line by line."""
+    """All files merged into one, in sequence or line by line."""
     if rng.random() < 0.5:
         return {"all.log": b"".join(files.values())}
     lines = [line for data in files.values() for line in data.splitlines(keepends=True)]
@@ -48,13 +48,13 @@ def merge(rng: random.Random, files: Files, _: dict[str, str]) -> Files:
 
 
 def empty(rng: random.Random, files: Files, _: dict[str, str]) -> Files:
-    """Some files hold nothing, or nothing but line ends or NULs."""
+    """Some files are empty, or contain only line endings or NULs."""
     nothing = rng.choice((b"", b"\n", b"\n" * 5000, b"\x00" * 10_000, b"\xef\xbb\xbf", b" ", b"\r\n"))
     return {**files, rng.choice(sorted(files)): nothing, "more.log": nothing}
 
 
 def link(rng: random.Random, files: Files, links: dict[str, str]) -> Files:
-    """Links to files, to nothing, to themselves and to directories above."""
+    """Links to files, to nothing, to themselves and to parent directories."""
     for number in range(rng.randint(1, 3)):
         links[f"link{number}.log"] = rng.choice((rng.choice(sorted(files)), "nowhere", f"link{number}.log", ".", ".."))
     return files
@@ -67,7 +67,7 @@ def copy(rng: random.Random, files: Files, _: dict[str, str]) -> Files:
 
 
 def outputs(rng: random.Random, files: Files, _: dict[str, str]) -> Files:
-    """What looks like a report of ours lies between them."""
+    """A file among them looks like a report of this program."""
     said = (
         b'{"schema_version": 1, "tool": {"name": "rebalance-forensics"',
         b"<!doctype html>\n<title>rebalance",

@@ -1,4 +1,4 @@
-"""Damage to lines as wholes: lost, doubled, out of order, broken, glued, far too long."""
+"""Damage to whole lines: lost, repeated, out of order, wrapped, joined, very long."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ Damage = Callable[[random.Random, Lines], Lines]
 
 
 def drop(rng: random.Random, lines: Lines) -> Lines:
-    """Some are lost."""
+    """Some lines are lost."""
     return [line for line in lines if rng.random() < 0.7] or lines
 
 
 def repeat(rng: random.Random, lines: Lines) -> Lines:
-    """One stands there several times."""
+    """A line is repeated."""
     at = rng.randrange(len(lines))
     return [*lines[:at], *([lines[at]] * rng.choice((2, 2, 5, 60))), *lines[at + 1 :]]
 
 
 def swap(rng: random.Random, lines: Lines) -> Lines:
-    """Any order."""
+    """The lines are in random order."""
     return rng.sample(lines, len(lines))
 
 
 def join(rng: random.Random, lines: Lines) -> Lines:
-    """Two writers, one line."""
+    """Lines of two writers are joined."""
     at = rng.randrange(len(lines))
     return [*lines[:at], b"".join(lines[at : at + 2]), *lines[at + 2 :]]
 
 
 def interleave(rng: random.Random, lines: Lines) -> Lines:
-    """One writer's line stands in the middle of another's."""
+    """A writer's line appears within a line of another writer."""
     at = rng.randrange(len(lines))
     here, other = lines[at], rng.choice(lines)
     middle = rng.randint(0, len(here))
@@ -40,7 +40,7 @@ def interleave(rng: random.Random, lines: Lines) -> Lines:
 
 
 def wrap(rng: random.Random, lines: Lines) -> Lines:
-    """Broken at a width, as a terminal or a mail does."""
+    """Lines are wrapped at a width, as by a terminal or a mail program."""
     width = rng.choice((1, 20, 72, 80, 120))
     at = rng.randrange(len(lines))
     line = lines[at][:4000]
@@ -48,13 +48,13 @@ def wrap(rng: random.Random, lines: Lines) -> Lines:
 
 
 def torn(rng: random.Random, lines: Lines) -> Lines:
-    """One ends in the middle."""
+    """A line is cut in the middle."""
     at = rng.randrange(len(lines))
     return [*lines[:at], lines[at][: rng.randint(0, len(lines[at]))], *lines[at + 1 :]]
 
 
 def giant(rng: random.Random, lines: Lines) -> Lines:
-    """One is very long."""
+    """A line is very long."""
     at = rng.randrange(len(lines))
     line = lines[at]
     start = rng.randint(0, len(line))
@@ -67,14 +67,14 @@ def giant(rng: random.Random, lines: Lines) -> Lines:
 
 
 def indent(rng: random.Random, lines: Lines) -> Lines:
-    """Pushed in, quoted, or prefixed, all or some."""
+    """All or some lines are indented, quoted or prefixed."""
     prefix = rng.choice((b" ", b"\t", b"    ", b"> ", b"| ", b"+ ", b"- ", b"1: ", b'"', b"Caused by: ", b"at "))
     share = rng.choice((0.3, 1.0))
     return [prefix + line if rng.random() < share else line for line in lines]
 
 
 def foreign(rng: random.Random, lines: Lines) -> Lines:
-    """Between them stands what other programs write."""
+    """Lines of other programs appear between them."""
     other = rng.choice(
         (b"", b"---", b"{}", b"[]", b'{"a":', b"</pre>", b"==> x <==", b"Exception in thread", b"...", b"\t... 12 more",
          b"time,host,message", b"-- Logs begin at Mon 2026-11-20 --", b"[2026-11-21 02:04:38,9", b"{" * 300, b"[" * 300)

@@ -1,4 +1,4 @@
-"""Times that jump, run backwards, name odd zones, or are none."""
+"""Times that jump, run backwards, have unusual zones, or are invalid."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Damage = Callable[[random.Random, re.Match[bytes]], bytes]
 
 
 def jump(rng: random.Random, found: re.Match[bytes]) -> bytes:
-    """Another time, near or far."""
+    """Another time, near or far away."""
     try:
         at = datetime(*(int(found[n]) for n in (1, 2, 3, 5, 6, 7)), tzinfo=UTC) + rng.choice(_JUMPS)  # type: ignore[misc, arg-type]
     except (ValueError, OverflowError):
@@ -46,22 +46,22 @@ def jump(rng: random.Random, found: re.Match[bytes]) -> bytes:
 
 
 def zone(rng: random.Random, found: re.Match[bytes]) -> bytes:
-    """A zone where there was none, or another."""
+    """An added or a different zone."""
     return found[0][: len(found[0]) - len(found[9] or b"")] + rng.choice(_ZONES)
 
 
 def date(rng: random.Random, found: re.Match[bytes]) -> bytes:
-    """A date at an end of the calendar, beyond it, or none."""
+    """A date at the limits of the calendar or beyond them, or no date."""
     return rng.choice(_DATES) + found[0][10:]
 
 
 def clock(rng: random.Random, found: re.Match[bytes]) -> bytes:
-    """A time of day that no clock shows."""
+    """An invalid time of day."""
     return found[0][:11] + rng.choice(_CLOCKS) + found[0][19:]
 
 
 def fraction(rng: random.Random, found: re.Match[bytes]) -> bytes:
-    """More digits, fewer, or none."""
+    """More digits, fewer digits or none."""
     return found[0][:19] + rng.choice(_FRACTIONS) + (found[9] or b"")
 
 
@@ -70,7 +70,7 @@ _EPOCHS = (b"0", b"-1", b"1", b"9" * 10, b"9" * 13, b"9" * 19, b"9" * 5000, b"1e
 
 
 def damaged(rng: random.Random, lines: list[bytes], done: list[str]) -> list[bytes]:
-    """The times of some lines, all in one way or each in its own; sometimes the whole log runs backwards."""
+    """Damage some times, all in the same way or each differently; sometimes the whole log runs backwards."""
     share, damage = rng.choice((0.3, 1.0)), rng.choice(DAMAGES)
     each = rng.random() < 0.5
     seed = rng.random()
