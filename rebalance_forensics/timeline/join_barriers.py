@@ -12,12 +12,14 @@ from operator import attrgetter
 
 from msgspec import Struct
 
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.coordinator import GroupLoaded
-from rebalance_forensics.events.rebalances import LeaderReplaced
+from rebalance_forensics.events.rebalances import HeartbeatFailed, JoinRequested, JoinStarted, LeaderReplaced
 from rebalance_forensics.timeline.facts import Departure, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.time_index import grouped
+from rebalance_forensics.timeline.membership.lost_membership import is_rebalance_notice
+from rebalance_forensics.timeline.time_index import grouped, lists_by_key
 from rebalance_forensics.timeline.timeouts import all_have_heard_ms, heartbeat_interval_ms
 from rebalance_forensics.timeline.windows import HEARTBEAT_MS, NEXT_HEARTBEAT_MS, ROUND_TRIP_MS, TICK_MS
 
@@ -70,8 +72,8 @@ def late_joins(timeline: Timeline) -> Mapping[Participant, Sequence[LateJoin]]:
 def awaited(timeline: Timeline, rebalance: Rebalance) -> tuple[Participant, ...]:
     """The members that a barrier waited for until it ended; empty if no line shows one.
 
-    A leader that was replaced, members that were removed at the rebalance timeout, else the last member to rejoin, else
-    the only member that did not join and has no log.
+    A leader that was replaced, members that were removed at the rebalance timeout or did not rejoin according to their
+    logs, else the last member to rejoin, else the only member that did not join and has no log.
     """
     begin, end = rebalance.started_at, rebalance.barrier_end()
     replaced = timeline.of(LeaderReplaced).between(begin, end + TICK_MS)
@@ -79,6 +81,8 @@ def awaited(timeline: Timeline, rebalance: Rebalance) -> tuple[Participant, ...]
         return tuple(dict.fromkeys(leaders))
     if removed := removed_at_timeout(timeline, rebalance):
         return tuple(dict.fromkeys(d.participant for d in removed))
+    if absent := notices_of_absent(timeline, rebalance):
+        return tuple(absent)
     late = late_join(timeline, rebalance)
     if late is not None and end - late.joined_at < ROUND_TRIP_MS:
         return (late.participant,)
@@ -93,6 +97,27 @@ def removed_at_timeout(timeline: Timeline, rebalance: Rebalance) -> list[Departu
     """The members that the coordinator removed when the barrier ended, because they had not rejoined."""
     expired = timeline.departures.between(rebalance.started_at, rebalance.barrier_end() + TICK_MS)
     return [departure for departure in expired if departure.why == "rebalance-timeout"]
+
+
+def notices_of_absent(timeline: Timeline, rebalance: Rebalance) -> dict[Participant, tuple[Event, ...]]:
+    """The members whose logs show that they knew of a rebalance and did not rejoin, and their rebalance notices.
+
+    Only members get a notice, so they were in the group until the coordinator removed them at the rebalance timeout.
+    """
+    begin, end = rebalance.started_at, rebalance.barrier_end()
+    if timeline.has_coordinator_log:
+        return {}
+    answers = timeline.of(HeartbeatFailed, JoinRequested).between(begin, end)
+    noticed = lists_by_key((timeline.participants.of_speaker(e), e) for e in answers if is_rebalance_notice(e))
+    left = {d.participant for d in timeline.departures.between(begin + 1, end)}
+    return {
+        who: tuple(events)
+        for who, events in noticed.items()
+        if who is not None
+        and who not in left
+        and len(events) > 1
+        and not timeline.events_from(who, JoinStarted).any_between(begin, end)
+    }
 
 
 def joins_are_logged(rebalance: Rebalance) -> bool:

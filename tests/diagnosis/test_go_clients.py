@@ -210,3 +210,89 @@ def test_a_start_that_names_no_member_in_a_log_of_several_is_that_of_the_member_
     ]) + "\n", encoding="utf-8")  # fmt: skip
     found = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
     assert [i.root_causes[0].cause for i in found if i.severity != "info"] == ["process-crash"]
+
+
+def franz_go(minute: int, second: float, said: str) -> str:
+    """A line of a franz-go client's logger as log/slog writes it."""
+    return f"time=2026-11-28T09:{minute:02}:{second:06.3f}Z level=INFO {said}\n"
+
+
+def first_session(client: str) -> str:
+    """What a franz-go client logs of its first generation."""
+    return "".join(
+        (
+            franz_go(14, 26.5, 'msg="joining group" group=frz'),
+            franz_go(
+                14,
+                26.6,
+                'msg="join returned MemberIDRequired, rejoining with response\'s MemberID" group=frz '
+                f"member_id={client}-06968ff4-817d-43ed-975d-abf70665316f",
+            ),
+            franz_go(
+                14,
+                32.7,
+                f"msg=joined group=frz member_id={client}-06968ff4-817d-43ed-975d-abf70665316f instance_id=<nil> "
+                f"generation=1 leader={str(client == 'frz-1').lower()}",
+            ),
+            franz_go(14, 32.8, 'msg=synced group=frz assigned="fa[0 3]"'),
+        )
+    )
+
+
+def removed_in_its_callback(client: str) -> str:
+    """It flushes in OnPartitionsRevoked for longer than the rebalance timeout, and is removed meanwhile."""
+    waits = 'msg="heartbeat errored again while waiting for user revoke to finish" group=frz err='
+    rebalancing = '"REBALANCE_IN_PROGRESS: The group is rebalancing, so a rejoin is needed."'
+    unknown = "UNKNOWN_MEMBER_ID: The coordinator is not aware of this member."
+    ended = f'msg="group manage loop errored" group=frz err="{unknown}" consecutive_errors=1 backoff=239.103691ms'
+    return "".join(
+        (
+            first_session(client),
+            franz_go(15, 15.4, f'msg="heartbeat errored" group=frz err={rebalancing}'),
+            *(franz_go(15, second, waits + rebalancing) for second in (18.4, 21.4, 24.4, 27.4)),
+            *(franz_go(15, second, f'{waits}"{unknown}"') for second in (30.4, 33.4, 36.4, 39.4, 42.5)),
+            franz_go(15, 45.4, ended),
+            franz_go(15, 45.7, 'msg="joining group" group=frz'),
+            franz_go(
+                15,
+                47.5,
+                f"msg=joined group=frz member_id={client}-2094d33c-4644-48dd-b79c-ecc7404618b3 instance_id=<nil> "
+                "generation=3 leader=false",
+            ),
+            franz_go(15, 47.6, 'msg=synced group=frz assigned=""'),
+        )
+    )
+
+
+def newcomer() -> str:
+    """A franz-go client that joins and has to wait until the others have been removed."""
+    member = "frz-3-7460a504-1d30-4f8d-a9e4-5b90397cff77"
+    return "".join(
+        (
+            franz_go(15, 13.8, 'msg="joining group" group=frz'),
+            franz_go(
+                15,
+                13.9,
+                'msg="join returned MemberIDRequired, rejoining with response\'s MemberID" group=frz '
+                f"member_id={member}",
+            ),
+            franz_go(15, 28.9, f"msg=joined group=frz member_id={member} instance_id=<nil> generation=2 leader=true"),
+            franz_go(15, 29.0, 'msg=synced group=frz assigned="fa[0-3]"'),
+        )
+    )
+
+
+@pytest.mark.parametrize("newcomers", [0, 1])
+def test_a_franz_go_client_that_is_removed_during_its_callback_held_up_the_rebalance(
+    tmp_path: Path, newcomers: int
+) -> None:
+    logs = {"frz-1": removed_in_its_callback("frz-1")} | ({"frz-3": newcomer()} if newcomers else {})
+    for client, text in logs.items():
+        (tmp_path / client).mkdir()
+        (tmp_path / client / "app.log").write_text(text)
+    causes_found = [
+        c for i in analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents for c in i.root_causes
+    ]
+    (late,) = [cause for cause in causes_found if cause.cause == "rebalance-straggler"]
+    assert [culprit.name for culprit in late.culprits] == ["frz-1"]
+    assert late.confidence >= 0.75

@@ -45,7 +45,13 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Departure, Fact, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline
 from rebalance_forensics.timeline.identity.participants import Participant
-from rebalance_forensics.timeline.join_barriers import awaited, joined_at, joins_are_logged, removed_at_timeout
+from rebalance_forensics.timeline.join_barriers import (
+    awaited,
+    joined_at,
+    joins_are_logged,
+    notices_of_absent,
+    removed_at_timeout,
+)
 from rebalance_forensics.timeline.membership.lost_membership import is_rebalance_notice
 from rebalance_forensics.timeline.time_index import TimeIndex, linked
 
@@ -89,7 +95,8 @@ def while_open(subject: Subject) -> list[tuple[int, int]]:
 
 def _lost_meanwhile(timeline: Timeline, rebalance: Rebalance) -> list[Departure]:
     begin, end = rebalance.started_at - windows.ROUND_TRIP_MS, rebalance.barrier_end() + windows.ROUND_TRIP_MS
-    return [d for d in timeline.departures.between(begin, end) if d.why in UNANNOUNCED]
+    absent = notices_of_absent(timeline, rebalance)
+    return [d for d in timeline.departures.between(begin, end) if d.why in UNANNOUNCED and d.participant not in absent]
 
 
 def _ended(rebalance: Rebalance, departure: Departure) -> bool:
@@ -413,7 +420,10 @@ def late_joins(timeline: Timeline, barriers: Iterable[LongBarrier]) -> Iterator[
     for participant in timeline.participants.everybody:
         for notice in rebalance_notices(timeline, participant):
             began, ended = notice.began_at, notice.ended_at
-            if not isinstance(notice.ended_by, ev.JoinStarted) or notice.lasted_ms <= allowed_ms(timeline):
+            # A franz-go client that was removed meanwhile logs the error of its session before it joins again.
+            if not isinstance(notice.ended_by, ev.JoinStarted | ev.JoinFailed) or notice.lasted_ms <= allowed_ms(
+                timeline
+            ):
                 continue
             if (
                 notice.is_one_rebalance(timeline)
@@ -601,8 +611,9 @@ def _lines(
     joins = [e for e in near if isinstance(e, ev.MemberFailed) or timeline.participants.of_speaker(e) in last][
         :_MAX_JOINS
     ]
-    if opened or joins:
-        return [*opened, *(e for d in removed for e in d.events), *joins]
+    noticed = [e for notices in notices_of_absent(timeline, rebalance).values() for e in notices[:_MAX_JOINS]]
+    if opened or joins or noticed:
+        return [*opened, *(e for d in removed for e in d.events), *noticed, *joins]
     # If no other member has a log: a newcomer's lines from its JoinGroup to the response.
     waited = timeline.of(*_WAITED).between(begin, end) if joins_are_logged(rebalance) and not removed else ()
     return [e for e in waited if e.speaker.role != "broker"][:_MAX_JOINS]
