@@ -87,7 +87,7 @@ def spans_of_time(path: Path) -> list[str]:
     return [t.id for t, value in targets if isinstance(t, ast.Name) and t.id.endswith("_MS") and _is_number(value)]
 
 
-def test_a_span_of_time_stands_among_the_windows() -> None:
+def test_every_span_of_time_is_defined_in_windows() -> None:
     assert by_file([*TIMELINE, *DIAGNOSIS], spans_of_time) == {}
 
 

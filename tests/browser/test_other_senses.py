@@ -31,7 +31,7 @@ def test_the_keys_of_the_browser_stay_the_browsers(opened: Opener) -> None:
     assert one.page.locator("#tip").is_hidden()
 
 
-def test_what_is_under_the_keyboards_cursor_is_told_only_while_the_picture_is_in_focus(opened: Opener) -> None:
+def test_the_item_under_the_keyboard_cursor_is_announced_only_while_the_picture_has_focus(opened: Opener) -> None:
     one = opened(crash_report())
     one.page.locator(f"{FIRST_PICTURE} .plot").focus()
     one.page.keyboard.press("ArrowDown")
@@ -40,7 +40,9 @@ def test_what_is_under_the_keyboards_cursor_is_told_only_while_the_picture_is_in
     assert one.page.locator("#tip").is_hidden()
 
 
-def test_a_screen_reader_hears_what_a_filter_leaves_and_everybody_when_it_leaves_nothing(opened: Opener) -> None:
+def test_a_screen_reader_announces_the_matches_of_a_filter_and_an_empty_result_is_shown_to_all_users(
+    opened: Opener,
+) -> None:
     one = opened(many_groups(12))
     one.page.locator("#filter-group").select_option(index=2)
     assert one.page.locator("#says").text_content() == "1 incident and 1 group shown"

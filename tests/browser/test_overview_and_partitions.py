@@ -32,7 +32,7 @@ def test_a_switch_shows_rows_of_partitions_in_place_of_members_and_back(opened: 
     assert names_of(one) == members
 
 
-def test_a_stretch_of_a_partition_says_who_read_it_or_why_nobody_did(opened: Opener) -> None:
+def test_a_span_of_a_partition_names_its_reader_or_why_it_was_unread(opened: Opener) -> None:
     one = opened(owned_report())
     one.page.locator(FIRST_PICTURE).get_by_role("button", name="Partitions").click()
     row = names_of(one).index("orders 4-5")
@@ -107,7 +107,7 @@ def test_filters_reach_the_overview(opened: Opener) -> None:
 
 
 @pytest.mark.parametrize(("width", "height"), [(1440, 900), (1280, 720)])
-def test_what_decides_stands_on_the_first_screen_of_a_clusters_incident(
+def test_the_decisive_logs_are_on_the_first_screen_of_a_cluster_incident(
     opened: Opener, width: int, height: int
 ) -> None:
     one = opened(broker_down(300), width=width, height=height)
@@ -183,13 +183,13 @@ def test_marks_of_the_overview_do_not_cover_one_another_on_a_phone(opened: Opene
             assert apart or box["bottom"] <= other["top"] or other["bottom"] <= box["top"]
 
 
-def test_the_lane_of_the_culprit_stands_first(opened: Opener) -> None:
+def test_the_lane_of_the_culprit_is_first(opened: Opener) -> None:
     one = opened(owned_report())
     assert row_named(one, "payments-2") == 2
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-def test_who_left_which_partitions_unread_stands_in_a_table_without_javascript(opened: Opener, width: int) -> None:
+def test_the_members_that_left_partitions_unread_are_in_a_table_without_javascript(opened: Opener, width: int) -> None:
     one = opened(owned_report(), width=width, java_script_enabled=False)
     row = one.page.get_by_role("region", name="Unread partitions of payments").get_by_role("row").nth(1)
     assert row.is_visible()

@@ -189,7 +189,7 @@ def folded_mark(one: Opened) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def test_repeated_marks_are_folded_with_their_number_and_told_with_all_their_lines(opened: Opener) -> None:
+def test_repeated_marks_are_folded_with_their_count_and_listed_with_all_their_lines(opened: Opener) -> None:
     one = opened(repeating_report())
     marks = f"{FIRST_PICTURE} [data-row='{row_named(one, 'payments-1')}'] .dot"
     shown = f"{marks}:not(.folded)"
@@ -252,7 +252,7 @@ def test_nothing_needs_a_mouse(opened: Opener) -> None:
     assert one.page.evaluate(focused) == "plot"
 
 
-def test_a_stretch_without_lines_of_its_own_shows_those_of_its_time(opened: Opener) -> None:
+def test_a_span_without_its_own_lines_shows_those_of_its_time(opened: Opener) -> None:
     report = crash_report()
     lanes = tuple(replace(lane, marks=()) if lane.name == "payments-3" else lane for lane in report.groups[0].lanes)
     one = opened(replace(report, groups=(replace(report.groups[0], lanes=lanes),)))
@@ -261,7 +261,7 @@ def test_a_stretch_without_lines_of_its_own_shows_those_of_its_time(opened: Open
     assert one.page.locator("#panel-lines pre").count() >= 1
 
 
-def test_the_timeline_table_stands_without_javascript(opened: Opener) -> None:
+def test_the_timeline_table_is_shown_without_javascript(opened: Opener) -> None:
     one = opened(crash_report(), java_script_enabled=False)
     one.page.locator(".group summary", has_text="events with their lines").click()
     assert one.page.get_by_role("region", name="Timeline").get_by_text("broker-1/server.log:4711").is_visible()
@@ -326,7 +326,7 @@ def test_only_pictures_that_can_be_seen_are_made_ready(opened: Opener) -> None:
     assert awake.count() == 2
 
 
-def test_without_javascript_everything_is_told(opened: Opener) -> None:
+def test_without_javascript_all_content_is_shown(opened: Opener) -> None:
     one = opened(crash_report(), java_script_enabled=False)
     assert one.page.locator("#filters").is_hidden()
     assert one.page.locator(".show:visible").count() == 0

@@ -80,7 +80,7 @@ def test_axe_finds_nothing_in_samples_that_hold_every_kind_of_element(opened: Op
         one.page.emulate_media(color_scheme="light")
 
 
-def test_verdict_impact_and_picture_stand_on_the_first_screen(opened: Opener, pages: dict[str, str]) -> None:
+def test_verdict_impact_and_picture_are_on_the_first_screen(opened: Opener, pages: dict[str, str]) -> None:
     for width, height in ((1440, 900), (390, 844)):
         one = opened("<!DOCTYPE html><title>none</title>", width=width, height=height)
         for sample in ("slow-processing", "process-crash", "streams-shutdown", "network-partition"):

@@ -67,7 +67,7 @@ def test_durations_sort_by_their_length_and_what_is_unknown_comes_last_either_wa
     assert column(one, GENERATIONS, 2) == ["2 min 05 s", "3.2 s", "unknown"]
 
 
-def test_the_most_severe_stand_together_and_numbers_are_no_words(opened: Opener) -> None:
+def test_the_most_severe_incidents_are_listed_together_and_numbers_are_sorted_as_numbers(opened: Opener) -> None:
     one = opened(many_groups(12))
     head(one, INCIDENTS, "Severity")
     shown = column(one, INCIDENTS, 0)
@@ -109,7 +109,7 @@ def test_a_cause_filter_reaches_incidents_the_overview_and_groups_alike(opened: 
     assert one.page.locator("h2#planned").is_hidden()
 
 
-def test_groups_of_one_name_in_two_clusters_are_told_apart(opened: Opener) -> None:
+def test_groups_with_the_same_name_in_two_clusters_are_distinguished(opened: Opener) -> None:
     one = opened(two_clusters())
     choices = one.page.locator("#filter-group option").all_inner_texts()
     assert choices == ["any group", "payments on prod", "payments on test"]
@@ -146,7 +146,7 @@ def test_a_member_that_no_incident_is_found_by_may_be_one_whose_name_the_page_le
     assert one.page.locator("#none-said").inner_text() == f"No incident matches member {names[-1]}; {left_out}."
 
 
-def test_a_member_filter_reaches_rows_and_marks_of_incidents_told_elsewhere(opened: Opener) -> None:
+def test_a_member_filter_applies_to_rows_and_marks_of_incidents_in_other_sections(opened: Opener) -> None:
     one = opened(crash_report())
     one.page.get_by_label("Member", exact=True).fill("payments-9")
     assert one.page.locator("tbody tr[data-of]:visible, .occurrences a:visible").count() == 0

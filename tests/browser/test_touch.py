@@ -24,14 +24,14 @@ def touch(session: CDPSession, kind: str, *fingers: Finger) -> None:
     session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
 
-def test_a_tap_beside_a_mark_opens_its_lines(opened: Opener) -> None:
+def test_a_tap_next_to_a_mark_opens_its_lines(opened: Opener) -> None:
     one = phone(opened)
     x, y = on_mark(one, "fault")
     one.page.touchscreen.tap(x - 14, y)
     assert "has failed, removing it from the group" in one.page.locator("#panel").inner_text()
 
 
-def test_a_phone_is_told_of_fingers_and_a_desk_of_the_mouse(opened: Opener) -> None:
+def test_the_hint_is_about_touch_on_a_phone_and_about_the_mouse_on_a_desktop(opened: Opener) -> None:
     for one, said in ((phone(opened), "tap for log lines"), (opened(crash_report()), "click for log lines")):
         shown = one.page.locator(f"{FIRST_PICTURE} .hint:visible")
         assert shown.count() == 1

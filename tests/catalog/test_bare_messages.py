@@ -27,7 +27,7 @@ def catalog() -> Catalog:
         f"odd <layout> INFO {FAILED} (kafka.coordinator.group.GroupCoordinator)",
     ],
 )
-def test_a_message_is_found_wherever_it_begins_and_whatever_stands_behind_it(catalog: Catalog, line: str) -> None:
+def test_a_message_is_found_wherever_it_begins_and_whatever_follows_it(catalog: Catalog, line: str) -> None:
     found = catalog.match_inside(line)
     assert found is not None
     assert (found.pattern, found.group) == ("broker/member-failed", "payments")
@@ -55,7 +55,7 @@ def test_the_prefix_of_a_class_makes_a_short_message_kafkas(catalog: Catalog, li
         "The leader finished the assignment \u2026 and nobody got partition 7.",
     ],
 )
-def test_a_sentence_about_messages_is_none(catalog: Catalog, sentence: str) -> None:
+def test_a_sentence_about_messages_is_not_a_message(catalog: Catalog, sentence: str) -> None:
     assert catalog.match_inside(sentence) is None
 
 
@@ -68,12 +68,12 @@ def test_a_message_whose_end_was_left_out_tells_what_is_left(catalog: Catalog) -
     assert (found.event, found.group, found.fields["generation"]) == ("RebalanceStarted", "payments", 7)
 
 
-def test_a_name_that_was_cut_is_not_taken_for_a_whole_one(catalog: Catalog) -> None:
+def test_a_truncated_name_is_not_read_as_a_complete_one(catalog: Catalog) -> None:
     found = catalog.match_inside("[GroupCoordinator 1]: Preparing to rebalance group paym\u2026")
     assert found is None or found.group is None
 
 
-def test_a_reason_that_was_cut_is_not_taken_for_somebodys_own(catalog: Catalog) -> None:
+def test_a_truncated_reason_is_not_read_as_the_applications_own(catalog: Catalog) -> None:
     cut = "[Consumer clientId=c-1, groupId=payments] Request joining group due to: need to re-jo\u2026"
     found = catalog.match_inside(cut)
     assert found is None or found.fields.get("why") != "enforced"
@@ -104,7 +104,7 @@ def test_what_announces_an_exception_makes_no_sentence_of_it(catalog: Catalog, b
         "What does org.apache.kafka.common.errors.GroupAuthorizationException: Not authorized to access group mean?",
     ],
 )
-def test_a_sentence_about_an_exception_is_none(catalog: Catalog, sentence: str) -> None:
+def test_a_sentence_about_an_exception_is_not_an_exception(catalog: Catalog, sentence: str) -> None:
     assert catalog.match_inside(sentence) is None
 
 

@@ -55,7 +55,7 @@ def test_a_changed_pattern_is_read_again(cache: Path, mine: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"entries": [[1]]}'])
-def test_a_damaged_cache_is_built_anew(cache: Path, mine: Path, content: str) -> None:
+def test_a_damaged_cache_is_rebuilt(cache: Path, mine: Path, content: str) -> None:
     Catalog.load([mine])
     for path in cache.iterdir():
         path.write_text(content)

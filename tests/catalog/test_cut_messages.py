@@ -14,7 +14,7 @@ def catalog() -> Catalog:
     return Catalog.load()
 
 
-def test_the_words_before_the_cut_and_the_logger_behind_it_tell_the_message(catalog: Catalog) -> None:
+def test_the_words_before_the_cut_and_the_logger_after_it_identify_the_message(catalog: Catalog) -> None:
     found = catalog.match_inside(f"{PREFIX} Member c-1-77aa sen \u2026 ConsumerCoordinator)")
     assert found is not None
     assert (found.event, found.group, found.fields) == (
@@ -24,13 +24,13 @@ def test_the_words_before_the_cut_and_the_logger_behind_it_tell_the_message(cata
     )
 
 
-def test_the_words_behind_the_cut_tell_the_reason(catalog: Catalog) -> None:
+def test_the_words_after_the_cut_identify_the_reason(catalog: Catalog) -> None:
     found = catalog.match_inside(f"{PREFIX} Member c-1-77aa sending LeaveGroup \u2026 poll timeout has expired.")
     assert found is not None
     assert (found.event, found.fields.get("why")) == ("LeaveSent", "poll-timeout")
 
 
-def test_a_few_letters_before_the_cut_are_enough_with_those_behind_it(catalog: Catalog) -> None:
+def test_a_few_letters_before_the_cut_are_enough_together_with_those_after_it(catalog: Catalog) -> None:
     found = catalog.match_inside(f"{PREFIX} Group coo \u2026 true. Rediscovery will be attempted.")
     assert found is not None
     assert (found.event, found.group) == ("CoordinatorLost", "payments")
@@ -79,7 +79,7 @@ def test_the_first_letters_of_a_reason_tell_it_where_no_other_begins_so(catalog:
         ("The coordinator is ", None),
     ],
 )
-def test_the_text_of_an_error_is_told_by_its_beginning_unless_others_begin_so(
+def test_the_text_of_an_error_is_identified_by_its_beginning_unless_others_start_the_same_way(
     catalog: Catalog, text: str, error: str | None
 ) -> None:
     found = catalog.match_inside(f"{PREFIX} JoinGroup failed due to fatal error: {text} \u2026 ConsumerCoordinator)")
@@ -104,7 +104,7 @@ def test_a_cut_that_begins_within_the_prefix_leaves_the_client_and_the_end(
     assert (found.speaker.client_id, found.group) == ("c-1", None)
 
 
-def test_a_client_id_that_was_cut_is_none(catalog: Catalog) -> None:
+def test_a_truncated_client_id_is_not_used(catalog: Catalog) -> None:
     found = catalog.match_inside("[Consumer clientId=search-index \u2026 the consumer is being closed", headed=True)
     assert found is not None
     assert (found.event, found.speaker.client_id) == ("LeaveSent", None)
@@ -118,7 +118,7 @@ def test_a_message_is_whole_where_the_cut_goes_through_its_logger(catalog: Catal
     assert (found.event, found.fields["topics"]) == ("Subscribed", ("t-1", "t-2"))
 
 
-def test_what_was_cut_behind_a_word_may_be_whole(catalog: Catalog) -> None:
+def test_a_message_that_was_cut_after_a_word_may_be_complete(catalog: Catalog) -> None:
     found = catalog.match_inside(
         "[GroupCoordinator id=3 topic=__consumer_offsets partition=0] Stabilized group cdc generation 2 with 2 "
         "members.  \u2026 roupMetadataManager)",
@@ -139,7 +139,7 @@ def test_of_a_message_of_many_lines_those_before_the_cut_are_read(catalog: Catal
     )
 
 
-def test_of_an_id_that_was_cut_the_beginning_is_told_where_it_is_wanted(catalog: Catalog) -> None:
+def test_the_beginning_of_a_truncated_id_is_reported_if_requested(catalog: Catalog) -> None:
     line = "[GroupCoordinator id=1] [Group payments] Member c-1-77 \u2026 GroupMetadataManager)"
     lines = [catalog.match_inside(line, headed=True, begun=begun) for begun in (True, False)]
     assert [each and each.event for each in lines] == ["MemberLeft"] * 2
@@ -161,7 +161,9 @@ def test_a_newcomer_is_known_before_the_words_that_say_whether_it_is_in_yet(cata
 
 
 @pytest.mark.parametrize(("logger", "event"), [("roupMetadataManager", "MemberFailed"), ("pCoordinator", None)])
-def test_a_class_says_few_things_and_an_older_one_said_others(catalog: Catalog, logger: str, event: str | None) -> None:
+def test_a_class_logs_few_messages_and_older_releases_logged_others(
+    catalog: Catalog, logger: str, event: str | None
+) -> None:
     line = f"[GroupCoordinator id=1 topic=__consumer_offsets partition=0] Member c-1-77aa \u2026 {logger})"
     found = catalog.match_inside(line, level="INFO", headed=True)
     assert (found and found.event) == event
@@ -189,7 +191,7 @@ def test_a_message_whose_beginning_was_cut_with_its_logger_is_known_by_its_end(
         ("Re", "payments", None),
     ],
 )
-def test_words_at_the_end_that_are_none_of_kafkas_reasons_are_the_applications(
+def test_a_reason_that_ends_in_words_other_than_kafkas_is_the_applications(
     catalog: Catalog, head: str, tail: str, why: str | None
 ) -> None:
     logger = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
@@ -227,7 +229,7 @@ def test_a_sentence_with_something_left_out_is_no_message(catalog: Catalog, sent
 EVICTED_OR_LEFT = "[GroupCoordinator 3]: Member c-1-b749f02b-154f \u2026 group.GroupCoordinator)"
 
 
-def test_a_line_that_only_an_old_coordinator_logs_is_none_of_a_newer_one(catalog: Catalog) -> None:
+def test_a_line_that_only_an_old_coordinator_logs_does_not_match_for_a_newer_one(catalog: Catalog) -> None:
     assert catalog.match_inside(EVICTED_OR_LEFT, level="INFO") is None
     found = catalog.match_inside(EVICTED_OR_LEFT, level="INFO", since=(2, 8))
     assert found is not None
@@ -242,7 +244,7 @@ def test_a_class_logs_what_the_one_that_it_extends_says(catalog: Catalog) -> Non
     assert catalog.match_inside(cut.format("ConsumerMembershipManager"), level="INFO") is None
 
 
-def test_the_end_of_a_threads_name_behind_the_cut_belongs_to_no_message(catalog: Catalog) -> None:
+def test_the_end_of_a_thread_name_after_the_cut_belongs_to_no_message(catalog: Catalog) -> None:
     found = catalog.match_inside(
         "[GroupCoordinator 1]: Preparing to rebalance group payments in state Preparin \u2026 r-event-processor-1]"
     )

@@ -46,7 +46,7 @@ def test_what_went_through_the_applications_classes_is_its_own() -> None:
     assert match.fields["exception"] == "org.apache.kafka.common.errors.InterruptException"
 
 
-def test_a_consumer_of_a_connector_speaks_as_kafka_behind_its_context() -> None:
+def test_a_line_of_a_connectors_consumer_is_kafkas_after_its_context() -> None:
     line = (
         "2026-11-20 10:15:30,123 ERROR [main] ClassicKafkaConsumer - [sink-1|task-0] "
         "[Consumer clientId=c, groupId=g] Failed to close coordinator\n"
@@ -84,7 +84,7 @@ def test_a_line_above_an_exception_or_below_its_cause_does_not_show_where_it_was
     assert application_frame(f"{THROWN}Caused by: org.example.Refused: no", "org.example.Refused") is None
 
 
-def test_a_trace_that_somebody_cut_behind_the_assignor_still_shows_that_it_threw() -> None:
+def test_a_trace_that_was_cut_after_the_assignor_still_shows_that_it_threw() -> None:
     logged = f"2026-11-20 10:15:30,123 ERROR [main] com.acme.Loop - {THROWN}"
     match = exception_in(parse_line(logged), "consumer")
     assert match is not None

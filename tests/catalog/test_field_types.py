@@ -52,7 +52,7 @@ def test_what_kafka_prints_is_read_back(kind: str, printed: str, read: object) -
     assert TYPES[kind].read(printed) == read
 
 
-def test_coordinator_nodes_are_told_from_brokers_by_their_ids() -> None:
+def test_coordinator_nodes_are_distinguished_from_brokers_by_their_ids() -> None:
     assert TYPES["node"].read("b1:9092 (id: 2147483646 rack: null)") == {
         "coordinator": 1,
         "node": "b1:9092 (id: 2147483646 rack: null)",
@@ -104,7 +104,7 @@ def test_settings_keep_what_matters_to_groups_and_no_secret() -> None:
         ("b1.example.net:9092", None),
     ],
 )
-def test_a_node_is_read_though_somebody_shortened_it(text: str, broker: int | None) -> None:
+def test_a_shortened_node_is_read(text: str, broker: int | None) -> None:
     kind = TYPES["node"]
     assert regex.fullmatch(kind.source, text)
     assert kind.read(text) == {"coordinator": broker, "node": text if broker else None}

@@ -27,7 +27,7 @@ def catalog() -> Catalog:
         f"{FAILED}\nsomething a layout put behind it",
     ],
 )
-def test_a_line_is_known_whatever_stands_around_it(catalog: Catalog, message: str) -> None:
+def test_a_line_is_recognized_whatever_surrounds_it(catalog: Catalog, message: str) -> None:
     match = catalog.match(message)
     assert match is not None
     assert (match.event, match.group) == ("MemberFailed", "payments")
@@ -96,7 +96,7 @@ def test_the_prefix_tells_the_group_and_the_speaker(catalog: Catalog) -> None:
     assert (match.speaker.role, match.speaker.client_id, match.speaker.instance_id) == ("consumer", "c-1", "pod-3")
 
 
-def test_words_that_speakers_share_are_told_apart_by_the_prefix(catalog: Catalog) -> None:
+def test_identical_messages_of_two_kinds_of_processes_are_distinguished_by_the_prefix(catalog: Catalog) -> None:
     words = "State transition from RUNNING to PENDING_SHUTDOWN"
     client, thread = catalog.match(f"stream-client [a] {words}"), catalog.match(f"stream-thread [a-1] {words}")
     assert client is not None
@@ -105,11 +105,11 @@ def test_words_that_speakers_share_are_told_apart_by_the_prefix(catalog: Catalog
 
 
 @pytest.mark.parametrize("message", ["", " ", "\n", "[", "] ", "Order 77 was shipped", "rebmeM c-1 ni puorg g"])
-def test_what_kafka_never_said_is_not_known(catalog: Catalog, message: str) -> None:
+def test_a_message_that_kafka_never_logs_matches_no_pattern(catalog: Catalog, message: str) -> None:
     assert catalog.match(message) is None
 
 
-def test_inner_classes_and_companions_speak_for_their_outer_class(catalog: Catalog) -> None:
+def test_inner_classes_and_companions_count_as_their_outer_class(catalog: Catalog) -> None:
     assert catalog.is_group_class("kafka.coordinator.group.GroupMetadata$")
     assert catalog.is_group_class("o.a.k.c.c.internals.ConsumerCoordinator")
     assert not catalog.is_group_class("kafka.server.ReplicaManager")

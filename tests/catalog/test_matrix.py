@@ -143,7 +143,7 @@ def test_a_silence_names_facts_and_clients_that_are_there() -> None:
         assert set(silence.facts) <= facts
 
 
-def test_every_client_and_every_fact_has_words_of_its_own() -> None:
+def test_every_client_and_every_fact_is_described_separately() -> None:
     for speaker in SPEAKERS:
         assert any(sources_of(speaker, line) for line in lines()), speaker.name
     for fact in FACTS:

@@ -63,6 +63,6 @@ def test_librdkafka_prints_its_client_id_and_its_broker_in_front() -> None:
     assert peeled.fields == {"client_id": "orders-1", "thread": "orders-1#consumer-1", "node": 2}
 
 
-def test_a_line_of_the_application_is_not_taken_for_librdkafkas() -> None:
+def test_a_line_of_the_application_is_not_read_as_librdkafkas() -> None:
     message = "ORDER [42#7] accepted"
     assert peel(message).bare == message

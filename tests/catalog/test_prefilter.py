@@ -49,7 +49,7 @@ def test_lines_about_other_things_are_left_alone(prefilter: Scan, line: str) -> 
 
 
 @given(st.lists(st.sampled_from([*WORDS, b"rebalanc", b"generatio", b"\n", b" ", b"aaa", b"\xff"]), max_size=40))
-def test_the_scan_without_hyperscan_finds_every_word_where_it_stands(pieces: list[bytes]) -> None:
+def test_the_scan_without_hyperscan_finds_every_word_at_its_position(pieces: list[bytes]) -> None:
     block = b"".join(pieces)
     wanted = {at for word in WORDS for at in range(len(block)) if block.startswith(word, at)}
     assert WordScan(WORDS).hits(block) == sorted(wanted)

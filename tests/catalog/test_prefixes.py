@@ -35,7 +35,7 @@ from rebalance_forensics.catalog.prefixes import peel
         ("[Group g] ", {"group": "g"}),
     ],
 )
-def test_a_prefix_says_who_speaks(prefix: str, expected: dict[str, object]) -> None:
+def test_a_prefix_identifies_the_speaker(prefix: str, expected: dict[str, object]) -> None:
     peeled = peel(f"{prefix}State transition from RUNNING to REBALANCING")
     assert peeled.bare == "State transition from RUNNING to REBALANCING"
     assert peeled.fields == expected
@@ -64,7 +64,7 @@ def test_a_message_that_only_begins_with_a_bracket_stays() -> None:
         ),
     ],
 )
-def test_librdkafka_speaks_behind_its_thread_whatever_a_program_prints_before_it(
+def test_librdkafkas_message_follows_its_thread_whatever_a_program_prints_before_it(
     before: str, expected: dict[str, str | int]
 ) -> None:
     peeled = peel(f'{before}Group "payments": leave (in state up)')

@@ -15,13 +15,13 @@ LOCAL = ("--engine", "local", "--quiet")
 
 
 @pytest.mark.parametrize("wrong", ["paymnets", "PAYMENTS", "pay"])
-def test_a_group_that_no_line_speaks_of(command: Command, logs: Path, wrong: str) -> None:
+def test_a_group_that_no_line_mentions(command: Command, logs: Path, wrong: str) -> None:
     done = command("analyze", logs, *LOCAL, "--group", wrong)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"rebalance-forensics: no line mentions group {wrong!r}; did you mean payments?\n"
 
 
-def test_a_group_unlike_all_others_is_told_which_there_are(command: Command, logs: Path) -> None:
+def test_for_an_unknown_group_name_the_existing_groups_are_listed(command: Command, logs: Path) -> None:
     done = command("timeline", logs, "--engine", "local", "--group", "xyz")
     assert done.returncode == 2
     assert "groups in these logs: payments." in done.stderr
@@ -86,7 +86,7 @@ def test_near_names_are_the_likeliest_first() -> None:
     assert near_names("zzz", known) == near_names("", known) == []
 
 
-def test_a_group_that_only_the_beginning_of_a_broken_line_names_is_told(command: Command, tmp_path: Path) -> None:
+def test_a_group_that_only_the_beginning_of_a_broken_line_names_is_reported(command: Command, tmp_path: Path) -> None:
     paste = tmp_path / "paste.txt"
     paste.write_text("[Consumer clientId=orders-4, groupId=orders] JoinGroup failed\nfatal error: The\n")
     done = command("analyze", paste, *LOCAL)

@@ -41,7 +41,7 @@ def test_a_clients_log_that_says_nothing_of_a_group_is_named_for_what_it_is(comm
     assert "no line about a consumer group found in 1 file with 3 lines (kafka-go)" in done.stderr
 
 
-def test_a_binary_file_beside_a_log_is_named_and_the_log_is_read(command: Command, logs: Path) -> None:
+def test_a_binary_file_next_to_a_log_is_named_and_the_log_is_read(command: Command, logs: Path) -> None:
     (logs / "core.dump").write_bytes(bytes(range(256)) * 40)
     done = command("analyze", logs, "--engine", "local", "--json", "-")
     assert done.returncode == 3
@@ -103,7 +103,7 @@ def test_an_output_in_a_directory_that_is_not_there(command: Command, logs: Path
     assert done.stderr == ("rebalance-forensics: reports/today.html: there is no directory reports; create it first.\n")
 
 
-def test_a_java_that_is_none_is_named_with_the_remedy(command: Command, logs: Path, tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_java_is_named_with_the_remedy(command: Command, logs: Path, tmp_path: Path) -> None:
     done = command("analyze", logs, "--java-home", tmp_path)
     assert done.returncode == 2
     assert f"no working Java at {tmp_path}/bin/java (--java-home)" in done.stderr

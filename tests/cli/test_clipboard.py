@@ -54,7 +54,7 @@ def test_the_next_program_is_asked_where_one_fails(path: Path, tmp_path: Path, c
     assert command("analyze", "--clipboard", "--engine", "local").returncode == 0
 
 
-def test_a_system_without_such_a_program_is_told_in_one_sentence(path: Path, command: Command) -> None:
+def test_a_system_without_a_clipboard_program_is_reported_in_one_sentence(path: Path, command: Command) -> None:
     assert path.is_dir()
     done = command("analyze", "--clipboard", "--engine", "local")
     assert (done.returncode, done.stdout) == (2, "")
@@ -62,14 +62,14 @@ def test_a_system_without_such_a_program_is_told_in_one_sentence(path: Path, com
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_an_empty_clipboard_is_told_in_one_sentence(path: Path, command: Command) -> None:
+def test_an_empty_clipboard_is_reported_in_one_sentence(path: Path, command: Command) -> None:
     program("xclip", path, "exit 0")
     done = command("analyze", "--clipboard", "--engine", "local")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no text in the clipboard" in done.stderr
 
 
-def test_nothing_to_read_is_told_in_one_sentence(command: Command) -> None:
+def test_an_input_without_logs_is_reported_in_one_sentence(command: Command) -> None:
     done = command("analyze", "--engine", "local")
     assert (done.returncode, done.stdout) == (2, "")
     assert "--clipboard" in done.stderr

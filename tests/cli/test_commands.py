@@ -67,7 +67,7 @@ def test_only_the_group_that_was_asked_for(command: Command, logs: Path) -> None
     assert {incident["group"] for incident in report["incidents"]} == {"orders"}
 
 
-def test_directories_can_be_clusters_of_their_own(command: Command, tmp_path: Path) -> None:
+def test_directories_can_be_separate_clusters(command: Command, tmp_path: Path) -> None:
     for cluster in ("east", "west"):
         (tmp_path / "logs" / cluster).mkdir(parents=True)
         (tmp_path / "logs" / cluster / "server.log").write_text(SHORT_LOG)
@@ -80,7 +80,7 @@ def test_directories_can_be_clusters_of_their_own(command: Command, tmp_path: Pa
     assert [one["cluster"] for one in report["inputs"]] == ["east", "west"]
 
 
-def test_an_anonymized_report_names_nobody(command: Command, logs: Path) -> None:
+def test_an_anonymized_report_contains_no_names(command: Command, logs: Path) -> None:
     done = command("analyze", logs, "--engine", "local", "--anonymize", "--json", "-")
     assert json.loads(done.stdout)["groups"]
     assert "payments" not in done.stdout
@@ -117,7 +117,7 @@ def test_timeline_of_an_unknown_group_names_those_there_are(command: Command, lo
     assert done.stderr.endswith("groups in these logs: payments.\n")
 
 
-def test_whois_refuses_a_name_that_nobody_has_with_the_names_like_it(command: Command, logs: Path) -> None:
+def test_whois_rejects_an_unknown_name_and_lists_similar_names(command: Command, logs: Path) -> None:
     done = command("whois", logs, "c-1-77ab", "--engine", "local")
     assert (done.returncode, done.stdout) == (2, "")
     assert "no member, broker or topic matches 'c-1-77ab'; did you mean c-1-77aa?" in done.stderr
@@ -232,7 +232,7 @@ def test_wrong_usage_is_one_sentence(command: Command) -> None:
     assert done.stderr == "rebalance-forensics: No such option: --frobnicate; see rebalance-forensics analyze --help.\n"
 
 
-def test_the_version_is_told(command: Command) -> None:
+def test_the_version_is_printed(command: Command) -> None:
     assert command("--version").stdout.startswith("rebalance-forensics ")
 
 

@@ -89,7 +89,7 @@ def runnable() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("step", sorted(set(runnable())))
-def test_a_command_of_the_docs_runs_as_it_stands(command: Command, tmp_path: Path, step: str) -> None:
+def test_a_command_of_the_docs_runs_unchanged(command: Command, tmp_path: Path, step: str) -> None:
     here = tmp_path / "cwd"
     (here / "sample_logs").symlink_to(ROOT / "sample_logs")
     sample = ROOT / "sample_logs" / "slow-processing"

@@ -34,7 +34,7 @@ def test_zones_cluster_and_outputs_come_from_the_users_file(
     assert "payments on prod" in command("timeline", logs, "--group", "payments").stdout
 
 
-def test_the_demo_runs_on_the_engine_of_the_users_file_and_keeps_the_names_of_its_own_logs(
+def test_the_demo_runs_on_the_engine_of_the_users_file_and_keeps_the_names_of_its_logs(
     command: Command, config: Path
 ) -> None:
     config.write_text('engine = "local"\ncluster = "prod"\njava_home = "/no/such/java"\n', encoding="utf-8")
@@ -44,7 +44,7 @@ def test_the_demo_runs_on_the_engine_of_the_users_file_and_keeps_the_names_of_it
     assert " on prod" not in done.stdout
 
 
-def test_config_names_another_file_whose_patterns_lie_beside_it(command: Command, logs: Path, tmp_path: Path) -> None:
+def test_config_names_another_file_whose_patterns_are_next_to_it(command: Command, logs: Path, tmp_path: Path) -> None:
     team = tmp_path / "team.toml"
     team.write_text('cluster = "team"\nengine = "local"\n', encoding="utf-8")
     assert "payments on team" in command("--config", team, "timeline", logs, "-g", "payments").stdout
@@ -63,7 +63,7 @@ def test_config_names_another_file_whose_patterns_lie_beside_it(command: Command
         ('[outputs]\nhtm = "a"', "unknown setting htm; did you mean html?"),
     ],
 )
-def test_what_is_wrong_with_the_file_is_said_in_one_sentence(
+def test_a_fault_in_the_file_is_reported_in_one_sentence(
     command: Command, logs: Path, config: Path, text: str, told: str
 ) -> None:
     config.write_text(text, encoding="utf-8")
@@ -73,7 +73,7 @@ def test_what_is_wrong_with_the_file_is_said_in_one_sentence(
     assert told in done.stderr
 
 
-def test_the_file_that_the_readme_shows_is_taken_as_it_stands(
+def test_the_config_file_of_the_readme_is_accepted_unchanged(
     command: Command, logs: Path, config: Path, tmp_path: Path
 ) -> None:
     shown = (ROOT / "README.md").read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]

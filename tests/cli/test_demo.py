@@ -23,7 +23,7 @@ def test_another_sample_is_shown_by_its_name(command: Command) -> None:
     assert "Most likely member-left" in command("demo", "member-left").stdout
 
 
-def test_all_samples_stand_in_one_report_each_as_a_cluster_of_its_own(command: Command) -> None:
+def test_all_samples_are_in_one_report_each_as_a_separate_cluster(command: Command) -> None:
     done = command("demo", "--all")
     assert re.search(r" on [a-z-]+  incident", done.stdout), "each sample is a cluster"
     assert "more incidents" in done.stdout

@@ -151,21 +151,21 @@ def jvm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[jvm_launch.
     booting.end()
 
 
-def test_a_java_that_is_killed_while_spark_is_at_work_is_told_as_such(jvm: jvm_launch.Booting) -> None:
+def test_a_java_that_is_killed_while_spark_is_running_is_reported_as_killed(jvm: jvm_launch.Booting) -> None:
     jvm.process.send_signal(signal.SIGKILL)
     sentence = rf"Java 17 \(process {jvm.process.pid}\) was killed by signal 9 while Spark was at work\."
     with pytest.raises(InputError, match=sentence), jvm_launch.reporting_lost_jvm():
         raise ConnectionRefusedError("Connection refused")
 
 
-def test_a_java_that_is_killed_on_its_way_up_is_not_said_to_have_failed_to_start(jvm: jvm_launch.Booting) -> None:
+def test_a_java_that_is_killed_while_starting_is_not_reported_as_failed_to_start(jvm: jvm_launch.Booting) -> None:
     jvm.process.send_signal(signal.SIGKILL)
     jvm.process.wait()
     with pytest.raises(InputError, match="was killed by signal 9 before Spark was up"):
         jvm.gateway()
 
 
-def test_what_fails_beside_a_java_that_lives_is_told_as_it_is(jvm: jvm_launch.Booting) -> None:
+def test_an_error_while_java_keeps_running_is_reported_unchanged(jvm: jvm_launch.Booting) -> None:
     with pytest.raises(LookupError), jvm_launch.reporting_lost_jvm():
         raise LookupError
     assert jvm.ended_by is None

@@ -31,7 +31,7 @@ def test_a_cause_however_it_is_written(command: Command, typed: tuple[str, ...])
         ("FENCED_INSTANCE", "FENCED_INSTANCE_ID"),
     ],
 )
-def test_a_part_of_a_name_is_enough_to_be_told_the_whole(command: Command, typed: str, meant: str) -> None:
+def test_a_part_of_a_name_is_enough_to_find_the_complete_one(command: Command, typed: str, meant: str) -> None:
     done = command("explain", typed)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"rebalance-forensics: no explanation for {typed!r}; did you mean {meant}?\n"

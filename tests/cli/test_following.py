@@ -82,7 +82,7 @@ def test_standard_input_is_followed_to_its_end(tmp_path: Path) -> None:
         (["s3://logs/"], "--follow follows files and standard input; for an object store run job --stream."),
     ],
 )
-def test_what_cannot_be_followed_is_said(command: Command, arguments: list[str], sentence: str) -> None:
+def test_an_input_that_cannot_be_followed_is_reported(command: Command, arguments: list[str], sentence: str) -> None:
     done = command("analyze", "--follow", *arguments)
     assert done.returncode == 2
     assert done.stderr == f"rebalance-forensics: {sentence}\n"

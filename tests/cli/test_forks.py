@@ -36,7 +36,7 @@ def told(call: list[str], here: Path, *arguments: str) -> tuple[int, str, str, d
     ],
     ids=" ".join,
 )
-def test_a_fork_does_what_a_process_of_its_own_does(
+def test_a_fork_does_the_same_as_a_separate_process(
     program: list[str], tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     assert program != STARTED_ANEW

@@ -27,7 +27,7 @@ def test_the_first_help_lists_every_command_and_says_where_to_begin(command: Com
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_gives_examples_of_its_own_options(command: Command, name: str) -> None:
+def test_the_help_of_a_command_has_examples_of_its_options(command: Command, name: str) -> None:
     text = told(command, name)
     options, _, shown = text.partition("  Examples:\n")
     assert shown

@@ -19,7 +19,7 @@ def modes(directory: Path) -> set[int]:
 
 
 @pytest.mark.parametrize(("asked", "given"), [((), 0o600), (("--output-mode", "640"), 0o640)])
-def test_every_output_is_private_unless_told_otherwise(
+def test_every_output_is_private_by_default(
     command: Command, logs: Path, tmp_path: Path, asked: tuple[str, ...], given: int
 ) -> None:
     outputs = tmp_path / "outputs"
@@ -43,7 +43,7 @@ def test_a_file_that_is_replaced_keeps_its_permissions(command: Command, logs: P
 
 
 @pytest.mark.parametrize("mode", ["rw", "888", "000", "40", "7777"])
-def test_permissions_that_are_none(command: Command, logs: Path, mode: str) -> None:
+def test_invalid_permissions(command: Command, logs: Path, mode: str) -> None:
     done = command("analyze", logs, "--engine", "local", "--output-mode", mode)
     assert done.returncode == 2
     assert f"--output-mode {mode}: write permissions as chmod does" in done.stderr

@@ -61,7 +61,7 @@ def test_the_whole_run_counts_what_other_processes_took() -> None:
     assert all(12 <= float(row.split()[-1]) < 13 for row in (read, total))
 
 
-def test_nothing_is_timed_where_nobody_asks() -> None:
+def test_no_timings_are_measured_unless_requested() -> None:
     with taken(wanted=False) as spent, stage("read"):
         pass
     assert spent is None

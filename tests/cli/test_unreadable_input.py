@@ -44,7 +44,7 @@ def generations(report: dict[str, Any], group: str) -> list[int]:
     return [one["generation"] for one in found["generations"]]
 
 
-def test_a_format_that_nobody_knows_is_counted_line_by_line(command: Command, logs: Path) -> None:
+def test_an_unknown_format_is_counted_line_by_line(command: Command, logs: Path) -> None:
     (logs / "odd.log").write_text("~~ 17 ~~ odd stuff\n" * 50)
     report, errors, inputs = report_on(command, logs, code=0)
     assert errors == []
@@ -59,7 +59,7 @@ def test_a_format_that_changes_in_mid_file_is_followed(command: Command, logs: P
     assert generations(report, "payments") == [1, 2, 3]
 
 
-def test_a_line_of_100_mb_and_nul_bytes_hide_nothing_behind_them(command: Command, logs: Path) -> None:
+def test_lines_after_a_line_of_100_mb_and_nul_bytes_are_read(command: Command, logs: Path) -> None:
     later = SHORT_LOG.replace("payments", "orders").replace(" 10:", " 11:")
     with (logs / "long.log").open("w") as file:
         file.write("x" * LONG_LINE + "\n" + later)
@@ -101,7 +101,7 @@ def test_a_bomb_is_stopped_by_a_limit_that_is_named_after_what_was_before_it(com
     assert generations(report, "payments") == [1, 2]
 
 
-def test_a_hole_in_a_log_hides_nothing_behind_it(command: Command, logs: Path) -> None:
+def test_lines_after_a_hole_in_a_log_are_read(command: Command, logs: Path) -> None:
     log = logs / "broker-1" / "server.log"
     with log.open("r+b") as file:
         file.seek(64 << 20)

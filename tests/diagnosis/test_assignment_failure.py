@@ -49,7 +49,7 @@ def unassigned() -> Story:
     return story
 
 
-def test_without_the_leaders_log_a_reason_to_rebalance_is_not_taken_for_the_failure() -> None:
+def test_without_the_leaders_log_a_reason_to_rebalance_is_not_read_as_the_failure() -> None:
     story = unassigned()
     found = next(i for i in story.incidents() if i.root_causes[0].cause == "assignment-failure")
     assert found.summary == (
@@ -65,7 +65,7 @@ def test_generations_without_an_assignment_are_a_fault_that_is_over_once_a_later
     assert (found.severity, found.ongoing) == ("critical", False)
 
 
-def test_the_proof_shows_where_the_assignor_threw_and_what_came_of_it_beside_the_lines_that_repeat() -> None:
+def test_the_evidence_shows_where_the_assignor_threw_and_the_effects_in_addition_to_repeated_lines() -> None:
     story = throws(30)
     trace = (
         "java.lang.IllegalStateException: weights do not add up\n\tat org.example.WeightedAssignor.assign(W.java:41)"
@@ -160,7 +160,7 @@ def stuck(until: str) -> Story:
     return story.broker(until, story.words.introduced(member_id("c-5")))
 
 
-def test_one_generation_that_never_gets_its_assignment_is_no_scale_out_but_a_fault_that_goes_on() -> None:
+def test_a_generation_that_never_gets_its_assignment_is_an_ongoing_fault_and_not_a_scale_out() -> None:
     found = next(i for i in stuck("01:25:00.000").incidents() if i.root_causes[0].cause == "assignment-failure")
     assert found.severity == "critical"
     assert found.ongoing
@@ -170,7 +170,7 @@ def test_a_generation_without_an_assignment_for_less_than_a_session_is_on_its_wa
     assert "assignment-failure" not in stuck("01:20:20.000").causes()
 
 
-def test_an_assignor_that_throws_once_and_ends_all_reading_is_critical_and_goes_on() -> None:
+def test_an_assignor_exception_that_stops_all_reading_is_critical_and_ongoing() -> None:
     found = next(i for i in throws(1).incidents() if i.root_causes[0].cause == "assignment-failure")
     assert found.severity == "critical"
     assert found.ongoing

@@ -21,7 +21,7 @@ def test_a_group_that_is_denied_in_the_heartbeat_thread_is_a_refusal_too() -> No
     assert story.causes() == ["authorization-failure"]
 
 
-def test_nobody_is_denied_in_a_healthy_group() -> None:
+def test_no_client_is_denied_in_a_healthy_group() -> None:
     assert Story().formed("c-1", "c-2").causes() == []
 
 
@@ -124,7 +124,7 @@ def test_a_partition_that_may_not_be_read_is_one_of_its_topic() -> None:
 REFUSED = "Authentication failed: Invalid username or password"
 
 
-def test_a_client_whose_password_is_refused_is_told_of_with_what_the_brokers_said() -> None:
+def test_a_client_whose_password_is_rejected_is_reported_with_the_brokers_lines() -> None:
     story = Story().formed("c-1", "c-2")
     refused = f"Connection to node -1 (b1/10.0.0.1:9092) failed authentication due to: {REFUSED}"
     story.client("c-2", "01:10:00.500", refused, level="ERROR", logger="org.apache.kafka.clients.NetworkClient")

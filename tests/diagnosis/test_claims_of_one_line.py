@@ -72,7 +72,7 @@ POLL_TIMEOUT = (
 
 
 @pytest.mark.parametrize("fence", [(), ("```",)])
-def test_a_poll_timeout_hours_after_a_refused_commit_is_an_incident_of_its_own(
+def test_a_poll_timeout_hours_after_a_rejected_commit_is_a_separate_incident(
     tmp_path: Path, fence: tuple[str, ...]
 ) -> None:
     found = incidents(tmp_path, REFUSED, *fence, POLL_TIMEOUT.format("19:14:27.530"))
@@ -127,14 +127,14 @@ RUNBOOK = (
 )
 
 
-def test_a_runbook_that_lists_errors_tells_of_no_member_also_not_beside_the_log_of_one(tmp_path: Path) -> None:
+def test_a_runbook_that_lists_errors_shows_no_member_even_next_to_a_members_log(tmp_path: Path) -> None:
     assert incidents(tmp_path, *RUNBOOK) == ()
     (tmp_path / "runbook.md").write_text("\n".join(RUNBOOK), encoding="utf-8")
     (incident,) = incidents(tmp_path, POLL_TIMEOUT.format("19:14:27.530"))
     assert (incident.group, incident.root_causes[0].cause) == ("g1", "slow-processing")
 
 
-def test_one_error_in_prose_without_a_time_is_what_somebody_asks_about(tmp_path: Path) -> None:
+def test_a_single_error_in_prose_without_a_time_is_what_the_user_asks_about(tmp_path: Path) -> None:
     assert causes(incidents(tmp_path, "Since Monday:", "", RUNBOOK[3])) == ["static-member-fenced"]
 
 
@@ -163,7 +163,7 @@ def test_what_documentation_shows_as_an_example_happened_to_no_member(tmp_path: 
 
 
 @pytest.mark.parametrize("before", ["When I start a second one, I see this:", "If you look at the logs:", "We get:"])
-def test_what_somebody_reports_to_have_seen_happened(tmp_path: Path, before: str) -> None:
+def test_an_error_that_a_user_reports_in_prose_happened(tmp_path: Path, before: str) -> None:
     (incident,) = incidents(tmp_path, before, "", LEAVING)
     assert (incident.group, incident.root_causes[0].cause) == ("g1", "slow-processing")
 
@@ -176,7 +176,7 @@ def test_a_group_whose_name_was_cut_short_in_the_prefix_leaves_the_message_whole
     assert incident.root_causes[0].cause == "slow-processing"
 
 
-def test_an_offset_on_a_line_of_its_own_is_no_frame_of_a_stack(tmp_path: Path) -> None:
+def test_an_offset_on_a_separate_line_is_not_a_stack_frame(tmp_path: Path) -> None:
     head = (
         "2026-11-20 19:14:27.530 ERROR [main] o.a.k.c.c.internals.ConsumerCoordinator - "
         "[Consumer clientId=c-1, groupId=g1] "

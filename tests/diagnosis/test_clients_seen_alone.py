@@ -68,7 +68,7 @@ def test_the_log_of_a_newcomer_alone_does_not_start_the_group(tmp_path: Path, cl
     assert "startup" not in named(group.incidents(tmp_path, 4))
 
 
-def test_the_log_of_one_sarama_member_within_its_first_session_shows_nobody_else(tmp_path: Path) -> None:
+def test_the_log_of_one_sarama_member_within_its_first_session_shows_no_other_member(tmp_path: Path) -> None:
     (incident,) = Group(CLIENTS["Sarama"]).formed(60, 1, 2, 3).comes(LATER, 4).incidents(tmp_path, 4)
     assert [(cause.cause, cause.confidence) for cause in incident.root_causes] == [("scale-out", 0.4)]
 

@@ -95,7 +95,7 @@ def test_a_consumer_is_not_blamed_for_the_poll_timeout_of_another_in_its_process
     assert [[culprit.name for culprit in culprits] for culprits in late] == [["orders-2"]]
 
 
-def test_clients_of_the_same_name_are_told_apart_by_their_logs(tmp_path: Path) -> None:
+def test_clients_with_the_same_name_are_distinguished_by_their_logs(tmp_path: Path) -> None:
     line = MAXPOLL.format(name="rdkafka")
     report = report_on(tmp_path, one=line, two=line.replace("1795169730.678", "1795169731.112"))
     assert [group.group for group in report.groups] == [
@@ -113,7 +113,7 @@ def test_a_producer_that_lost_its_brokers_is_no_member_of_a_group(tmp_path: Path
     assert "no line names a consumer group or shows what a member of one did" in str(conclusion(report))
 
 
-def test_a_java_consumer_that_has_no_group_is_none_either(tmp_path: Path) -> None:
+def test_a_java_consumer_without_a_group_is_not_reported_as_a_group(tmp_path: Path) -> None:
     line = (
         "[2026-11-20 10:15:30,678] INFO [Consumer clientId=restore-1, groupId=null] Node -1 disconnected. "
         "(org.apache.kafka.clients.NetworkClient)"
@@ -168,7 +168,7 @@ def test_a_member_whose_id_was_drawn_by_lot_is_the_one_client_whose_poll_timeout
     assert [culprit.name for culprit in slow[-1].culprits] == names
 
 
-def test_a_default_client_id_alone_ties_nobody_to_a_group(tmp_path: Path) -> None:
+def test_a_default_client_id_alone_connects_no_client_to_a_group(tmp_path: Path) -> None:
     member = "rdkafka-0000c1b2-1111-4c22-9d3a-aabbccddeeff"
     left = f"Member {member} in group payments has left, removing it from the group"
     report = report_on(tmp_path, app=MAXPOLL.format(name="rdkafka"), server=BROKER.format(time="05:30", text=left))
@@ -227,7 +227,7 @@ def test_a_session_timeout_that_no_log_shows_is_no_default_of_another_client(tmp
     assert "The coordinator received no heartbeat" not in advice
 
 
-def test_a_member_told_by_a_heartbeat_that_it_is_unknown_did_not_crash(tmp_path: Path) -> None:
+def test_a_member_whose_heartbeat_was_answered_with_unknown_member_id_did_not_crash(tmp_path: Path) -> None:
     line = (
         '{"level":"ERROR","timestamp":"2026-11-20T10:15:30.678Z","logger":"kafkajs","message":"[Connection] Response '
         'Heartbeat(key: 12, version: 3)","broker":"b2:9092","clientId":"shop","error":"The coordinator is not aware of '
@@ -307,7 +307,7 @@ def test_a_group_of_which_a_log_shows_nothing_but_the_name_is_named_all_the_same
     assert any(gap.what.startswith("Too little to judge group payments") for gap in report.gaps)
 
 
-def test_a_group_whose_members_are_heard_is_not_mentioned_beside_them(tmp_path: Path) -> None:
+def test_a_group_whose_members_log_lines_is_not_listed_again_as_mentioned(tmp_path: Path) -> None:
     quiet = report_on(tmp_path, app=HEARTBEAT, other=REJOINS)
     sentences = next(gap.what for gap in quiet.gaps if "Too little to judge" in gap.what)
     assert "1 line mentions it" in sentences

@@ -139,7 +139,7 @@ def test_members_of_two_groups_on_one_host_that_fall_silent_together_are_one_inc
     assert (own, culprit.kind, culprit.name) == ([], "host", "node-7")
 
 
-def test_the_kernel_that_killed_the_processes_of_a_host_is_behind_the_incident_of_that_host() -> None:
+def test_the_kernels_kill_of_a_hosts_processes_is_the_cause_behind_the_hosts_incident() -> None:
     killed = [
         losing(group, "node-7", at, kernel=OOM.format("java"))
         for group, at in (("audit", "01:10:00.000"), ("payments", "01:10:12.000"))
@@ -219,7 +219,7 @@ def expiring(group: str, at: str, *, coordinator: int = 2, members: int = 2, ref
     return story.rebalanced(at, f"removing member {removed} on heartbeat expiration", names[members:] or names).case()
 
 
-def test_sessions_of_several_groups_that_end_at_one_moment_show_that_their_coordinator_stood_still() -> None:
+def test_sessions_of_several_groups_that_expire_at_the_same_time_show_a_paused_coordinator() -> None:
     (one,), own = incidents_of(expiring("audit", "01:10:00.000"), expiring("payments", "01:10:00.003"))
     verdict = one.root_causes[0]
     assert (own, verdict.cause, [c.name for c in verdict.culprits]) == ([], "coordinator-failover", ["broker-2"])
@@ -227,7 +227,7 @@ def test_sessions_of_several_groups_that_end_at_one_moment_show_that_their_coord
     assert {row.cause for row in one.ruled_out} & {"process-pause", "process-crash", "network-partition", "unexplained"}
 
 
-def test_an_offsets_topic_that_nobody_can_write_to_while_a_replica_stands_still_is_an_effect_of_that() -> None:
+def test_an_offsets_topic_that_cannot_be_written_while_a_replica_is_paused_is_an_effect_of_the_pause() -> None:
     """Groups of other coordinators wait for its replica, and may be more than those that it coordinates."""
     stalled = [expiring("audit", "01:10:00.000"), expiring("orders", "01:10:00.003")]
     waiting = [cannot_write(group=f"etl-{n}", coordinator=3).case() for n in range(4)]
@@ -304,7 +304,7 @@ def test_sessions_that_end_at_one_moment_and_are_all_of_two_of_five_hosts_are_lo
 
 
 @pytest.mark.parametrize("same", [True, False])
-def test_where_each_group_lost_the_members_of_the_same_numbers_no_coordinator_stood_still(*, same: bool) -> None:
+def test_if_each_group_lost_the_members_with_the_same_numbers_no_coordinator_was_paused(*, same: bool) -> None:
     """Where no line shows their hosts: fleets give the members of one host the same number."""
     cases = []
     for number, group in enumerate(("audit", "orders", "payments", "prices")):
@@ -345,7 +345,7 @@ def test_all_members_that_one_group_loses_at_once_were_lost_like_those_of_others
     assert [culprit.name for culprit in one.root_causes[0].culprits] == ["broker-2"]
 
 
-def test_two_sessions_that_end_at_one_moment_are_lost_to_a_coordinator_that_stood_still_before() -> None:
+def test_two_sessions_that_expire_at_the_same_time_are_lost_to_a_coordinator_that_was_paused_before() -> None:
     affected = expiring("audit", "01:10:00.000"), expiring("payments", "01:10:00.003")
     pair = expiring("orders", "01:11:00.000", members=1), expiring("prices", "01:11:00.004", members=1)
     (one,), own = incidents_of(*affected, *pair)
@@ -365,7 +365,7 @@ def test_members_of_three_groups_that_are_lost_after_refused_logins_share_a_cred
     assert {one.root_causes[0].cause for one in own} == {"process-crash"}, "any client may have been refused"
 
 
-def test_refused_logins_of_another_client_do_not_hide_a_broker_that_stood_still() -> None:
+def test_rejected_logins_of_another_client_do_not_hide_a_paused_broker() -> None:
     scanned = ["10.0.0.99", "10.0.0.99", "10.0.0.99"]
     cases = [expiring(group, "01:10:00.000", refused=scanned) for group in ("audit", "payments", "orders")]
     (one,), own = incidents_of(*cases)
@@ -438,7 +438,7 @@ def test_a_member_that_lost_one_broker_only_is_not_claimed_to_be_cut_off() -> No
     assert incident.root_causes[0].confidence < PROBABLE
 
 
-def test_sessions_that_end_together_while_another_broker_is_out_show_no_broker_that_stood_still() -> None:
+def test_sessions_that_expire_together_while_another_broker_is_down_show_no_paused_broker() -> None:
     """A coordinator answers no heartbeat while the write before it waits for a replica that is down (acks=all)."""
     fenced = Story(group="orders", coordinator=1).formed("orders-1", "orders-2")
     fenced.broker("01:10:05.000", "Fencing broker 1 because its session has timed out.", 3, CONTROLLER)
@@ -544,7 +544,7 @@ def refused(group: str, broker: int, at: str) -> GroupCase:
     return story.rebalanced(clock(ms(at) + 100), "", [f"{group}-1"]).goes_on("01:30:00.000").case()
 
 
-def test_of_coordinators_that_answer_nothing_the_one_beside_them_whose_groups_lose_members_stood_still() -> None:
+def test_of_several_silent_coordinators_the_one_whose_groups_lose_members_was_paused() -> None:
     waiting = [coordinated_by("c", 1), coordinated_by("d", 3)]
     (one,), own = incidents_of(*waiting, refused("a", 2, "01:10:02.000"), refused("b", 2, "01:10:02.020"))
     assert (own, [culprit.name for culprit in one.root_causes[0].culprits]) == ([], ["broker-2"])
@@ -569,7 +569,7 @@ def evicted_while_running(group: str, at: str) -> GroupCase:
     return story.rebalanced(clock(ms(at) + 300), reason, names).goes_on("01:20:00.000").case()
 
 
-def test_members_read_on_while_their_coordinator_stands_still() -> None:
+def test_members_continue_to_read_while_their_coordinator_is_paused() -> None:
     """To their own group they look paused for a session; those of another group show that it was the coordinator."""
     cases = [evicted_while_running("audit", "01:10:00.000"), evicted_while_running("orders", "01:10:00.003")]
     alone = sum(i.impact.unread_partition_ms or 0 for case in cases for i in case.incidents)
@@ -581,7 +581,7 @@ def test_members_read_on_while_their_coordinator_stands_still() -> None:
     assert (whole.impact.unread_partition_ms or 0) == sum(span.lasted_ms or 0 for span in spans) < alone / 2
 
 
-def test_a_host_with_one_member_of_each_of_many_groups_is_not_a_coordinator_that_stood_still() -> None:
+def test_a_host_with_one_member_of_each_of_many_groups_is_not_a_paused_coordinator() -> None:
     """Their sessions end close together by chance, spread over a heartbeat interval."""
     cases = [expiring(f"group-{n}", clock(ms("01:10:00.000") + 300 * n), members=1) for n in range(10)]
     (whole,), own = incidents_of(*cases)
@@ -648,7 +648,7 @@ def test_what_nothing_explains_in_several_groups_at_once_is_one_incident_that_na
     assert {group.group for group in one.groups} == groups.keys()
 
 
-def test_a_coordinator_that_answers_none_of_its_groups_is_suspected_where_those_of_others_go_on() -> None:
+def test_a_coordinator_that_answers_none_of_its_groups_is_suspected_if_groups_of_others_continue() -> None:
     affected = [unanswered(group, 3) for group in ("audit", "billing", "orders")]
     (one,), own = incidents_of(*affected, unanswered("stock", 1, at=()))
     verdict = one.root_causes[0]

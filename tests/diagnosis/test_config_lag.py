@@ -109,7 +109,7 @@ def test_a_worker_that_never_reads_as_far_as_the_assignment_is_named_with_both_o
     assert incident.generations == (2, 3, 4, 5, 6, 7)
 
 
-def test_what_keeps_it_behind_stays_unknown_and_the_lines_that_force_the_rebalances_are_the_proof() -> None:
+def test_the_reason_for_the_lag_stays_unknown_and_the_lines_that_force_rebalances_are_the_evidence() -> None:
     cause = cannot_catch_up(6).the_incident().root_causes[0]
     assert cause.confidence <= 0.5
     assert cause.narrative.endswith("The logs do not show why.")
@@ -130,7 +130,7 @@ def test_a_worker_that_catches_up_after_one_reading_is_nothing_to_report() -> No
     assert story.goes_on("01:20:00.000").incidents() == []
 
 
-def test_a_worker_whose_offset_moves_with_each_reading_is_told_by_rebalance_and_is_no_fault() -> None:
+def test_a_worker_whose_offset_advances_with_each_read_is_listed_by_rebalance_and_is_not_a_fault() -> None:
     incidents = cannot_catch_up(3, reached=(3, 4, 5)).incidents()
     assert {incident.severity for incident in incidents} == {"info"}
     assert "late had not read the config topic as far as the group's assignment (offset 3" in incidents[0].summary
@@ -147,7 +147,7 @@ def test_a_worker_that_read_past_the_assignment_forces_one_rebalance_and_is_not_
     assert "late had read the config topic further than the group's assignment (offset 9" in incident.summary
 
 
-def test_a_worker_that_was_started_anew_between_two_readings_did_not_read_in_vain_twice() -> None:
+def test_a_worker_that_was_restarted_between_two_reads_did_not_fail_twice() -> None:
     story = formed()
     for minute in (10, 12):
         begin = ms("01:00:00.000") + minute * MIN
@@ -169,7 +169,7 @@ def test_reading_on_at_the_same_offset_without_a_failure_is_no_lag(file: str) ->
     assert story.incidents() == []
 
 
-def test_two_workers_in_one_file_that_are_told_of_one_failed_assignment_show_no_loop() -> None:
+def test_two_workers_in_one_file_that_log_the_same_failed_assignment_show_no_loop() -> None:
     story = Story(group="kc-orders", seen="clients")
     given = "error=1, leader='x', leaderUrl='http://x:8083/', offset=7, connectorIds=[], taskIds=[]"
     for client in (LATE, STEADY):
@@ -182,7 +182,7 @@ def test_two_workers_in_one_file_that_are_told_of_one_failed_assignment_show_no_
     assert {incident.severity for incident in story.incidents()} <= {"info"}
 
 
-def test_a_leader_that_is_behind_fails_the_assignments_of_workers_that_are_not() -> None:
+def test_a_leader_with_an_outdated_configuration_fails_the_assignments_of_up_to_date_workers() -> None:
     story = leader_is_behind(4)
     incident = story.the_incident()
     assert (incident.severity, story.blamed()) == ("warning", [LATE])
@@ -190,7 +190,7 @@ def test_a_leader_that_is_behind_fails_the_assignments_of_workers_that_are_not()
     assert "failed (error 1) 4 times" in incident.summary
 
 
-def test_a_leader_with_a_log_of_its_own_is_named_once_with_its_offset() -> None:
+def test_a_leader_with_its_own_log_is_named_once_with_its_offset() -> None:
     story = leader_is_behind(4, heard=("steady", "late"))
     assert story.blamed() == ["late"]
     summary = story.the_incident().summary
@@ -228,7 +228,7 @@ def test_a_worker_that_does_not_come_to_the_end_in_time_may_not_reach_the_topic(
     assert "worker.sync.timeout.ms" in cause.advice[0].why
 
 
-def test_a_lag_that_lasts_until_the_logs_end_is_not_said_to_be_over() -> None:
+def test_a_lag_that_lasts_until_the_logs_end_is_not_reported_as_over() -> None:
     story = formed()
     for number in range(3):
         at = ms("01:10:00.000") + 500 * number

@@ -43,7 +43,7 @@ def test_a_connector_whose_configuration_changes_rebalances_the_workers() -> Non
 
 
 @pytest.mark.parametrize("every_s", [60, 90])
-def test_changes_that_go_on_for_a_quarter_of_an_hour_are_no_plan(every_s: int) -> None:
+def test_changes_that_continue_for_a_quarter_of_an_hour_are_not_planned(every_s: int) -> None:
     assert cluster(*["sink-a"] * 15, every_s=every_s).the_incident().severity == "warning"
 
 

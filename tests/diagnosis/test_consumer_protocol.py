@@ -211,7 +211,7 @@ def taken_over_at(time: str) -> Story:
     return story.goes_on("01:30:00.000")
 
 
-def test_nobody_is_lost_before_a_session_is_over_whatever_its_log_leaves_out() -> None:
+def test_no_member_is_lost_before_its_session_expires_whatever_its_log_omits() -> None:
     assert not taken_over_at("01:00:07.000").timeline().departures
     assert [d.why for d in taken_over_at("01:10:00.000").timeline().departures] == ["vanished"]
 

@@ -248,7 +248,7 @@ OVERLOADED = (
         "another broker's",
     ],
 )
-def test_heartbeats_that_did_not_get_through_are_behind_the_fence_of_a_broker_that_ran(
+def test_failed_heartbeats_are_the_cause_behind_the_fencing_of_a_running_broker(
     lines: list[tuple[str, int, str]], links: list[str]
 ) -> None:
     story = fenced(2)
@@ -464,7 +464,7 @@ def test_a_coordinator_that_dies_before_the_first_generation_of_the_logs_is_no_s
     assert "coordinator-failover" in begun_in_the_middle().causes()
 
 
-def test_members_that_wait_for_another_coordinator_keep_nobody_waiting() -> None:
+def test_members_that_wait_for_another_coordinator_delay_no_rebalance() -> None:
     causes = {c.cause for i in begun_in_the_middle("brokers").incidents() for c in i.root_causes}
     assert "rebalance-straggler" not in causes
 
@@ -505,7 +505,7 @@ def test_members_that_lose_it_while_they_wait_at_another_time_did_lose_it() -> N
     assert "coordinator-failover" in held_up("01:10:20.100").causes()
 
 
-def test_a_group_that_waits_for_the_same_broker_is_told_to_check_its_replicas() -> None:
+def test_a_group_that_waits_for_the_same_broker_is_advised_to_check_its_replicas() -> None:
     story = stopping(Story().formed("c-1", "c-2"), "01:10:00.000", 2)
     story.broker("01:10:20.000", "[GroupCoordinator 2]: Loading group metadata for payments with generation 1", 2, GC)
     (advice,) = story.the_incident().root_causes[0].advice

@@ -31,7 +31,7 @@ def log(directory: Path, *between: str) -> list[tuple[str, float, tuple[str, ...
     return [(c.cause, c.confidence, tuple(culprit.name for culprit in c.culprits)) for c in causes]
 
 
-def test_a_coordinator_that_is_silent_past_the_rebalance_timeout_stood_still(
+def test_a_coordinator_that_is_silent_beyond_the_rebalance_timeout_was_paused(
     tmp_path: Path,
 ) -> None:
     found = log(tmp_path)
@@ -41,7 +41,7 @@ def test_a_coordinator_that_is_silent_past_the_rebalance_timeout_stood_still(
     assert all(member(1) not in blamed for cause, _, blamed in found if cause == "rebalance-straggler")
 
 
-def test_a_coordinator_that_logs_meanwhile_did_not_stand_still(tmp_path: Path) -> None:
+def test_a_coordinator_that_logs_in_the_meantime_was_not_paused(tmp_path: Path) -> None:
     joins = "01:05:00,000] INFO [GroupCoordinator 3]: Dynamic member with unknown member id joins group g in "
     joins += (
         f"PreparingRebalance state. Created a new member id {member(9)} and request the member to rejoin with this "

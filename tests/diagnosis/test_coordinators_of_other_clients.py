@@ -121,7 +121,7 @@ def test_a_kafkajs_consumer_that_reached_no_broker_is_not_to_blame(
     assert left.advice[0].action.startswith("Handle the exception") == is_blamed
 
 
-def test_a_kafkajs_consumer_that_stopped_for_want_of_a_broker_owes_it_to_the_coordinator_that_went_away(
+def test_a_kafkajs_consumer_that_stopped_without_a_broker_is_an_effect_of_the_lost_coordinator(
     tmp_path: Path,
 ) -> None:
     joined = {"groupId": "payments", "memberId": KAFKAJS, "leaderId": KAFKAJS}
@@ -189,7 +189,7 @@ def test_a_broker_that_refuses_every_join_is_no_coordinator_but_once_is_usual(
 
 
 @pytest.mark.parametrize("times", [1, 3])
-def test_a_coordinator_that_is_given_up_as_soon_as_it_is_found_is_none_but_once_is_usual(
+def test_a_coordinator_that_is_repeatedly_given_up_as_soon_as_it_is_found_is_not_the_coordinator(
     tmp_path: Path, times: int
 ) -> None:
     """Before 2.0 Java does not log why it gives a coordinator up."""

@@ -50,7 +50,7 @@ def test_a_subscription_change_names_both_where_a_line_each_does() -> None:
     assert story.the_incident().summary == "c-2 changed its subscription from orders to orders and refunds."
 
 
-def test_a_fenced_consumer_is_said_to_stay_out_until_it_is_restarted() -> None:
+def test_a_fenced_consumer_is_reported_as_out_of_the_group_until_it_is_restarted() -> None:
     assert "does not rejoin by itself" in fenced().the_incident().summary
 
 
@@ -109,7 +109,7 @@ STREAM_THREAD = (
         (STREAM_THREAD, "Find the one slow call: a record, a punctuator, a commit or a restore."),
     ],
 )
-def test_nobody_is_advised_to_lower_a_setting_that_does_not_help(log: str, advice: str, tmp_path: Path) -> None:
+def test_lowering_a_setting_that_does_not_help_is_not_advised(log: str, advice: str, tmp_path: Path) -> None:
     (tmp_path / "app.log").write_text(log)
     (incident,) = rf.analyze(tmp_path, engine="local").report.incidents
     action = incident.root_causes[0].advice[0].action
@@ -124,5 +124,5 @@ def test_nobody_is_advised_to_lower_a_setting_that_does_not_help(log: str, advic
         ("group.initial.rebalance.delay.ms", "up to 3.9, not in those for KRaft"),  # config/kraft/server.properties
     ],
 )
-def test_a_default_that_differs_by_release_is_told_with_its_releases(setting: str, fact: str) -> None:
+def test_a_default_that_differs_by_release_is_reported_with_its_releases(setting: str, fact: str) -> None:
     assert fact in glossary().settings[setting]

@@ -10,6 +10,6 @@ from rebalance_forensics.timeline.facts import DepartureWhy
 BY_LEAVE_GROUP = {"poll-timeout", "unsubscribed", "closed", "left"}
 
 
-def test_only_a_member_that_sends_leave_group_is_said_to_have_left() -> None:
+def test_only_a_member_that_sends_leave_group_is_reported_to_have_left() -> None:
     assert DEPARTED.keys() == set(get_args(DepartureWhy))
     assert {why for why, words in DEPARTED.items() if words.startswith("left")} == BY_LEAVE_GROUP

@@ -42,7 +42,9 @@ def test_a_changed_subscription_was_not_enforced() -> None:
 
 @pytest.mark.parametrize("reason", ["group is already rebalancing", "consumer pro-actively leaving the group"])
 @pytest.mark.parametrize("column", [",host-1", '","host-1"', "\thost-1", " | host-1 |", "; svc: orders"])
-def test_what_another_logger_puts_behind_a_reason_makes_it_none_of_the_applications(column: str, reason: str) -> None:
+def test_text_that_another_logger_adds_after_a_reason_does_not_make_it_the_applications(
+    column: str, reason: str
+) -> None:
     story = Story(release=(3, 9), seen="clients").formed("c-1", "c-2")
     story.client("c-2", "01:10:00.000", f"Request joining group due to: {reason}{column}")
     assert "enforced-rebalance" not in story.causes()

@@ -29,7 +29,7 @@ def test_an_exception_of_the_members_own_thread_ended_it() -> None:
     assert "member-left" in two_consumers_in_one_file("c-3").causes()
 
 
-def test_an_exception_of_another_consumer_in_the_same_file_is_not_put_down_to_the_one_that_closed() -> None:
+def test_an_exception_of_another_consumer_in_the_same_file_does_not_explain_the_close() -> None:
     assert "member-left" not in two_consumers_in_one_file("c-2").causes()
 
 
@@ -56,17 +56,17 @@ def closes_after(*lines: tuple[str, str, str], thread: str | None = None) -> Sto
         'Traceback (most recent call last):\n  File "shop.py", line 9, in run\nasyncio.exceptions.CancelledError',
     ],
 )
-def test_a_loop_that_was_told_to_end_did_not_fail(thrown: str) -> None:
+def test_a_poll_loop_that_was_asked_to_end_did_not_fail(thrown: str) -> None:
     assert closes_after(("01:09:59.900", "ERROR", f"Polling ends\n{thrown}")).causes() == ["scale-in"]
 
 
 @pytest.mark.parametrize("says", ["System.OperationCanceledException: The operation was canceled.", "context canceled"])
-def test_a_loop_of_another_language_that_was_told_to_end_did_not_fail(says: str) -> None:
+def test_a_poll_loop_in_another_language_that_was_asked_to_end_did_not_fail(says: str) -> None:
     assert closes_after(("01:09:59.900", "ERROR", f"Polling ends: {says}")).causes() == ["scale-in"]
     assert closes_after(("01:09:59.900", "ERROR", "Polling ends: no such customer")).causes() == ["member-left"]
 
 
-def test_a_loop_that_was_told_to_end_after_it_failed_did_fail() -> None:
+def test_a_poll_loop_that_was_asked_to_end_after_it_failed_did_fail() -> None:
     wakeup = "Polling ends\norg.apache.kafka.common.errors.WakeupException\n\tat com.example.Shop.run(Shop.java:12)"
     story = closes_after(("01:09:59.800", "ERROR", THROWN), ("01:09:59.900", "INFO", wakeup))
     assert story.causes() == ["member-left"]
@@ -88,18 +88,18 @@ def test_a_loop_that_was_told_to_end_after_it_failed_did_fail() -> None:
         ("will retry; 5/5 chunks were sent", "scale-in"),
     ],
 )
-def test_an_error_that_is_tried_again_made_nobody_close(says: str, cause: str) -> None:
+def test_an_error_that_is_retried_closed_no_consumer(says: str, cause: str) -> None:
     text = THROWN.replace("Record failed", f"Record failed, {says}")
     assert closes_after(("01:09:57.000", "ERROR", text)).causes() == [cause]
 
 
-def test_a_last_try_before_a_requested_stop_made_nobody_close() -> None:
+def test_a_last_retry_before_a_requested_stop_closed_no_consumer() -> None:
     text = THROWN.replace("Record failed", "Record failed, retrying (3/3)")
     asked = ("01:09:59.900", "INFO", "Commencing graceful shutdown. Waiting for active requests to complete")
     assert closes_after(("01:09:57.000", "ERROR", text), asked).causes() == ["scale-in"]
 
 
-def test_an_error_after_which_the_loop_was_given_partitions_made_nobody_close() -> None:
+def test_an_error_after_which_the_poll_loop_got_partitions_closed_no_consumer() -> None:
     story = Story().formed("c-1", "c-2", "c-3")
     story.line("c-3/app.log", "01:09:45.000", THROWN, level="ERROR", logger="com.example.Shop")
     story.rebalanced("01:09:50.000", story.words.adding(story.id_of("c-4")), ["c-1", "c-2", "c-3", "c-4"])
@@ -159,9 +159,7 @@ ORDER, ENDED = "Stopping Ledger of the shop...", "c-3.service: Main process exit
         "another host",
     ],
 )
-def test_a_process_that_was_told_to_stop_from_outside_does_not_stop_for_an_error(
-    lines: tuple[str, ...], cause: str
-) -> None:
+def test_a_process_that_was_asked_to_stop_does_not_stop_because_of_an_error(lines: tuple[str, ...], cause: str) -> None:
     story = closes_after(("01:09:59.500", "ERROR", THROWN))
     for line in lines:
         file, time, message = line.split(" ", 2)
@@ -178,7 +176,7 @@ def test_a_process_that_works_on_after_an_order_to_stop_may_close_for_its_error(
     assert (cause.cause, cause.confidence <= 0.6) == ("member-left", True)
 
 
-def test_an_order_to_the_process_before_it_is_none_to_a_process_that_fails() -> None:
+def test_a_request_to_stop_an_earlier_process_does_not_explain_the_end_of_the_next_one() -> None:
     story = Story().line("c-3/journal.log", "00:59:50.000", "Stopping c-3.service - The shop...")
     story.formed("c-1", "c-2", "c-3").line(
         "c-3/app.log", "01:00:14.500", THROWN, level="ERROR", logger="com.example.Shop"
@@ -204,7 +202,9 @@ def test_an_order_to_the_process_before_it_is_none_to_a_process_that_fails() -> 
     ],
     ids=["no log of it", "systemctl restart", "supervisorctl restart", "docker restart", "another unit"],
 )
-def test_a_single_member_that_was_restarted_has_the_order_behind_it(lines: tuple[str, ...], why: str | None) -> None:
+def test_the_request_to_restart_is_the_cause_behind_the_restart_of_a_single_member(
+    lines: tuple[str, ...], why: str | None
+) -> None:
     story = closes(Story().formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
     for line in lines:
         file, time, message = line.split(" ", 2)

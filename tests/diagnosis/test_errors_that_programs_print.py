@@ -26,7 +26,7 @@ def incidents(directory: Path, *lines: str) -> tuple[Incident, ...]:
 
 
 @pytest.mark.parametrize("error", FORGOTTEN)
-def test_a_member_that_the_coordinator_forgot_is_a_warning_and_nobody_knows_why(tmp_path: Path, error: str) -> None:
+def test_a_member_unknown_to_its_coordinator_is_a_warning_without_a_known_cause(tmp_path: Path, error: str) -> None:
     (incident,) = incidents(tmp_path, f"2026-03-01 01:10:00,123 ERROR shop.orders {error}")
     assert incident.severity == "warning"
     assert max(cause.confidence or 0 for cause in incident.root_causes) <= 0.55
@@ -55,7 +55,7 @@ def test_a_member_that_the_coordinator_forgot_is_a_warning_and_nobody_knows_why(
         'time="2026-03-01T01:10:00Z" level=error msg="commit" error="Broker: Unknown member"',
     ],
 )
-def test_an_error_in_a_field_of_its_own_is_read_with_its_message(tmp_path: Path, line: str) -> None:
+def test_an_error_in_a_separate_field_is_read_with_its_message(tmp_path: Path, line: str) -> None:
     (incident,) = incidents(tmp_path, line)
     assert incident.severity == "warning"
 
@@ -79,7 +79,7 @@ def test_a_join_whose_connection_breaks_again_and_again_never_got_in(tmp_path: P
     assert "asked to join 3 times" in incident.summary
 
 
-def test_a_reader_that_was_refused_before_it_started_anew_is_no_new_member(tmp_path: Path) -> None:
+def test_a_reader_that_was_rejected_before_it_restarted_is_not_a_new_member(tmp_path: Path) -> None:
     refused = (
         "[16] Not Coordinator For Group: the broker returns this error code if it receives an offset fetch or commit "
         "request for a group that it is not a coordinator for"

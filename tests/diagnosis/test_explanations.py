@@ -19,7 +19,7 @@ def test_a_cause_names_settings_or_kips_that_are_explained_and_a_neighbour(cause
     assert dict(known.neighbours_of(cause))
 
 
-def test_neighbours_are_causes_and_each_pair_stands_once() -> None:
+def test_lookalikes_are_causes_and_each_pair_is_listed_once() -> None:
     pairs = [frozenset(pair.causes) for pair in glossary().lookalikes]
     assert len(set(pairs)) == len(pairs)
     assert {cause for pair in pairs for cause in pair} <= all_causes().keys()

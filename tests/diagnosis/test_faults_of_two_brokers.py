@@ -51,7 +51,7 @@ def brokers_blamed(incidents: list[Incident]) -> list[list[str]]:
     return [[c.name for c in v.culprits] for v in verdicts if v.cause == "coordinator-failover"]
 
 
-def test_a_broker_that_stood_still_and_a_full_disk_of_the_next_coordinator_are_two_incidents(tmp_path: Path) -> None:
+def test_a_paused_broker_and_a_full_disk_of_the_next_coordinator_are_two_incidents(tmp_path: Path) -> None:
     assert brokers_blamed(incidents_in(tmp_path, FROZEN_THEN_FULL)) == [["broker-3"], ["broker-1"]]
 
 
@@ -86,7 +86,7 @@ has failed, removing it from the group (kafka.GC)
 }
 
 
-def test_a_broker_that_takes_its_groups_over_again_after_it_stood_still_ends_the_same_incident(tmp_path: Path) -> None:
+def test_a_broker_that_takes_its_groups_back_after_a_pause_ends_the_same_incident(tmp_path: Path) -> None:
     ((first, *_),) = brokers_blamed(incidents_in(tmp_path, FROZEN_AND_BACK))
     assert first == "broker-2"
 

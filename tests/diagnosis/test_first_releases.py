@@ -28,7 +28,7 @@ def test_before_kip_62_a_slow_loop_sends_no_heartbeat() -> None:
     assert cause.confidence < 0.75, "a process that stood still looks the same"
 
 
-def test_nobody_is_told_to_set_what_that_release_does_not_have() -> None:
+def test_settings_that_the_release_does_not_have_are_not_advised() -> None:
     cause = slow_in_0_10_0().the_incident().root_causes[0]
     sentences = [cause.narrative, *(f"{a.action} {a.why}" for a in cause.advice)]
     assert not [sentence for sentence in sentences if "max.poll.interval.ms" in sentence]

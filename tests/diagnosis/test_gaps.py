@@ -87,7 +87,7 @@ def test_an_open_verdict_for_which_no_sign_asks_for_a_log_asks_for_what_comes_af
 
 
 @pytest.mark.parametrize(("release", "is_newer"), [((4, 4), False), ((4, 9), True), ((5, 0), True)])
-def test_a_release_whose_messages_are_not_known_yet_is_read_as_the_nearest_and_that_is_said(
+def test_a_release_with_unknown_messages_is_read_as_the_nearest_one_and_a_gap_reports_it(
     release: Release,
     is_newer: bool,  # noqa: FBT001
 ) -> None:

@@ -112,7 +112,7 @@ def test_a_newcomer_that_has_left_again_takes_nobodys_place(tmp_path: Path) -> N
     assert "rolling-restart" not in causes(found)
 
 
-def test_a_broker_that_loads_its_own_group_again_hands_it_to_nobody(tmp_path: Path) -> None:
+def test_a_broker_that_reloads_its_own_group_hands_it_to_no_other_broker(tmp_path: Path) -> None:
     loaded = (
         "[2026-03-01 01:10:{:02},100] INFO [GroupCoordinator 1]: Loading group metadata for payments with generation 4 "
         "(kafka.coordinator.group.GroupCoordinator)"
@@ -132,7 +132,7 @@ def test_a_broker_that_loads_its_own_group_again_hands_it_to_nobody(tmp_path: Pa
     assert "another broker" not in incident.root_causes[0].narrative
 
 
-def test_a_log_without_times_beside_one_with_times_is_not_from_1970(tmp_path: Path) -> None:
+def test_a_log_without_times_next_to_one_with_times_is_not_from_1970(tmp_path: Path) -> None:
     (tmp_path / "client.log").write_text(f"WARNING:kafka.coordinator:{DENIED}\n" * 3, encoding="utf-8")
     found = incidents(tmp_path, *fails(10, RDKAFKA, 4), COORDINATOR.format(12, STABLE.format(5)))
     assert all(i.started_at is None or i.started_at > 1_700_000_000_000 for i in found)
@@ -175,7 +175,7 @@ def test_two_readers_of_one_process_are_two_members(tmp_path: Path, timed: bool)
     assert "1 of 1" not in report.incidents[-1].root_causes[0].narrative
 
 
-def test_a_reader_that_joins_anew_after_an_error_is_one_member(tmp_path: Path) -> None:
+def test_a_reader_that_rejoins_after_an_error_is_one_member(tmp_path: Path) -> None:
     lines = [*reads(0, FIRST_ID, generation=1), *reads(9, SECOND_ID, generation=3)]
     (tmp_path / "app.log").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (group,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).groups

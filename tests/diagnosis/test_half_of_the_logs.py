@@ -46,7 +46,7 @@ def test_partitions_that_a_member_gave_back_before_are_not_new() -> None:
     assert "topic-metadata-change" not in evidence_types(story)
 
 
-def test_one_client_that_lost_one_broker_cannot_tell_a_dead_link_from_a_coordinator_that_stands_still() -> None:
+def test_one_client_that_lost_one_broker_cannot_distinguish_a_broken_link_from_a_paused_coordinator() -> None:
     story = evicted((3, 9), "clients")
     lost = "Group coordinator b-2:9092 (id: 2147483645 rack: null) is unavailable or invalid due to cause: {}"
     for time in ("01:09:40.000", "01:09:51.000", "01:10:02.000"):
@@ -62,7 +62,7 @@ def test_one_client_that_lost_one_broker_cannot_tell_a_dead_link_from_a_coordina
     assert evidence_types(as_seen_by(story, "c-3"))["network-partition"] < 0.9
 
 
-def test_who_joined_within_a_session_timeout_stood_not_still_for_as_long() -> None:
+def test_a_member_that_joined_within_a_session_timeout_was_not_paused_for_that_long() -> None:
     story = Story(release=(3, 9)).formed("c-1", "c-2")
     story.client(
         "c-1",
@@ -102,7 +102,7 @@ def test_what_one_member_alone_is_given_in_the_leaders_list_it_asked_for() -> No
     assert story.blamed() == ["c-2"]
 
 
-def test_a_member_that_hears_of_a_rebalance_was_in_before_the_logs_begin() -> None:
+def test_a_member_that_learns_of_a_rebalance_was_in_the_group_before_the_logs_begin() -> None:
     story = (
         Story(release=(2, 8))
         .formed("c-1")

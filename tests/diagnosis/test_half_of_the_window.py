@@ -16,7 +16,7 @@ LATER = "01:05:00.000"
 
 
 @pytest.mark.parametrize("release", [(2, 8), (3, 9)])
-def test_a_member_that_is_told_it_is_none_was_one_before_the_logs_began(release: Release) -> None:
+def test_a_client_whose_membership_ended_was_a_member_before_the_logs_began(release: Release) -> None:
     story = evicted(release, "clients")
     message = f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"
     story.client("c-3", "01:10:20.000", UNKNOWN.format(message))
@@ -26,14 +26,14 @@ def test_a_member_that_is_told_it_is_none_was_one_before_the_logs_began(release:
 
 @pytest.mark.parametrize("release", [(2, 8), (3, 9)])
 @pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
-def test_a_poll_timeout_is_told_without_the_start_of_the_group(release: Release, seen: Side) -> None:
+def test_a_poll_timeout_is_reported_without_the_start_of_the_group(release: Release, seen: Side) -> None:
     story = begun_at(slow_member(release, seen), LATER)
     assert story.causes() == ["slow-processing"]
     assert story.blamed() == ["c-3"]
 
 
 @pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
-def test_a_close_is_told_without_the_start_of_the_group(seen: Side) -> None:
+def test_a_close_is_reported_without_the_start_of_the_group(seen: Side) -> None:
     story = closes(Story(seen=seen).formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
     assert begun_at(story, LATER).causes() == ["scale-in"]
 
@@ -62,7 +62,7 @@ def test_a_subscription_in_the_middle_of_a_log_is_no_start_of_a_process() -> Non
     assert begun_at(story, LATER).timeline().starts == []
 
 
-def test_a_hand_over_is_no_second_riddle_beside_the_rebalance_that_asked_for_it() -> None:
+def test_a_hand_over_is_not_a_second_unexplained_incident_next_to_its_rebalance() -> None:
     story = begun_at(handed_over((3, 9), "brokers"), "01:10:00.100")
     assert story.causes() == ["unexplained"]
     assert story.the_incident().followups == ("cooperative",)

@@ -10,7 +10,7 @@ NETWORK = "org.apache.kafka.clients.NetworkClient"
 NOT_REJOINED = "[GroupCoordinator 2]: Group payments removed dynamic members who haven't joined: Set({})"
 
 
-def test_a_join_that_runs_out_after_its_broker_unloaded_the_group_removes_nobody() -> None:
+def test_a_join_that_expires_after_its_broker_unloaded_the_group_removes_no_member() -> None:
     story = moved()
     story.broker("01:10:06.000", "[GroupCoordinator 2]: Unloading group metadata for payments with generation 1", 2, GC)
     story.broker("01:10:26.000", NOT_REJOINED.format(story.id_of("c-1")), 2, GC)
@@ -83,7 +83,7 @@ def test_a_broker_that_dies_late_in_a_slow_loop_did_not_slow_it_down() -> None:
     assert "out of reach" not in cause.narrative
 
 
-def test_a_member_that_waits_for_a_broker_is_not_told_together_with_one_that_was_slow_before() -> None:
+def test_a_member_that_waits_for_a_broker_is_reported_separately_from_an_earlier_slow_member() -> None:
     story = writers_without("01:10:02", "c-1", "c-2")
     story.client("c-3", "01:12:00.000", EXPIRED, level="WARN")
     story.broker("01:12:00.010", story.words.left(story.id_of("c-3"), "consumer poll timeout has expired."))

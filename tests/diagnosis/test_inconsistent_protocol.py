@@ -75,7 +75,7 @@ def test_a_classic_member_that_the_migration_policy_keeps_out_of_a_consumer_grou
     assert "joins with the classic protocol, the group uses the consumer one" in story.the_incident().summary
 
 
-def test_a_group_that_stays_on_the_consumer_protocol_turns_nobody_away() -> None:
+def test_a_group_that_stays_on_the_consumer_protocol_rejects_no_member() -> None:
     story = Story(release=(4, 1)).formed("c-1", "c-2")
     kept = "Cannot downgrade consumer group payments to classic group because its online downgrade is disabled."
     story.broker("01:10:00.010", f"[GroupCoordinator id=2 topic=__consumer_offsets partition=13] {kept}")

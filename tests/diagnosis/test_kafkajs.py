@@ -35,7 +35,7 @@ def incidents(directory: Path, *lines: str) -> tuple[Incident, ...]:
     return tuple(analyze([str(directory)], AnalyzeOptions(engine="local")).incidents)
 
 
-def test_a_member_told_of_a_rebalance_is_an_unexplained_one_where_no_log_numbers_it(tmp_path: Path) -> None:
+def test_a_rebalance_that_a_member_learns_of_is_unexplained_if_no_log_numbers_it(tmp_path: Path) -> None:
     rebalancing = told_again(10, REBALANCING, "The group is rebalancing, so a rejoin is needed")
     (incident,) = incidents(tmp_path, joined(0, FIRST), rebalancing, joined(11, FIRST))
     assert [cause.cause for cause in incident.root_causes] == ["unexplained"]

@@ -101,7 +101,7 @@ def test_partitions_that_a_restore_consumer_takes_by_hand_are_no_other_subscript
     assert claimed(told(BUGS["KAFKA-12759"], {**story, "lines": by_hand}, story["runs"]), "unexplained") == set()
 
 
-def test_a_release_that_nobody_reported_is_not_accused() -> None:
+def test_a_release_that_no_process_reported_is_not_blamed() -> None:
     logs = told(BUGS["KAFKA-13406"], STORIES["KAFKA-13406"], "3.0.0")
     logs.events = [e for e in logs.events if type(e).__name__ != "VersionReported"]
     assert claimed(logs, "unexplained") == set()
@@ -135,7 +135,7 @@ def test_a_vendors_number_leaves_the_patch_open(text: str, low: tuple[int, ...],
 
 
 @pytest.mark.parametrize("text", ["4.1.0-SNAPSHOT", "unknown", "9.1.0-ccs"])
-def test_a_number_that_names_no_release_accuses_nobody(text: str) -> None:
+def test_a_number_that_is_not_a_release_matches_no_bug(text: str) -> None:
     assert release_range(text) is None
 
 

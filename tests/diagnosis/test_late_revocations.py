@@ -52,7 +52,7 @@ def test_its_own_log_alone_shows_a_late_revocation() -> None:
     assert "rebalance-straggler" in [i.root_causes[0].cause for i in story.incidents()]
 
 
-def test_a_revocation_within_two_heartbeats_delays_nobody() -> None:
+def test_a_revocation_within_two_heartbeats_delays_no_member() -> None:
     assert "rebalance-straggler" not in [i.root_causes[0].cause for i in late(lasted_ms=9_000).incidents()]
 
 

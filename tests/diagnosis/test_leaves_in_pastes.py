@@ -117,7 +117,7 @@ def test_a_refused_join_of_a_newcomer_does_not_say_that_it_was_a_member(tmp_path
         ("Asynchronous auto-commit of offsets failed: The request timed out.", []),
     ],
 )
-def test_a_commit_that_the_coordinator_could_not_replicate_is_not_put_down_to_the_network(
+def test_a_commit_that_the_coordinator_could_not_replicate_is_not_blamed_on_the_network(
     tmp_path: Path, line: str, answered: list[bool]
 ) -> None:
     message = f"[Consumer clientId=orders-1, groupId=payments] {line}"
@@ -125,7 +125,7 @@ def test_a_commit_that_the_coordinator_could_not_replicate_is_not_put_down_to_th
     assert ["__consumer_offsets" in i.summary for i in found] == answered
 
 
-def test_records_that_lost_the_line_end_behind_their_logger_are_two(tmp_path: Path) -> None:
+def test_records_joined_after_the_first_ones_logger_are_two(tmp_path: Path) -> None:
     expired = (
         LEFT[0]
         .partition("INFO ")[2]
@@ -189,7 +189,9 @@ def _rewritten(how: str, line: str) -> str:
 
 
 @pytest.mark.parametrize("how", ["entities", "escapes", "colours"])
-def test_what_a_page_does_to_a_message_behind_a_whole_header_hides_no_poll_timeout(tmp_path: Path, how: str) -> None:
+def test_damage_by_a_web_page_to_a_message_after_a_complete_header_hides_no_poll_timeout(
+    tmp_path: Path, how: str
+) -> None:
     line = (
         "2026-11-20 10:15:30.123  WARN 1 --- [main] o.a.k.c.c.internals.ConsumerCoordinator  : "
         "[Consumer clientId=orders-1, groupId=pay_ments] Member orders-1-05ba4dd6-3a98-4ea8-91eb-003ee4fc7aca sending "

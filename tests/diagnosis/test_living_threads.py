@@ -37,7 +37,7 @@ def test_a_thread_that_misses_its_session_while_the_other_stays_was_slow() -> No
     assert "process-pause" not in story.causes()
 
 
-def test_threads_that_miss_their_sessions_together_stood_still_with_their_process() -> None:
+def test_threads_whose_sessions_expire_together_were_paused_with_their_process() -> None:
     story = silent(two_threads_each(), 1, 2)
     assert "process-pause" in story.causes()
     assert "slow-processing" not in story.causes()

@@ -69,7 +69,7 @@ def verdict(folder: Path, host: str, app_log: str = APP_LOG) -> RootCause:
     return lost
 
 
-def test_the_log_of_a_host_called_like_a_member_shows_that_it_stood_still(tmp_path: Path) -> None:
+def test_the_log_of_a_host_named_like_a_member_shows_that_the_member_was_paused(tmp_path: Path) -> None:
     lost = verdict(tmp_path, "mix-9")
     assert (lost.cause, [c.name for c in lost.culprits]) == ("process-pause", ["mix-9"])
     assert lost.confidence >= 0.75

@@ -74,7 +74,7 @@ def syncs_expire(refused: Callable[[Story, str, int], None], api: str, slow: tup
 @pytest.mark.parametrize(("refused", "api"), [(heartbeat_refused, "HEARTBEAT"), (sync_refused, "SYNC_GROUP")])
 @pytest.mark.parametrize("slow", [("c-1",), ("c-1", "c-2")])
 @pytest.mark.parametrize("since", ["00:00:00.000", "01:10:05.500", "01:15:20.000"])
-def test_who_was_not_given_its_assignment_when_it_was_removed_stood_not_still_and_nobody_removed_it_by_hand(
+def test_a_member_removed_without_its_assignment_was_neither_paused_nor_removed_by_an_administrator(
     refused: Callable[[Story, str, int], None], api: str, slow: tuple[str, ...], since: str
 ) -> None:
     verdicts = sure(begun(as_seen_by(syncs_expire(refused, api, slow), *slow), since))

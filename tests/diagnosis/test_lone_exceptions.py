@@ -61,7 +61,7 @@ def test_what_kafka_threw_at_a_member_tells_its_cause(tmp_path: Path, before: st
 
 
 @pytest.mark.parametrize("thrown", [DENIED, FENCED, UNLIKE])
-def test_what_a_listener_container_wraps_is_found_behind_its_own_exception(tmp_path: Path, thrown: str) -> None:
+def test_the_exception_that_a_listener_container_wraps_is_found_below_its_own(tmp_path: Path, thrown: str) -> None:
     (incident,) = report_on(tmp_path, f"{SPRING}Consumer exception\n{WRAPPED}Caused by: {thrown}").incidents
     assert incident.root_causes[0].cause in ("authorization-failure", "static-member-fenced", "inconsistent-protocol")
 
@@ -75,14 +75,14 @@ def test_an_excerpt_that_begins_within_a_stack_trace_keeps_what_was_thrown(tmp_p
     assert [incident.root_causes[0].cause for incident in report.incidents] == ["authorization-failure"]
 
 
-def test_a_fenced_thread_was_told_once_though_its_exception_follows(tmp_path: Path) -> None:
+def test_a_fenced_thread_is_reported_once_although_its_exception_follows(tmp_path: Path) -> None:
     (incident,) = report_on(tmp_path, f"{MIGRATED}\n{TASK}\n\tat org.apache.kafka.streams.X.y(X.java:1)").incidents
     (cause,) = incident.root_causes
     assert cause.cause == "unexplained"
     assert "was told once that it is no longer in the group" in cause.narrative
 
 
-def test_a_producers_denial_is_none_of_a_group(tmp_path: Path) -> None:
+def test_a_producers_denial_does_not_concern_a_group(tmp_path: Path) -> None:
     denied = f"{ERRORS}TopicAuthorizationException: Not authorized to access topics: [orders]"
     assert not report_on(tmp_path, f"{SPRING}send failed\n{denied}").groups
 

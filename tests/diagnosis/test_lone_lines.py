@@ -82,7 +82,9 @@ def test_a_client_that_logs_the_end_of_its_membership_is_out_whatever_ended_it(t
 
 
 @pytest.mark.parametrize("line", REBALANCING.values(), ids=REBALANCING)
-def test_a_line_from_the_middle_of_a_rebalance_shows_a_rebalance_and_blames_nobody(tmp_path: Path, line: str) -> None:
+def test_a_line_from_the_middle_of_a_rebalance_shows_a_rebalance_and_blames_no_member(
+    tmp_path: Path, line: str
+) -> None:
     incident = only(tmp_path, line)
     assert (incident.severity, incident.root_causes[0].cause) == ("info", "unexplained")
     assert not incident.root_causes[0].culprits
@@ -97,7 +99,7 @@ def test_partitions_that_are_given_up_may_also_belong_to_a_consumer_that_closes(
     assert "or when they unsubscribe or close" in only(tmp_path, REBALANCING["partitions revoked"]).summary
 
 
-def test_a_listener_that_throws_in_a_rebalance_is_an_incident_of_its_own(tmp_path: Path) -> None:
+def test_a_listener_that_throws_in_a_rebalance_is_a_separate_incident(tmp_path: Path) -> None:
     incident = only(tmp_path, CONSUMER + LISTENER)
     assert incident.severity == "warning"
     assert "onPartitionsRevoked" in incident.summary
@@ -158,7 +160,7 @@ def test_a_client_that_gives_up_its_partitions_does_not_know_that_it_was_evicted
     assert "was no longer a member" in only(tmp_path, line).summary
 
 
-def test_a_worker_behind_in_the_config_topic_is_behind_whether_or_not_it_was_asked_to_rejoin(tmp_path: Path) -> None:
+def test_a_worker_that_lags_in_the_config_topic_is_reported_whether_or_not_it_has_to_rejoin(tmp_path: Path) -> None:
     behind = "Current config state offset -1 is behind group assignment 1, reading to end of config log"
     incident = only(tmp_path, WORKER.format("INFO", behind))
     assert (incident.severity, incident.root_causes[0].cause) == ("info", "unexplained")
@@ -245,7 +247,7 @@ def test_a_member_whose_id_was_masked_by_hand_is_one_member_however_many_marks_t
     assert [culprit.name for culprit in found[-1].root_causes[0].culprits] == ["***"]
 
 
-def test_members_that_close_in_an_excerpt_are_not_said_to_be_the_last(tmp_path: Path) -> None:
+def test_members_that_close_in_an_excerpt_are_not_reported_as_the_last_ones(tmp_path: Path) -> None:
     lines = [
         CONSUMER.replace("orders-1", f"orders-{n}")
         + f"Member orders-{n}-0c sending LeaveGroup request to coordinator b:9092 (id: 2147483646 rack: null) due to "
@@ -301,7 +303,7 @@ def test_a_members_share_before_and_after_shows_whether_another_came_or_went(
     assert incident.summary.endswith(f"as when another {other}.")
 
 
-def test_a_leader_without_the_latest_configuration_is_named_beside_the_rebalance_it_spoils(tmp_path: Path) -> None:
+def test_a_leader_without_the_latest_configuration_is_named_with_the_rebalance_that_it_spoils(tmp_path: Path) -> None:
     joined = "Successfully joined group with generation 7"
     lacks = (
         "Was selected to perform assignments, but do not have latest config found in sync request. Returning an empty "
@@ -348,7 +350,7 @@ def test_the_console_consumer_prints_what_its_client_threw(tmp_path: Path) -> No
     assert (incident.group, incident.root_causes[0].cause) == ("payments", "authorization-failure")
 
 
-def test_a_rebalance_whose_leader_names_its_generation_is_not_said_to_have_none(tmp_path: Path) -> None:
+def test_a_rebalance_whose_leader_logs_its_generation_is_not_reported_without_one(tmp_path: Path) -> None:
     incident = only(
         tmp_path,
         f"{CONSUMER}Attempt to heartbeat failed since group is rebalancing\n"

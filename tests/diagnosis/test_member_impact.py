@@ -51,11 +51,11 @@ def test_a_known_session_timeout_tells_how_long_before() -> None:
     assert wording.unread(story.the_incident().impact).startswith("the partitions of 1 of 3 members unread for about 4")
 
 
-def test_where_partitions_are_named_nothing_is_told_by_members() -> None:
+def test_if_partitions_are_named_no_figures_by_member_are_given() -> None:
     assert evicted().the_incident().impact.by_member is None
 
 
-def test_a_rebalance_that_takes_nobody_away_is_told_by_how_long_the_group_may_have_stopped() -> None:
+def test_a_rebalance_without_a_lost_member_is_reported_with_how_long_the_group_may_have_stopped() -> None:
     (one,) = _of_brokers_alone("rebalance-straggler")
     assert one.impact.by_member is not None
     assert one.impact.by_member.members == 0

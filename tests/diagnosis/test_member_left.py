@@ -65,7 +65,7 @@ def test_a_close_without_an_exception_is_no_fault() -> None:
     assert "member-left" not in story.causes()
 
 
-def test_an_exception_of_somebody_who_stays_explains_no_leave() -> None:
+def test_an_exception_of_a_member_that_stays_explains_no_leave() -> None:
     story = Story().formed("c-1", "c-2", "c-3")
     story.line("c-1/app.log", "01:09:59.900", CRASHED, level="ERROR", logger="org.example.Main")
     closes(story, "c-3", "01:10:00.000", ["c-1", "c-2"])
@@ -153,7 +153,7 @@ def two_in_one_process() -> Story:
     return closes(story, "c-1", "01:10:00.000", ["c-2", "c-3"])
 
 
-def test_an_error_beside_the_only_consumer_of_its_file_that_closes_is_why_it_did() -> None:
+def test_an_error_in_the_file_of_the_only_consumer_that_closes_explains_the_close() -> None:
     story = two_in_one_process()
     story.line("c-1/app.log", "01:10:00.010", FAILED, level="ERROR", logger=WORKER)
     assert story.causes() == ["member-left"]
@@ -166,7 +166,7 @@ def test_an_error_long_before_one_of_two_consumers_of_its_file_closes_may_be_the
     assert "member-left" not in story.causes()
 
 
-def test_a_consumer_that_was_stopped_once_and_then_failed_is_told_by_its_failure() -> None:
+def test_a_consumer_that_was_stopped_once_and_then_failed_is_reported_with_its_failure() -> None:
     story = Story().formed("c-1", "c-2", "c-3")
     for minute, fails in ((10, False), (11, True), (12, True)):
         if fails:

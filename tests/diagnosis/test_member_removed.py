@@ -35,7 +35,7 @@ def test_a_static_member_sends_no_leave_group_so_other_words_are_an_administrato
     assert story.causes() == ["member-removed"]
 
 
-def test_a_dynamic_member_may_give_words_of_its_own_when_it_leaves() -> None:
+def test_a_dynamic_member_may_leave_with_its_own_reason() -> None:
     story = Story(release=(3, 9), seen="brokers").formed("c-1", "c-2")
     closes(story, "c-2", "01:10:00.000", ["c-1"], "done for today")
     assert "member-removed" not in story.causes()
@@ -81,11 +81,11 @@ def test_members_that_are_unknown_all_at_once_did_not_shut_down_and_may_have_bee
     assert {"member-removed", "process-pause"} <= set(wanted[0].between)
 
 
-def test_members_that_had_lost_their_coordinator_stood_still_or_it_did() -> None:
+def test_if_members_had_lost_their_coordinator_they_or_the_coordinator_were_paused() -> None:
     assert "member-removed" not in expelled_at("01:10:00.100", "01:10:02.800", lost=True).causes()
 
 
-def test_one_member_that_is_unknown_was_not_removed_by_anybody_that_its_log_knows_of() -> None:
+def test_the_log_of_an_unknown_member_shows_no_administrator_that_removed_it() -> None:
     story = Story(release=(3, 9), seen="clients").formed("c-1", "c-2")
     told_unknown(story, "c-2", "01:10:00.100")
     story.rebalanced("01:10:03.500", story.words.adding(story.id_of("c-2")), ["c-1", "c-2"])

@@ -52,7 +52,7 @@ def static(pod: str, *lines: str) -> list[str]:
     ]
 
 
-def test_a_static_member_that_starts_anew_has_not_expired_where_logs_end_before_anything_says_so(
+def test_a_static_member_that_restarts_has_not_expired_if_logs_end_before_they_show_it(
     tmp_path: Path,
 ) -> None:
     started = "06:12:05,000 Kafka version: 2.6.3 (org.apache.kafka.common.utils.AppInfoParser)"
@@ -97,7 +97,7 @@ def test_a_static_member_before_3_0_whose_poll_timeout_expires_says_only_that_it
     assert faults(found) == ["slow-processing"]
 
 
-def test_a_member_whose_heartbeats_were_answered_until_it_was_removed_did_not_stand_still(tmp_path: Path) -> None:
+def test_a_member_whose_heartbeats_were_answered_until_its_removal_was_not_paused(tmp_path: Path) -> None:
     def logged(client: str, *lines: str) -> list[str]:
         first = (
             "06:13:05,000 Discovered group coordinator b1:9092 (id: 2147483646 rack: null)",
@@ -166,7 +166,7 @@ def test_the_log_of_a_consumer_before_2_1_may_end_because_it_was_closed(tmp_path
     assert away.root_causes[0].confidence < 0.9
 
 
-def test_what_a_streams_client_says_in_a_file_that_applications_share_is_told_of_its_own_group_only(
+def test_a_streams_clients_lines_in_a_file_that_applications_share_concern_only_its_group(
     tmp_path: Path,
 ) -> None:
     spring = "2026-11-23 {} INFO 4711 --- [-StreamThread-2] org.apache.kafka.streams.KafkaStreams    : {}"
@@ -222,7 +222,7 @@ def test_a_member_that_is_left_out_before_its_session_can_have_expired_left_thou
     assert [i.root_causes[0].cause for i in found if i.root_causes[0].cause != "startup"] == ["scale-in"]
 
 
-def test_a_virtual_machine_that_ends_in_a_log_that_goes_on_is_not_the_end_of_everybody_who_writes_there(
+def test_a_jvm_that_ends_in_a_log_that_continues_does_not_end_all_members_that_write_to_it(
     tmp_path: Path,
 ) -> None:
     lines = []

@@ -22,7 +22,7 @@ def cut_off() -> Story:
     return story.rebalanced("01:10:20.000", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
 
 
-def test_a_log_that_goes_on_with_disconnects_shows_a_live_member_that_was_cut_off() -> None:
+def test_a_log_that_continues_with_disconnects_shows_a_live_member_that_was_cut_off() -> None:
     story = cut_off()
     assert story.causes() == ["network-partition"]
     assert story.blamed() == ["c-3"]
@@ -92,7 +92,7 @@ def test_a_member_that_learns_of_its_expulsion_long_after_it_was_throttled_was_t
     assert "a quota held its requests back for up to 45 s" in story.the_incident().summary
 
 
-def test_a_request_that_no_quota_held_back_clears_nobody() -> None:
+def test_a_request_that_was_not_throttled_rules_nothing_out() -> None:
     assert held_back(by_ms=0, found="01:09:31.400").causes() != ["unexplained"]
 
 
