@@ -287,10 +287,10 @@ def _has_two_of_a_topic(event: Event) -> bool:
 
 def _by_topics(timeline: Timeline) -> tuple[tuple[Participant, ...], Sequence[Event]] | None:
     """New members whose topics nobody in the running group had subscribed to, and the lines; None if there are none."""
-    # A new release may read further topics: then newcomers replace others. A member's log shows its topics itself.
+    # A new release may read further topics: then newcomers replace others.
     initial, replaced = initial_arrivals(timeline), in_place_of_others(timeline)
     new = (a for a in timeline.arrivals if a.first and a.id not in initial and a.id not in replaced)
-    brought = {a: lines for a in new if not a.participant.has_log and (lines := brings_topics(timeline, a))}
+    brought = {a: lines for a in new if (lines := brings_topics(timeline, a))}
     if not brought:
         return None
     foreign = dict.fromkeys(a.participant for a in brought)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from rebalance_forensics import events as ev
+from rebalance_forensics.diagnosis.episodes.members.departures import FIRST_EPOCH
 from rebalance_forensics.diagnosis.episodes.topics.subscriptions import topics_changed_before
 from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Rebalance
@@ -100,25 +101,31 @@ def _bumps(timeline: Timeline) -> dict[int, ev.GroupEpochBumped]:
 @cached_answer
 def _new_patterns(timeline: Timeline) -> dict[ev.TopicRegexResolved, tuple[str, ...]]:
     """The patterns that the coordinator resolved for the first time, by its line."""
-    # It lists all patterns of the group. Only a log with the list before shows which are new, and only until another
-    # broker coordinates the group.
+    # It lists all patterns of the group. Only a log with the list before, or with the first epoch of the group, shows
+    # which are new, and only until another broker coordinates the group.
     found: dict[ev.TopicRegexResolved, tuple[str, ...]] = {}
-    before: ev.TopicRegexResolved | None = None
-    for line in timeline.of(ev.TopicRegexResolved):
-        if not line.patterns:
-            continue
-        if before is not None and before.speaker.file == line.speaker.file:
-            loaded = timeline.of(ev.GroupLoaded).between(time_of(before), time_of(line))
-            if not loaded:
-                found[line] = tuple(p for p in line.patterns if p not in before.patterns)
-        before = line
+    known: dict[str, tuple[str, ...]] = {}
+    for line in timeline.of(ev.GroupEpochBumped, ev.TopicRegexResolved, ev.GroupLoaded):
+        match line:
+            case ev.GroupLoaded():
+                known.clear()
+            case ev.GroupEpochBumped(epoch=epoch) if epoch <= FIRST_EPOCH:
+                known.setdefault(line.speaker.file, ())
+            case ev.TopicRegexResolved(patterns=patterns) if patterns:
+                if (before := known.get(line.speaker.file)) is not None:
+                    found[line] = tuple(p for p in patterns if p not in before)
+                known[line.speaker.file] = patterns
     return found
 
 
 def brings_topics(timeline: Timeline, arrival: Arrival) -> tuple[ev.TopicRegexResolved | ev.GroupEpochBumped, ...]:
-    """The lines that show that a new member subscribes to topics to which nobody in its group had; empty if none do."""
+    """The lines that show that a new member subscribes to topics to which nobody in its group had; empty if none do.
+
+    Not for a member that logs to which topics it subscribes: those are compared with the others' topics.
+    """
     at = arrival.at
-    if timeline.kind != "consumer" or topics_changed_before(timeline, at, NEXT_HEARTBEAT_MS):
+    named = any(e.topics for e in timeline.events_from(arrival.participant, ev.Subscribed))
+    if timeline.kind != "consumer" or named or topics_changed_before(timeline, at, NEXT_HEARTBEAT_MS):
         return ()
     own = timeline.of(ev.GroupEpochBumped).between(at - TICK_MS, at + TICK_MS)
     for bumped in own:
