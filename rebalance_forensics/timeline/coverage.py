@@ -22,8 +22,8 @@ from rebalance_forensics.timeline.identity.participants import Participant, Part
 from rebalance_forensics.timeline.missing_lines import Reported, Span, missing_lines, reported_losses
 from rebalance_forensics.timeline.model import CoordinatorTerm
 from rebalance_forensics.timeline.process_logs import NO_LINES, ProcessEvents
-from rebalance_forensics.timeline.time_index import grouped, lists_by_key
-from rebalance_forensics.timeline.windows import NEXT_HEARTBEAT_MS, QUIET_MS
+from rebalance_forensics.timeline.time_index import grouped, lists_by_key, united
+from rebalance_forensics.timeline.windows import ANOTHER_LIFE_MS, NEXT_HEARTBEAT_MS, QUIET_MS
 
 DETAILED = frozenset({"INFO", "DEBUG", "TRACE"})
 """The levels of logs in which members log joins and leaves."""
@@ -170,11 +170,20 @@ class Coverage:
         self.begin = min((log.begin for log in everything if not log.excerpt), default=None)
         """When the first log about the group begins; None if all logs are excerpts."""
         self.end = max((log.end for log in everything), default=0)
+        self._stretches = united((log.begin, log.end + ANOTHER_LIFE_MS) for log in everything if not log.excerpt)
         self._extents = extents or {}
         self.end = max(self.end, *(end for _, end in self._extents.values()), 0)
         """When the last log about the group ends, including excerpts."""
         self.is_excerpt = bool(everything) and all(log.excerpt for log in everything)
         """True if all logs about the group are excerpts, so that a missing line proves nothing."""
+
+    def shown_since(self, at: int) -> int | None:
+        """Since when logs at hand show the group until `at`; None if they do so since the first of them begins.
+
+        Logs of two days, for example, do not show the night between: what happened to the group then is unknown.
+        """
+        begins = [begin for begin, _ in self._stretches[1:] if begin <= at]
+        return begins[-1] if begins else None
 
     def of(self, participant: Participant | None) -> tuple[CoveredLog, ...]:
         """A participant's logs in the order of their paths, without excerpts."""

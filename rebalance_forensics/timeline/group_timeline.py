@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
 from typing import Any, TypeVar
@@ -210,6 +210,23 @@ class Timeline:
         if participant is not None:
             departures, arrivals, stops = departures.of(participant), arrivals.of(participant), stops.of(participant)
         return [*departures.between(begin, end), *arrivals.between(begin, end), *stops.between(begin, end)]
+
+    def is_followed(self, participant: Participant, at: int) -> bool:
+        """True if the logs show the participant in the group before `at` without a gap in the logs at hand."""
+        since = self.coverage.shown_since(at)
+        if since is None or not participant.has_log:
+            return True
+        if self.membership.transitions.of(participant).any_between(since, at - 1):
+            return True
+        started = self.starts.of(participant).any_between(since, at)
+        return not started and self.events_from(participant, Event).any_between(since, at)
+
+    def may_be_empty(self, at: int, joining: Collection[Participant]) -> bool:
+        """True if no log shows that others than those joining were still members at `at`, after a gap in the logs."""
+        if self.coverage.shown_since(at) is None:
+            return False
+        others = (member for member in self.membership.members_at(at) if member not in joining)
+        return not any(self.is_followed(member, at) for member in others)
 
     def _by_speaker(self, kinds: tuple[type[E], ...]) -> dict[Participant | None, TimeIndex[E]]:
         events = (

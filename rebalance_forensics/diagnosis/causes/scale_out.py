@@ -68,7 +68,7 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         participants = tuple(dict.fromkeys(a.participant for a in arrivals))
         refused = _changed_no_epoch(timeline, arrivals)
         shown = WITHOUT_AN_EPOCH if refused else shown_to_be_new(timeline, arrivals)
-        if shown is NEWCOMERS and any(brings_topics(timeline, a) and not a.participant.has_log for a in arrivals):
+        if shown is NEWCOMERS and any(brings_topics(timeline, a) for a in arrivals):
             shown = WITH_OTHER_TOPICS
         number, what = len(participants), member(timeline, participants)
         # Without earlier lines it is unknown whether they had been members before, or whether the group had members.
@@ -151,8 +151,10 @@ def shown_to_be_new(timeline: Timeline, arrivals: Sequence[Arrival]) -> Row:
         return JUST_ENDED
     # A restarted member starts a process as well, so that a start does not show that a member is new. Logs with the
     # group's first generation show all of its members.
-    begin, at = timeline.coverage.begin, arrivals[0].at
-    has_all = first is not None and from_the_start and first.started_at < at
+    at = arrivals[0].at
+    since = timeline.coverage.shown_since(at)
+    begin = timeline.coverage.begin if since is None else since
+    has_all = first is not None and from_the_start and (since or 0) <= first.started_at < at
     return (
         JUST_BEGUN if begin is not None and not has_all and begin > at - timeouts.patience_ms(timeline) else NEWCOMERS
     )
@@ -215,6 +217,8 @@ def _last_formed(timeline: Timeline) -> int:
 
 def _no_other_member_is_known(timeline: Timeline, arrivals: Sequence[Arrival]) -> bool:
     came = {a.participant for a in arrivals}
+    if timeline.may_be_empty(arrivals[0].at, came):
+        return True
     if timeline.has_coordinator_log or not came.issuperset(timeline.membership.members):
         return False
     if timeline.coverage.is_excerpt and not timeline.generations:

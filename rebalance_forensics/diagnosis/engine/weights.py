@@ -80,6 +80,8 @@ def weighed(
 
 def lacks_lines(timeline: Timeline, hypothesis: Hypothesis, subject: Subject) -> bool:
     """True if lines of that time are missing from a log that supports the hypothesis, or from a log of its members."""
+    if any(not timeline.is_followed(away.participant, away.at) for away in subject.absences):
+        return True
     missing = timeline.coverage.missing
     # Members that logged their shutdown and rejoined were restarted, whatever the missing lines are.
     restarted = subject.absences and all(away.is_over and away.stop is not None for away in subject.absences)

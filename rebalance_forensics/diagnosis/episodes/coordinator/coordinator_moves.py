@@ -499,7 +499,8 @@ def _with_members(timeline: Timeline, settled: int, moves: Iterable[CoordinatorM
 
 
 def _has_members(timeline: Timeline, at: int) -> bool:
-    members = list(timeline.membership.members_at(at, within_ms=windows.ROUND_TRIP_MS))
+    known = timeline.membership.members_at(at, within_ms=windows.ROUND_TRIP_MS)
+    members = [member for member in known if timeline.is_followed(member, at)]
     # Members that considered their own session expired are still members when the next coordinator loads the group,
     # unless they came back before and then left by LeaveGroup.
     lost = timeline.departures.between(at - windows.ONE_REBALANCE_MS, at + windows.ROUND_TRIP_MS)
@@ -508,8 +509,10 @@ def _has_members(timeline: Timeline, at: int) -> bool:
     if not members:
         # Coordinators before 2.0 log no join: a generation has members until they leave or a line shows it empty.
         formed = timeline.of(ev.GenerationStabilized, ev.GroupEmptied).last(at)
-        unnamed = isinstance(formed, ev.GenerationStabilized) and not any(
-            timeline.departures.between(time_of(formed), at)
+        unnamed = (
+            isinstance(formed, ev.GenerationStabilized)
+            and time_of(formed) >= (timeline.coverage.shown_since(at) or 0)
+            and not timeline.departures.any_between(time_of(formed), at)
         )
         return unnamed or timeline.membership.is_unknown_at(at)
     return not all(timeline.closed_by(member, at + windows.ROUND_TRIP_MS, until=at) for member in members)

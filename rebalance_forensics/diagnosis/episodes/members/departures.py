@@ -186,6 +186,8 @@ def _joins_empty_group(timeline: Timeline, run: list[Arrival]) -> bool:
         and not _leads_alone(timeline, run)
     ):
         return False
+    if timeline.may_be_empty(begin, {a.participant for a in run}):
+        return joins_empty_group(timeline, begin, until)
     return any(a.while_empty for a in run if a.at <= until)
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain, islice
-from operator import itemgetter
+from itertools import islice
 
 from rebalance_forensics import events as ev
 from rebalance_forensics.diagnosis.episodes.members.absences import UNANNOUNCED, Absence, absences, lasts_a_session
@@ -24,7 +23,6 @@ from rebalance_forensics.timeline.facts import Arrival, Departure
 from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer
 from rebalance_forensics.timeline.identity.names import streams_thread
 from rebalance_forensics.timeline.membership.lost_membership import was_refused
-from rebalance_forensics.timeline.time_index import IntervalIndex, united
 from rebalance_forensics.timeline.timeouts import heartbeat_interval_ms, session_timeout_ms, together_ms
 from rebalance_forensics.timeline.windows import AT_ONCE_MS, HEARTBEAT_MS, ROUND_TRIP_MS
 
@@ -125,20 +123,13 @@ def may_be_cut_short(timeline: Timeline, absence: Absence) -> bool:
     if end is None or end >= absence.at - session_timeout_ms(timeline) - HEARTBEAT_MS:
         return False
     # Logs of two days, for example: nothing at hand shows what happened to the group in between.
-    if not any(end >= begin and absence.at <= until for begin, until in _at_hand(timeline).touching(end, absence.at)):
+    since = timeline.coverage.shown_since(absence.at)
+    if since is not None and end < since:
         return True
     others = (member for member in timeline.membership.members if member is not absence.participant)
     ends = ((member, timeline.coverage.ends(member)) for member in others)
     early = [member for member, closed in ends if closed is not None and closed < absence.at]
     return any(not timeline.departures.of(member) for member in early)
-
-
-@cached_answer
-def _at_hand(timeline: Timeline) -> IntervalIndex[tuple[int, int]]:
-    """When any log of the group's coordinators and members is at hand."""
-    of_members = chain.from_iterable(map(timeline.coverage.of, timeline.participants.everybody))
-    spans = united((log.begin, log.end) for log in (*timeline.coverage.brokers, *of_members))
-    return IntervalIndex(spans, itemgetter(0), itemgetter(1))
 
 
 _JOINING = (ev.JoinRequested, ev.JoinSucceeded, ev.SyncSucceeded, ev.PartitionsAssigned, ev.MemberTransitioned)

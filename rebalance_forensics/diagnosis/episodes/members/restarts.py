@@ -72,6 +72,7 @@ def static_returns(timeline: Timeline) -> list[list[Return]]:
     logged = TimeIndex(found, lambda r: r.at)
     again = [r for r in _same_generation_again(timeline) if fenced.isdisjoint(r.participant.instance_ids)]
     found += [r for r in again if not _is_logged(logged, r)]
+    found = [r for r in found if timeline.is_followed(r.participant, r.at)]
     return walks(found, lambda r: r.at, lambda r: r.participant)
 
 
@@ -156,7 +157,9 @@ def _same_generation_again(timeline: Timeline) -> Iterator[Return]:
             continue
         first = reached.setdefault(event.generation, event.at)
         start = timeline.starts.of(participant).last(event.at - 1)
-        restarted = start is not None and start.at > first
+        # A group that was deleted meanwhile begins with generation 1 again.
+        unshown = (timeline.coverage.shown_since(event.at) or 0) > first
+        restarted = start is not None and start.at > first and not unshown
         if participant.instance_ids and start is not None and restarted and event.at - first > windows.HEARTBEAT_MS:
             since = max(start.at, event.at - windows.REQUEST_TIMEOUT_MS)
             near = timeline.arrivals.of(participant).between(since, event.at + windows.REQUEST_TIMEOUT_MS)
