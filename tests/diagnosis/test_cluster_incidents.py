@@ -603,15 +603,12 @@ def test_a_leave_of_a_group_that_was_deployed_then_is_part_of_the_deployment() -
     assert "leave" in {part for group in again.groups for part in group.parts}
 
 
-@pytest.mark.parametrize(("time", "belongs"), [("01:10:02.000", True), ("01:10:40.000", False)])
-def test_a_leave_of_another_group_belongs_to_a_deployment_only_at_the_moment_of_a_restart(
-    time: str, *, belongs: bool
-) -> None:
+def test_a_leave_of_another_group_during_a_deployment_is_not_a_part_of_it() -> None:
     names = [f"orders-{n}" for n in range(1, 7)]
-    scaled = closes(Story(group="orders", seen="brokers").formed(*names), names[-1], time, names[:-1])
+    scaled = closes(Story(group="orders", seen="brokers").formed(*names), names[-1], "01:10:40.000", names[:-1])
     (whole,), own = incidents_of(deployed("audit", 1), deployed("payments", 1), scaled.goes_on("01:40:00.000").case())
-    assert whole.root_causes[0].cause == "rolling-restart"
-    assert ("orders" in whole.group_names, len(own)) == ((True, 0) if belongs else (False, 1))
+    assert whole.group_names == ("audit", "payments")
+    assert [incident.group for incident in own] == ["orders"]
 
 
 def test_a_stop_of_a_blink_is_not_counted_among_those_that_stopped_reading() -> None:

@@ -107,7 +107,7 @@ def shared_faults(
         partial(_of_brokers, host_index=host_index, moments_of=moments_of),
         _of_credentials,
         partial(_of_hosts, host_index=host_index),
-        partial(_of_deployments, moments_of=moments_of),
+        _of_deployments,
         _of_topics,
         _shared_unexplained,
     )
@@ -546,28 +546,21 @@ def _likeliest(parts: Iterable[Part]) -> str:
 # Deployments, topics, credentials
 
 
-def _of_deployments(
-    histories: Sequence[GroupOutline], parts: Sequence[Part], *, moments_of: Moments
-) -> list[SharedFault]:
+def _of_deployments(histories: Sequence[GroupOutline], parts: Sequence[Part]) -> list[SharedFault]:
     found = []
     restarted = [part for part in parts if part.cause in RESTARTED]
     others = [p for p in parts if p.cause in LEAVES_AND_JOINS and p.headline.severity == "info"]
     for run in runs_of_several_groups([*restarted, *_closed_and_started(histories, parts)], ONE_REBALANCE_MS):
         begin, end = min(part.begin for part in run), max(part.end for part in run)
         affected = {part.group for part in run}
-        undecided = [
-            part
-            for part in others
-            if begin <= part.begin <= end
-            and part.headline.root_causes[0].confidence < (LIKELY if part.group in affected else PROBABLE)
-        ]
-        # Undecided leaves and joins of these groups during that time belong to the same deployment. In other groups
-        # only those at the moment of a restart do: they may be of the same process, others of an autoscaler.
-        moments = TimeIndex((at for part in run for at in moments_of(part)) if undecided else (), int)
+        # Undecided leaves and joins of these groups during that time belong to the same deployment; those of other
+        # groups may be an autoscaler's.
         run += [
             part
-            for part in undecided
-            if part.group in affected or moments.any_between(part.begin - AT_ONCE_MS, part.begin + AT_ONCE_MS)
+            for part in others
+            if part.group in affected
+            and begin <= part.begin <= end
+            and part.headline.root_causes[0].confidence < LIKELY
         ]
         planned = all(part.cause == "static-member-restart" for part in run)
         culprits = tuple(

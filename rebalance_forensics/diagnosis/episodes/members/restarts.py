@@ -320,14 +320,13 @@ def _places(replaced: Iterable[Restart]) -> Mapping[Participant, Participant]:
 
 
 def _replaced_at_one_pace(group: Sequence[Restart]) -> bool:
-    """True if each new member joined within one step of its departure, or all of them about as long before or after."""
+    """True if each new member joined within one step of a departure, or all of them about as long before it."""
     # New pods may warm up for minutes before the old ones stop. Groups that scale in and out also alternate, at random.
     # Compare in order, since a member may have been matched with the successor of the next one.
     downs, ups = sorted(r.absence.at for r in group), sorted(r.up_at for r in group)
-    waits = [up - down for up, down in zip(ups, downs, strict=True)]
-    longest, usual = max(map(abs, waits)), median_low(map(abs, waits))
-    in_one_order = len({wait > 0 for wait in waits}) == 1
-    return longest <= windows.ONE_STEP_MS or (in_one_order and longest <= windows.ONE_PACE * usual)
+    ahead = [down - up for down, up in zip(downs, ups, strict=True)]
+    slowest = max(map(abs, ahead))
+    return slowest <= windows.ONE_STEP_MS or (min(ahead) > 0 and slowest <= windows.ONE_PACE * median_low(ahead))
 
 
 def _may_be_cut_off(timeline: Timeline, group: list[Restart]) -> bool:
