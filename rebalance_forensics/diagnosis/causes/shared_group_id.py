@@ -19,7 +19,7 @@ from rebalance_forensics.diagnosis.episodes.topics.subscriptions import (
     foreign_assignments,
 )
 from rebalance_forensics.diagnosis.model import Advice
-from rebalance_forensics.diagnosis.sign import DECISIVE, WEAK, Present, clue
+from rebalance_forensics.diagnosis.sign import DECISIVE, STRONG, WEAK, Present, clue
 from rebalance_forensics.diagnosis.wording.culprits import culprits_of
 from rebalance_forensics.diagnosis.wording.durations import counted, listed, span, times
 from rebalance_forensics.events.base import Event
@@ -42,8 +42,10 @@ NO_CONFIG_TOPIC_IN_COMMON = clue(
 FOREIGN_TOPICS_ASSIGNED = clue(
     "foreign-topics-assigned",
     DECISIVE,
-    "an instance that had rejoined was again assigned topics that it does not subscribe to: the leader has another "
-    "topology",
+    "an instance was assigned topics that it does not subscribe to: the leader has another topology",
+)
+ASSIGNED_ONCE = clue(
+    "assigned-once", -STRONG, "this was logged once: a new release with other topics causes it as well until all run it"
 )
 # For brokers' logs alone, which show no subscriptions.
 BROUGHT_TOPICS = clue(
@@ -111,11 +113,12 @@ def _another_topology(timeline: Timeline, mismatches: Mapping[Participant, Seque
     members = tuple(lines) if found is None else found[0]
     run, has = ("runs", "has") if len(members) == 1 else ("run", "have")
     shown = [e for r in requests for e in r.events]
+    lines_shown = Present(distinct_events(shown))
     came = [a for member in members for a in timeline.arrivals.of(member) if not a.while_empty]
     return Hypothesis(
         because=shown,
         culprits=culprits_of(timeline, members),
-        clues={FOREIGN_TOPICS_ASSIGNED: Present(distinct_events(shown))},
+        clues={FOREIGN_TOPICS_ASSIGNED: lines_shown} | ({} if requests[1:] else {ASSIGNED_ONCE: lines_shown}),
         participants=members,
         severity="warning",
         onset=min([requests[0].at, *(a.at for a in came)]),

@@ -196,14 +196,14 @@ def is_mismatch(request: Request) -> bool:
 
 @cached_answer
 def foreign_assignments(timeline: Timeline) -> dict[Participant, list[Request]]:
-    """Instances of Streams that were assigned other topics than theirs again after they had rejoined for that reason.
+    """Instances of Streams that rejoined because they were assigned other topics than theirs, and these requests.
 
     An instance subscribes to the topics of its topology, and the leader assigns the tasks of its own topology.
     """
     if timeline.kind != "streams":
         return {}
-    found = lists_by_key((r.participant, r) for r in timeline.requests if is_mismatch(r))
-    return {who: requests for who, requests in found.items() if who is not None and len(requests) > 1}
+    mismatches = (r for r in timeline.requests if is_mismatch(r))
+    return lists_by_key((r.participant, r) for r in mismatches if r.participant is not None)
 
 
 def _never_subscribed(timeline: Timeline, request: Request) -> bool:
