@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,34 @@ def test_a_log_of_warnings_does_not_show_that_a_member_never_rejoined(tmp_path: 
     }[client]
     found = incidents(tmp_path, *(warning.format(hour) for hour in (1, 2, 3)))
     assert set(causes(found)) == {"unexplained"}
+
+
+WARNED = "2026-03-01 01:{}:{:02},112 WARNING kafka.coordinator {}"
+NOTICE = "Heartbeat failed for group payments because it is rebalancing"
+UNKNOWN = "Heartbeat: local member_id was not recognized; this consumer needs to re-join"
+
+
+def warned(minute: int, seconds: Iterable[int], message: str) -> list[str]:
+    return [WARNED.format(minute, second, message) for second in seconds]
+
+
+@pytest.mark.parametrize("joins_logged", [True, False])
+def test_a_member_that_hears_of_a_rebalance_until_it_is_unknown_kept_the_group_waiting_until_then(
+    tmp_path: Path, *, joins_logged: bool
+) -> None:
+    rejoins = ["2026-03-01 01:10:48,112 INFO kafka.coordinator (Re-)joining group payments"] if joins_logged else []
+    lines = [*warned(10, range(3, 38, 3), NOTICE), *warned(10, [39], UNKNOWN), *rejoins]
+    (incident,) = incidents(tmp_path, *lines)
+    assert incident.root_causes[0].cause == "rebalance-straggler"
+    assert "knew of the rebalance for 36 s and did not rejoin" in incident.summary
+
+
+@pytest.mark.parametrize(("notices", "unknown_at"), [([3, 6], 9), (range(3, 20, 3), 58)])
+def test_a_member_that_is_unknown_long_after_a_notice_may_have_rejoined_meanwhile(
+    tmp_path: Path, notices: Iterable[int], unknown_at: int
+) -> None:
+    found = incidents(tmp_path, *warned(10, notices, NOTICE), *warned(10, [unknown_at], UNKNOWN))
+    assert "rebalance-straggler" not in causes(found)
 
 
 def test_kafkajs_keeps_its_facts_in_a_file_that_another_json_logger_fills(tmp_path: Path) -> None:

@@ -68,6 +68,11 @@ HEARD = clue(
     STRONG,
     "its heartbeats showed again and again that the group was rebalancing, and it did not rejoin",
 )
+UNKNOWN_THEN = clue(
+    "unknown-after-notices",
+    STRONG,
+    "a heartbeat later its coordinator did not know it any more, as when the rebalance goes on without it",
+)
 GAVE_UP_LATE = clue(
     "gave-partitions-up-late",
     DECISIVE,
@@ -213,7 +218,10 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
     barriers = [b for b in barriers if b.rebalance.id not in repeated]
     yield from (about_rebalance_timeouts(timeline, run) for run in missed)
     yield from (about_long_barrier(timeline, barrier) for barrier in barriers)
-    yield from (about_late_join(timeline, late) for late in late_joins(timeline, barriers))
+    yield from (
+        (about_late_join if late.removed_by is None else about_missed_rebalance)(timeline, late)
+        for late in late_joins(timeline, barriers)
+    )
     yield from (about_late_revocations(timeline, late) for late in late_revocations(timeline))
     if (still_open := about_open_barrier(timeline)) is not None:
         yield still_open
@@ -412,8 +420,31 @@ def about_late_join(timeline: Timeline, late: RebalanceNotice) -> Hypothesis:
     )
 
 
+def about_missed_rebalance(timeline: Timeline, late: RebalanceNotice) -> Hypothesis:
+    """A removal of a member that kept sending heartbeats and did not rejoin, which only its own log shows."""
+    # The coordinator completes the join phase at the rebalance timeout, and removes the members that have not rejoined.
+    culprits, lasted_ms = each_culprit((late.participant,)), timeline.measured(late.lasted_ms)
+    removed = tuple(filter(None, (late.removed_by,)))
+    lost = tuple(d for d in timeline.departures.of(late.participant) if not set(removed).isdisjoint(d.events))
+    return Hypothesis(
+        because=[*late.notices[:4], late.notices[-1], *removed],
+        culprits=culprits,
+        clues={HEARD: Present(late.notices[:4]), UNKNOWN_THEN: Present(removed)},
+        participants=(late.participant,),
+        severity="warning",
+        onset=late.began_at,
+        explains=lost,
+        implies=tuple(a for d in lost if (a := d.returned) is not None),
+        narrative=(
+            f"{culprits[0].name} knew of the rebalance{lasting(lasted_ms)} and did not rejoin; "
+            "then its coordinator did not know it any more: the rebalance went on without it."
+        ),
+        advice=poll_during_rebalances(timeline, lasted_ms, culprits),
+    )
+
+
 def late_joins(timeline: Timeline, barriers: Iterable[LongBarrier]) -> Iterator[RebalanceNotice]:
-    """Rejoins later than heartbeats explain, except during the long barriers and where brokers' logs cover them."""
+    """Late rejoins and removals of members that did not rejoin, except during long barriers and where brokers log."""
     if timeline.kind != "consumer":
         return
     known_barriers = [(barrier.rebalance.started_at, barrier.rebalance.ended_at()) for barrier in barriers]
@@ -421,9 +452,8 @@ def late_joins(timeline: Timeline, barriers: Iterable[LongBarrier]) -> Iterator[
         for notice in rebalance_notices(timeline, participant):
             began, ended = notice.began_at, notice.ended_at
             # A franz-go client that was removed meanwhile logs the error of its session before it joins again.
-            if not isinstance(notice.ended_by, ev.JoinStarted | ev.JoinFailed) or notice.lasted_ms <= allowed_ms(
-                timeline
-            ):
+            shown = notice.removed_by is not None or isinstance(notice.ended_by, ev.JoinStarted | ev.JoinFailed)
+            if not shown or notice.lasted_ms <= allowed_ms(timeline):
                 continue
             if (
                 notice.is_one_rebalance(timeline)

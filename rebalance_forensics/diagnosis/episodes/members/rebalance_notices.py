@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import TypeGuard
 
 from msgspec import Struct
 
@@ -28,6 +29,8 @@ class RebalanceNotice(Struct, frozen=True):
     ended_by: Event | None
     revoked: Event | None = None
     """The first revocation before that: an eager member revokes its partitions in poll(), just before it joins."""
+    removed_by: ev.HeartbeatFailed | None = None
+    """The response of a coordinator that had removed it meanwhile: the rebalance went on without it."""
     joins_logged: bool = True
 
     @property
@@ -43,7 +46,7 @@ class RebalanceNotice(Struct, frozen=True):
     @property
     def lasted_ms(self) -> int:
         """The time, in ms, for which the member is known to have kept the others waiting."""
-        return self.ended_at - self.began_at
+        return (time_of(self.removed_by) if self.removed_by is not None else self.ended_at) - self.began_at
 
     @property
     def polled_after_ms(self) -> int | None:
@@ -55,8 +58,8 @@ class RebalanceNotice(Struct, frozen=True):
     def is_one_rebalance(self, timeline: Timeline) -> bool:
         """True if the member cannot have joined in between; an excerpt or a log of warnings may lack a JoinGroup."""
         if not self.joins_logged:
-            return False
-        times = [*map(time_of, self.notices), self.ended_at]
+            return self.removed_by is not None
+        times = [*map(time_of, self.notices), self.began_at + self.lasted_ms]
         longest = max((later - earlier for earlier, later in pairwise(times)), default=0)
         return not timeline.coverage.is_excerpt or longest <= timeouts.all_have_heard_ms(timeline)
 
@@ -71,30 +74,41 @@ def rebalance_notices(timeline: Timeline, participant: Participant) -> Iterator[
         return
     notices: list[Event] = []
     revoked: Event | None = None
+    removed: ev.HeartbeatFailed | None = None
     waits = False
     for event in timeline.events_from(participant, *_ENDS, ev.HeartbeatFailed, ev.JoinRequested, ev.PartitionsRevoked):
         if isinstance(event, _ENDS):
             if notices:
-                yield RebalanceNotice(participant, tuple(notices), event, revoked)
-            notices, revoked, waits = [], None, isinstance(event, ev.JoinStarted)
+                yield RebalanceNotice(participant, tuple(notices), event, revoked, removed)
+            notices, revoked, removed, waits = [], None, None, isinstance(event, ev.JoinStarted)
         elif isinstance(event, ev.PartitionsRevoked):
             revoked = revoked or (event if notices else None)
+        elif notices and removed is None and _shows_removal(event):
+            removed = event
         elif not waits and is_rebalance_notice(event):
             notices.append(event)
     if notices:
-        yield RebalanceNotice(participant, tuple(notices), None, revoked)
+        yield RebalanceNotice(participant, tuple(notices), None, revoked, removed)
+
+
+def _shows_removal(event: Event) -> TypeGuard[ev.HeartbeatFailed]:
+    return isinstance(event, ev.HeartbeatFailed) and event.error == "UNKNOWN_MEMBER_ID"
 
 
 def _repeated_warnings(timeline: Timeline, participant: Participant) -> Iterator[RebalanceNotice]:
-    """The last run of notices in a log that has only warnings, if it is long enough and the log ends with it."""
+    """Runs of notices in a log that has only warnings, if long enough: removals, and a last one that ends the log."""
     # kafka-python and aiokafka warn at each heartbeat until the application's poll() rejoins, and log the join at INFO.
     # A member that rejoins sends no heartbeats during the join, so a long run without a gap is one rebalance; a short
     # run may be of several.
-    notices = [e for e in timeline.events_from(participant, ev.HeartbeatFailed) if is_rebalance_notice(e)]
-    last = list(runs(notices, time_of, timeouts.heartbeat_interval_ms(timeline) + windows.ROUND_TRIP_MS))[-1:]
-    continues = last and any(
-        log.end > time_of(last[0][-1]) + timeouts.all_have_heard_ms(timeline)
-        for log in timeline.coverage.of(participant)
-    )
-    if last and len(last[0]) > timeouts.HEARTBEATS_PER_SESSION and not continues:
-        yield RebalanceNotice(participant, tuple(last[0]), None, joins_logged=False)
+    failed = timeline.events_from(participant, ev.HeartbeatFailed)
+    notices = [e for e in failed if is_rebalance_notice(e)]
+    next_ms = timeouts.heartbeat_interval_ms(timeline) + windows.ROUND_TRIP_MS
+    found = [run for run in runs(notices, time_of, next_ms) if len(run) > timeouts.HEARTBEATS_PER_SESSION]
+    for run in found:
+        removed = next(filter(_shows_removal, failed.between(time_of(run[-1]), time_of(run[-1]) + next_ms)), None)
+        ends = run[-1] is notices[-1] and not any(
+            log.end > time_of(run[-1]) + timeouts.all_have_heard_ms(timeline)
+            for log in timeline.coverage.of(participant)
+        )
+        if removed is not None or ends:
+            yield RebalanceNotice(participant, tuple(run), None, removed_by=removed, joins_logged=False)
