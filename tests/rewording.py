@@ -32,7 +32,7 @@ from rebalance_forensics.events.process import ExceptionLogged, SettingsReported
 from rebalance_forensics.events.rebalances import AssignmentComputed
 from rebalance_forensics.records import Origin
 from tests.error_words import with_another_error
-from tests.stretching import Told
+from tests.stretching import ClusterLogs
 
 Level = Literal["INFO", "DEBUG"]
 KNOWN = dialects()
@@ -498,7 +498,7 @@ LAYOUTS: Mapping[str, Layout] = {
 }  # fmt: skip
 
 
-def reworded(sample: Told, logs: Path, to: Path, client: Dialect, level: Level, group: str) -> Told:
+def reworded(sample: ClusterLogs, logs: Path, to: Path, client: Dialect, level: Level, group: str) -> ClusterLogs:
     """Write a sample's logs anew under `to`: the brokers' as they are, the clients' in the words of `client`.
 
     Returns the sample's own events with no more in them than `client` logs.
@@ -562,7 +562,7 @@ def _with_only(event: Event, carried: set[str]) -> Event:
     return structs.replace(event, speaker=speaker, **unsaid)
 
 
-def _leaders(sample: Told) -> dict[int, str]:
+def _leaders(sample: ClusterLogs) -> dict[int, str]:
     """The leader of each generation: the member id of the client that computed its assignment."""
     members: dict[tuple[str | None, str], str] = {}
     leaders: dict[int, str] = {}

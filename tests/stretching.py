@@ -27,18 +27,18 @@ from rebalance_forensics.timeline.coverage import LogSpan, logs_read
 from rebalance_forensics.timeline.facts import Arrival, Departure, StaticReturn, Stop
 
 Clock = Callable[[int], int]
-"""From the time of a log to the time at which the same happens in the stretched one."""
+"""From a time in a log to the same time in the stretched log."""
 SESSION_MS = 45_000
-"""session.timeout.ms of Java clients from 3.0 on, for logs that show none."""
+"""session.timeout.ms of Java clients since 3.0, for logs that do not show it."""
 TIMERS = ("session.timeout.ms", "max.poll.interval.ms", "rebalance.timeout.ms", "probing.rebalance.interval.ms",
           "scheduled.rebalance.max.delay.ms", "metadata.max.age.ms")  # fmt: skip
-"""What makes something happen by itself after a while: a gap as long as one of these is no pause of anybody's."""
+"""Timers: a gap as long as one of these is not a pause of a process."""
 _LIKE_A_TIMER_MS = 3_000
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the logs of one cluster say, before anybody makes sense of it."""
+class ClusterLogs:
+    """The events of the logs of one cluster, and the time spans of the logs."""
 
     cluster: str
     events: tuple[Event, ...]
@@ -53,13 +53,13 @@ class Told:
         return found
 
     def cases(self) -> Iterator[GroupCase]:
-        """What the program makes of each group."""
+        """The case of each group."""
         ungrouped = UngroupedEvents([e for e in self.events if e.group is None], logs_read(self.spans))
         for group, own in self.groups().items():
             yield investigate(self.cluster, group, own, ungrouped)
 
     def reported_cases(self) -> list[GroupCase]:
-        """With them, what the report shows of members whose lines name no group."""
+        """The cases of all groups, including those of members whose lines name no group."""
         ungrouped = UngroupedEvents([e for e in self.events if e.group is None], logs_read(self.spans))
         unnamed = (investigate_unnamed(self.cluster, u, ungrouped) for u in ungrouped.unnamed_groups.values())
         cases = [*self.cases(), *unnamed]
@@ -69,7 +69,7 @@ class Told:
         """The first causes of each group's incidents, one for each incident, in order of their names."""
         return {c.history.group: sorted(i.root_causes[0].cause for i in c.incidents) for c in self.cases()}
 
-    def paced(self, clock: Clock, factor: int = 1) -> Told:
+    def paced(self, clock: Clock, factor: int = 1) -> ClusterLogs:
         """The same on another clock, with all timeouts `factor` times as long."""
         shifts = self._shifts()
 
@@ -138,8 +138,8 @@ def _comes_back(gone: Departure | Stop, came: Iterable[Arrival | StaticReturn]) 
     return any(one.participant is gone.participant and one.at > gone.at for one in came)
 
 
-def told_in(logs: Path) -> list[Told]:
-    """The events of a folder, by cluster, as the first stage yields them."""
+def cluster_logs_in(logs: Path) -> list[ClusterLogs]:
+    """The logs of a folder, by cluster, with the events of the first stage."""
     plan = plan_reading([str(logs)], AnalyzeOptions(engine="local"), workers=1)
     batches = in_order(chain.from_iterable(read_portion(portion, plan.reading) for portion in plan.portions))
     events, spans = defaultdict(list), defaultdict(list)
@@ -148,7 +148,7 @@ def told_in(logs: Path) -> list[Told]:
             spans[row.cluster or ""].append(object_of(LogSpan, row.payload))
         elif row.kind in (Kind.SHARED, Kind.EVENT):
             events[row.cluster or ""].append(event_of(row))
-    return [Told(cluster, tuple(told), tuple(spans[cluster])) for cluster, told in events.items()]
+    return [ClusterLogs(cluster, tuple(of_cluster), tuple(spans[cluster])) for cluster, of_cluster in events.items()]
 
 
 def slow_motion(factor: int, since: int) -> Clock:

@@ -108,16 +108,20 @@ def _module(path: str) -> str:
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
-def _told(*arguments: str) -> list[str]:
+def _git_lines(*arguments: str) -> list[str]:
     done = subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
     return done.stdout.splitlines() if done.returncode == 0 else []
 
 
 def changed_files(since: str | None) -> list[str]:
     """What differs from `since`, else from where this branch left main; what is not committed yet is part of it."""
-    bases = [since] if since else [*_told("merge-base", "HEAD", "origin/main"), *_told("merge-base", "HEAD", "main")]
+    bases = (
+        [since]
+        if since
+        else [*_git_lines("merge-base", "HEAD", "origin/main"), *_git_lines("merge-base", "HEAD", "main")]
+    )
     base = next(iter(bases), "HEAD")
-    return sorted({*_told("diff", "--name-only", base), *_told("ls-files", "--others", "--exclude-standard")})
+    return sorted({*_git_lines("diff", "--name-only", base), *_git_lines("ls-files", "--others", "--exclude-standard")})
 
 
 def main() -> int:

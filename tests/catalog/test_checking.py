@@ -8,7 +8,7 @@ from rebalance_forensics.catalog.pattern_checks import check
 from tests.catalog.test_cache import PATTERN
 
 
-def _said(tmp_path: Path, text: str) -> list[str]:
+def _problems(tmp_path: Path, text: str) -> list[str]:
     file = tmp_path / "mine" / "broker" / "buried.yaml"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
@@ -16,7 +16,7 @@ def _said(tmp_path: Path, text: str) -> list[str]:
 
 
 def test_a_sound_pattern_has_no_problem(tmp_path: Path) -> None:
-    assert _said(tmp_path, PATTERN) == []
+    assert _problems(tmp_path, PATTERN) == []
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ def test_a_sound_pattern_has_no_problem(tmp_path: Path) -> None:
     ],
 )
 def test_each_problem_is_named_with_its_line_and_its_remedy(tmp_path: Path, before: str, after: str, said: str) -> None:
-    assert any(line.startswith(said) for line in _said(tmp_path, PATTERN.replace(before, after, 1)))
+    assert any(line.startswith(said) for line in _problems(tmp_path, PATTERN.replace(before, after, 1)))
 
 
 def test_a_template_without_a_sample_is_unproven(tmp_path: Path) -> None:
     more = '  - text: "Our fork interred group {group:id}"\n    logged_by: Fork.java\nsamples:'
-    assert _said(tmp_path, PATTERN.replace("samples:", more)) == [
+    assert _problems(tmp_path, PATTERN.replace("samples:", more)) == [
         "6: no sample matches this template; add one under samples:."
     ]
 
@@ -55,11 +55,11 @@ def test_a_pattern_may_not_claim_what_ours_knows(tmp_path: Path) -> None:
     text = text.replace("Our fork buried group payments", ours).replace(
         "{group: payments}", "{group: payments, generation: 5}"
     )
-    assert any("broker/group-died claims the sample 'buried', too." in line for line in _said(tmp_path, text))
+    assert any("broker/group-died claims the sample 'buried', too." in line for line in _problems(tmp_path, text))
 
 
 def test_one_file_is_checked_as_its_folder_would_be(tmp_path: Path) -> None:
-    _said(tmp_path, PATTERN)
+    _problems(tmp_path, PATTERN)
     assert check([tmp_path / "mine" / "broker" / "buried.yaml"]) == []
 
 

@@ -27,18 +27,18 @@ from rebalance_forensics.report.exports import formats
 from tests.broken_causes import causes_but_for
 
 OK, FOUND, REFUSED, PARTIAL, DEFECT = 0, 1, 2, 3, 70
-Told = tuple[int, str, str]
-Called = Callable[..., Told]
+Outcome = tuple[int, str, str]
+Called = Callable[..., Outcome]
 
 
 @pytest.fixture
 def called(capsys: pytest.CaptureFixture[str], logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Called:
-    """A command as the shell calls it, in this process: its exit code, and what it said where."""
+    """A command called in this process as by a shell: its exit code, standard output and standard error."""
     monkeypatch.chdir(tmp_path)
     # What sessions of other tests left must not end this process.
     monkeypatch.delitem(sys.modules, "py4j", raising=False)
 
-    def called(command: str, *more: str) -> Told:
+    def called(command: str, *more: str) -> Outcome:
         parts = Parts(job=lambda given: job(list(given)), fleet_tables=fleet_tables)
         with pytest.raises(SystemExit) as left:
             program.main([command, str(logs), *more, "--engine", "local"], parts)

@@ -15,8 +15,8 @@ from tests.forks import STARTED_ANEW, starts_alike
 posix = pytest.mark.skipif(os.name != "posix", reason="nothing is forked")
 
 
-def told(call: list[str], here: Path, *arguments: str) -> tuple[int, str, str, dict[str, int]]:
-    """How it ends, what it prints and which files it leaves with which permissions."""
+def outcome_of(call: list[str], here: Path, *arguments: str) -> tuple[int, str, str, dict[str, int]]:
+    """The exit code, the outputs, and the written files with their permissions."""
     here.mkdir()
     done = subprocess.run(
         [*call, *arguments], cwd=here, input=SHORT_LOG, capture_output=True, text=True, check=False, umask=0o027
@@ -40,8 +40,8 @@ def test_a_fork_does_the_same_as_a_separate_process(
     program: list[str], tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     assert program != STARTED_ANEW
-    anew = told(STARTED_ANEW, tmp_path / "anew", *arguments)
-    assert told(program, tmp_path / "forked", *arguments) == anew
+    anew = outcome_of(STARTED_ANEW, tmp_path / "anew", *arguments)
+    assert outcome_of(program, tmp_path / "forked", *arguments) == anew
     assert anew[1] or anew[2] or anew[3]
 
 

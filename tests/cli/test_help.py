@@ -12,14 +12,14 @@ from tests.conftest import Command
 COMMANDS = sorted(EXAMPLES)
 
 
-def told(command: Command, name: str) -> str:
+def help_of(command: Command, name: str) -> str:
     done = command(*name.split(), "--help")
     assert done.returncode == 0
     return done.stdout
 
 
 def test_the_first_help_lists_every_command_and_says_where_to_begin(command: Command) -> None:
-    text = told(command, "")
+    text = help_of(command, "")
     listed = set(re.findall(r"^  (\w+)  +[A-Z]", text, re.MULTILINE))
     assert listed == {name for name in COMMANDS if " " not in name} | {"job"}
     assert "rebalance-forensics demo" in text
@@ -28,7 +28,7 @@ def test_the_first_help_lists_every_command_and_says_where_to_begin(command: Com
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_a_command_has_examples_of_its_options(command: Command, name: str) -> None:
-    text = told(command, name)
+    text = help_of(command, name)
     options, _, shown = text.partition("  Examples:\n")
     assert shown
     for line, meaning in EXAMPLES[name]:
@@ -39,6 +39,6 @@ def test_the_help_of_a_command_has_examples_of_its_options(command: Command, nam
 
 
 def test_the_job_gives_examples_as_well(command: Command) -> None:
-    options, _, shown = told(command, "job").partition("Examples:\n")
+    options, _, shown = help_of(command, "job").partition("Examples:\n")
     assert set(re.findall(r"--[a-z-]+", shown)) <= set(re.findall(r"--[a-z-]+", options))
     assert shown.count("rebalance-forensics job ") == 3

@@ -29,10 +29,10 @@ def test_a_fresh_environment_runs_from_the_wheel(tmp_path: Path) -> None:
     installed = tmp_path / "venv" / "bin"
     subprocess.run([installed / "pip", "install", "--quiet", wheel], check=True)
 
-    def told(*arguments: str) -> str:
+    def output_of(*arguments: str) -> str:
         program: list[str | Path] = [installed / "rebalance-forensics", *arguments]
         return subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
 
-    assert "MemberFailed" in told("patterns", "list")
-    assert "Most likely slow-processing" in told("demo", "--engine", "local")
+    assert "MemberFailed" in output_of("patterns", "list")
+    assert "Most likely slow-processing" in output_of("demo", "--engine", "local")
     assert (tmp_path / "rebalance-report.html").stat().st_size > 10_000

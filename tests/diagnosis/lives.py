@@ -305,7 +305,7 @@ class Group:
 
     def comes(self, second: int, number: int) -> Group:
         """A member starts while others are in."""
-        self._told(second + 1)
+        self._log_rebalance(second + 1)
         self._begins(second, number)
         return self._joined(second + 2)
 
@@ -313,7 +313,7 @@ class Group:
         """A member is closed; the others rebalance."""
         self._write(number, self.client.leaves(second, number, self.lives[number]))
         self.inside.remove(number)
-        self._told(second + 2)
+        self._log_rebalance(second + 2)
         return self._joined(second + 3)
 
     def _begins(self, second: int, number: int) -> None:
@@ -321,7 +321,7 @@ class Group:
         self._write(number, self.client.begins(second, number, self.lives[number]))
         self.inside.append(number)
 
-    def _told(self, second: int) -> None:
+    def _log_rebalance(self, second: int) -> None:
         for number in self.inside:
             self._write(number, self.client.is_told(second, number, self.lives[number]))
 

@@ -45,7 +45,7 @@ def say(logs: Logs, line: str, offset: float) -> None:
             logs.client(at, message, f"app-{number}")
 
 
-def told(bug: Bug, story: dict[str, Any], release: str, *, without_the_last: bool = False) -> Logs:
+def logs_of(bug: Bug, story: dict[str, Any], release: str, *, without_the_last: bool = False) -> Logs:
     logs = Logs()
     lines = story["lines"][: -1 if without_the_last else None]
     for turn in range(story.get("repeat", 1)):
@@ -77,19 +77,19 @@ def test_every_signature_has_a_story() -> None:
 @pytest.mark.parametrize("jira", STORIES)
 def test_an_affected_release_with_the_signature_has_the_bug(jira: str) -> None:
     story = STORIES[jira]
-    assert jira in claimed(told(BUGS[jira], story, story["runs"]), story.get("cause", "unexplained"))
+    assert jira in claimed(logs_of(BUGS[jira], story, story["runs"]), story.get("cause", "unexplained"))
 
 
 @pytest.mark.parametrize("jira", STORIES)
 def test_the_same_lines_of_another_release_show_no_bug(jira: str) -> None:
     story = STORIES[jira]
-    assert jira not in claimed(told(BUGS[jira], story, story.get("free", FREE)), story.get("cause", "unexplained"))
+    assert jira not in claimed(logs_of(BUGS[jira], story, story.get("free", FREE)), story.get("cause", "unexplained"))
 
 
 @pytest.mark.parametrize("jira", STORIES)
 def test_an_affected_release_without_the_signature_is_not_accused(jira: str) -> None:
     story = STORIES[jira]
-    cut = told(BUGS[jira], story, story["runs"], without_the_last=True)
+    cut = logs_of(BUGS[jira], story, story["runs"], without_the_last=True)
     assert jira not in claimed(cut, story.get("cause", "unexplained"))
 
 
@@ -98,23 +98,23 @@ def test_partitions_that_a_restore_consumer_takes_by_hand_are_no_other_subscript
     by_hand = [
         line.replace("Subscribed to topic(s): orders", "Assigned to partition(s): orders-0") for line in story["lines"]
     ]
-    assert claimed(told(BUGS["KAFKA-12759"], {**story, "lines": by_hand}, story["runs"]), "unexplained") == set()
+    assert claimed(logs_of(BUGS["KAFKA-12759"], {**story, "lines": by_hand}, story["runs"]), "unexplained") == set()
 
 
 def test_a_release_that_no_process_reported_is_not_blamed() -> None:
-    logs = told(BUGS["KAFKA-13406"], STORIES["KAFKA-13406"], "3.0.0")
+    logs = logs_of(BUGS["KAFKA-13406"], STORIES["KAFKA-13406"], "3.0.0")
     logs.events = [e for e in logs.events if type(e).__name__ != "VersionReported"]
     assert claimed(logs, "unexplained") == set()
 
 
 def test_the_release_that_counts_is_that_of_the_member_that_shows_the_signature() -> None:
-    logs = told(BUGS["KAFKA-14729"], STORIES["KAFKA-14729"], "3.9.1")
+    logs = logs_of(BUGS["KAFKA-14729"], STORIES["KAFKA-14729"], "3.9.1")
     logs.consumer(0, "(Re-)joining group", client="c-2", host="app-2").version("3.4.0", "app-2")
     assert claimed(logs, "unexplained") == set()
 
 
 def test_a_signature_long_before_the_finding_is_another_story() -> None:
-    logs = told(BUGS["KAFKA-14729"], STORIES["KAFKA-14729"], "3.4.1")
+    logs = logs_of(BUGS["KAFKA-14729"], STORIES["KAFKA-14729"], "3.4.1")
     logs.consumer(600, "(Re-)joining group")
     timeline = logs.timeline()
     assert known_bugs_of(timeline, "unexplained", timeline.group_events[-1:]) == ()

@@ -15,7 +15,7 @@ from rebalance_forensics.timeline.ownership.member_time import member_time_of
 from tests.conftest import SAMPLES
 from tests.diagnosis.expiries import evicted
 from tests.incidents.sample import LOCAL, report_of
-from tests.properties.test_ownership import STEPS, Step, told
+from tests.properties.test_ownership import STEPS, Step, story_of
 from tests.story import Story
 
 LOADED = (
@@ -85,7 +85,7 @@ def test_the_bounds_hold_what_the_clients_logs_show(sample: str) -> None:
 @settings(max_examples=25, deadline=None)
 @given(STEPS)
 def test_a_member_is_gone_once_at_a_time_and_the_cost_adds_up(steps: list[Step]) -> None:
-    story = told(steps, "brokers")
+    story = story_of(steps, "brokers")
     mine = [event for event in story.events if event.group == "payments"]
     ungrouped = [event for event in story.events if event.group is None]
     spans = [*member_time_of(build("default", "payments", mine, ungrouped)).spans]

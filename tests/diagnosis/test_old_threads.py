@@ -28,7 +28,7 @@ def test_one_slow_thread_that_misses_a_rebalance_and_comes_back_is_slow_processi
 
 
 @pytest.mark.parametrize("seen", ["both", "clients"])
-def test_a_thread_that_dies_of_an_exception_has_left_though_its_instance_goes_on(seen: Side) -> None:
+def test_a_thread_that_dies_of_an_exception_has_left_although_its_instance_continues(seen: Side) -> None:
     story = old_shop(seen)
     story.by_thread(1, 2, "01:09:52.000", f"Encountered the following error during processing:{EXCEPTION}", "ERROR")
     story.by_thread(1, 2, "01:09:52.001", "State transition from RUNNING to PENDING_SHUTDOWN")
@@ -56,13 +56,13 @@ def test_a_session_timeout_that_no_log_tells_is_not_guessed() -> None:
     assert "its session expired;" in story.the_incident().summary
 
 
-def test_a_whole_application_that_closes_is_shut_down_though_nobody_is_left_to_tell() -> None:
+def test_an_application_that_closes_is_shut_down_although_no_remaining_member_logs_it() -> None:
     story = closed(closed(old_shop("clients"), "01:10:00.000", 1), "01:10:00.100", 2)
     cases = [i for i in story.case().incidents if i.root_causes[0].cause == "shutdown"]
     assert [i.severity for i in cases] == ["info"]
 
 
-def test_an_instance_that_closes_and_comes_back_before_anybody_missed_it_is_still_a_member() -> None:
+def test_an_instance_that_closes_and_returns_before_its_removal_is_still_a_member() -> None:
     story = closed(old_shop("clients"), "01:10:00.000", 2)
     joined(story, "01:10:05.000", EVERYBODY)
     assert all(d.returned is not None for d in story.timeline().departures)

@@ -228,7 +228,7 @@ def test_a_client_that_heartbeats_from_its_handlers_loop_was_paused_or_handled_a
     assert max(messages.values()) <= 0.55
 
 
-def test_a_kafkajs_member_that_fell_silent_and_goes_on_waited_for_its_handler_first(tmp_path: Path) -> None:
+def test_a_kafkajs_member_that_was_silent_and_then_resumed_first_waited_for_its_handler(tmp_path: Path) -> None:
     forgotten = kafkajs(
         45,
         "ERROR",
@@ -324,7 +324,7 @@ def test_a_python_traceback_that_ends_in_a_refused_commit_tells_of_a_lost_member
         rdkafka(0, "REQERR", "b1/0: JoinGroupRequest failed: Broker: Invalid session timeout: actions Permanent"),
     ],
 )
-def test_a_client_that_its_own_session_timeout_keeps_out_is_told_which_settings_disagree(
+def test_a_client_rejected_for_its_session_timeout_is_reported_with_the_conflicting_settings(
     tmp_path: Path, line: str
 ) -> None:
     (incident,) = incidents(tmp_path, line)

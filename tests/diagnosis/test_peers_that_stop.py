@@ -33,5 +33,5 @@ def test_a_worker_that_stops_just_before_the_others_rebalance_has_left(tmp_path:
     assert named & {("scale-in", "connect-a-1"), ("member-left", "connect-a-1")}
 
 
-def test_without_that_line_nobody_is_said_to_have_left(tmp_path: Path) -> None:
+def test_without_that_line_no_member_is_reported_to_have_left(tmp_path: Path) -> None:
     assert blamed(tmp_path) == set()

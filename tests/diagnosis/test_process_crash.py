@@ -44,7 +44,7 @@ def test_logs_that_end_just_after_the_eviction_leave_open_whether_it_comes_back(
     assert ended.root_causes[0].confidence < 0.9 <= went_on.root_causes[0].confidence
 
 
-def test_a_coordinator_of_1_x_names_nobody_who_comes_back_so_a_later_rebalance_leaves_doubt() -> None:
+def test_a_coordinator_of_1_x_names_no_returning_member_so_a_later_rebalance_leaves_doubt() -> None:
     alone = evicted((1, 1), "brokers").goes_on("01:15:00.000")
     assert alone.the_incident().root_causes[0].confidence > 0.6
     story = evicted((1, 1), "brokers")
@@ -96,7 +96,7 @@ def test_a_client_of_1_x_logs_no_leave_so_its_silence_alone_is_a_guess() -> None
 
 
 @pytest.mark.parametrize("seen", ["both", "clients"])
-def test_a_client_of_1_x_that_is_started_anew_may_have_been_stopped_just_as_well(seen: Side) -> None:
+def test_a_client_of_1_x_that_restarts_may_also_have_been_stopped(seen: Side) -> None:
     story = Story(release=(1, 1), seen=seen).formed("c-1", "c-2", "c-3")
     story.reborn("c-3").started("c-3", "01:10:00.000")
     story.rebalanced("01:10:02.000", "", ["c-1", "c-2", "c-3"]).goes_on("01:15:00.000")
@@ -130,7 +130,7 @@ def test_the_incident_begins_with_the_silence_not_with_the_last_word_hours_befor
     assert evicted().the_incident().started_at >= ms("01:09:15.000")
 
 
-def test_a_member_that_joins_anew_before_its_old_session_expires_did_not_join_again_later() -> None:
+def test_a_member_that_rejoins_before_its_old_session_expires_did_not_rejoin_later() -> None:
     story = Story(seen="brokers").formed("c-1", "c-2")
     old = story.id_of("c-2")
     story.reborn("c-2").rebalanced("01:10:00.000", story.words.adding(story.id_of("c-2")), ["c-1", "c-2"])
@@ -191,7 +191,7 @@ def collected_early(*, others: str) -> Story:
     return story
 
 
-def test_a_log_that_ends_before_its_member_was_lost_shows_a_death_only_where_survivors_go_on() -> None:
+def test_a_log_that_ends_before_its_member_was_lost_shows_a_death_only_if_other_logs_continue() -> None:
     ended = collected_early(others="01:15:00.000").the_incident().root_causes[0]
     cut = collected_early(others="01:05:00.000").the_incident().root_causes[0]
     assert ended.cause == "process-crash"

@@ -19,7 +19,7 @@ UNKNOWN = (
 
 
 @pytest.mark.parametrize("release", [(2, 8), (3, 9), (4, 1)])
-def test_a_process_that_stood_still_and_comes_back_to_an_unknown_member_id_was_paused(release: Release) -> None:
+def test_a_process_that_resumes_with_an_unknown_member_id_was_paused(release: Release) -> None:
     story = evicted(release)
     story.client(
         "c-3",
@@ -68,7 +68,7 @@ def test_brokers_alone_cannot_tell_a_pause_from_a_partition_and_say_so(seen: Sid
     assert story.case().gaps
 
 
-def test_a_client_that_logged_disconnects_all_along_did_not_stand_still() -> None:
+def test_a_client_that_kept_logging_disconnects_was_not_paused() -> None:
     story = evicted((3, 9))
     for second in range(0, 18, 3):
         story.client(
@@ -107,7 +107,7 @@ def test_a_pause_that_the_log_of_the_member_shows_does_not_make_its_death_soon_a
 
 
 @pytest.mark.parametrize(("ages", "is_pause"), [((100, 3_100, 6_100), False), ((6_100,), True)])
-def test_a_coordinator_that_answers_no_other_member_as_it_evicts_one_had_stood_still(
+def test_a_coordinator_that_answers_no_other_member_as_it_evicts_one_was_paused(
     ages: tuple[int, ...], *, is_pause: bool
 ) -> None:
     """Requests of several ages are those of a process that ran; one alone may have waited for its process."""
@@ -138,7 +138,7 @@ def test_a_refusal_alone_does_not_say_that_the_session_expired(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("gathered", "is_sure"), [([], True), (["c-2", "c-3"], False), (["c-1", "c-2", "c-3", "broker-2"], True)]
 )
-def test_a_member_that_shares_its_file_with_one_that_ran_on_is_not_surely_a_process_that_stood_still(
+def test_a_member_that_shares_its_file_with_a_running_one_was_not_certainly_paused(
     gathered: list[str], *, is_sure: bool
 ) -> None:
     """Readers of one process; where a broker writes to the file as well, the logs of several hosts were gathered."""
@@ -157,7 +157,7 @@ def test_a_member_that_shares_its_file_with_one_that_ran_on_is_not_surely_a_proc
     assert (cause.cause, cause.confidence >= 0.75) == ("process-pause", is_sure)
 
 
-def test_a_log_that_begins_after_the_eviction_does_not_show_that_its_process_stood_still() -> None:
+def test_a_log_that_begins_after_the_eviction_does_not_show_a_paused_process() -> None:
     story = evicted((3, 9))
     generation = f"Generation{{generationId=1, memberId='{story.id_of('c-3')}', protocol='range'}}"
     story.client("c-3", "01:10:20.000", UNKNOWN.format(generation))

@@ -1,4 +1,4 @@
-"""What stood behind a pause or a death: the JVM's own log, the kernel's, systemd's."""
+"""The causes behind a pause or a death, from the logs of the JVM, the kernel and systemd."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def resumed(*gc_lines: tuple[str, str], at: str = "01:10:20") -> Story:
     return story.rebalanced(f"{at}.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
 
 
-def behind(incident: Incident) -> list[str]:
+def causes_behind(incident: Incident) -> list[str]:
     return [link.what for link in incident.root_causes[0].behind]
 
 
-def test_a_collection_that_outlasted_the_session_is_behind_the_pause() -> None:
+def test_a_collection_longer_than_the_session_is_the_cause_behind_the_pause() -> None:
     incident = resumed(("01:10:19.900", FULL_GC.format(64_210))).the_incident()
     assert incident.root_causes[0].cause == "process-pause"
-    assert behind(incident) == ["gc-pause", "heap-full"]
+    assert causes_behind(incident) == ["gc-pause", "heap-full"]
     assert "its JVM stopped all threads for 1 min 04 s (Full GC)" in incident.summary
     assert incident.root_causes[0].advice[0].action.startswith("Give c-3 a larger heap")
     assert incident.root_causes[0].behind[0].evidence[0].path == "c-3/gc.log"
@@ -53,7 +53,7 @@ def test_a_global_collection_of_openj9_is_one_stop_with_the_heap_it_left() -> No
     heap = '\n  <mem-info id="7" free="10485760" total="536870912" percent="2">'
     whole = '<exclusive-end id="8" timestamp="2026-03-01T01:10:19.900" durationms="64210.3" />'
     incident = resumed(("01:10:19.899", f'<gc-end id="6" {ended}{heap}'), ("01:10:19.900", whole)).the_incident()
-    assert behind(incident) == ["gc-pause", "heap-full"]
+    assert causes_behind(incident) == ["gc-pause", "heap-full"]
     assert incident.root_causes[0].behind[1].why.startswith("Its heap was full: 502 of 512 MiB")
 
 
@@ -67,29 +67,29 @@ def test_a_global_collection_of_openj9_is_one_stop_with_the_heap_it_left() -> No
     ],
     ids=["none", "shorter than the session", "before the session", "after the session"],
 )
-def test_a_stop_that_does_not_fill_the_session_is_beside_the_point(lines: tuple[tuple[str, str], ...]) -> None:
+def test_a_stop_shorter_than_the_session_is_irrelevant(lines: tuple[tuple[str, str], ...]) -> None:
     incident = resumed(*lines).the_incident()
-    assert behind(incident) == []
+    assert causes_behind(incident) == []
     assert incident.summary == resumed().the_incident().summary
 
 
-def test_a_collection_of_many_sessions_is_behind_the_pause_as_well_and_has_an_end() -> None:
+def test_a_collection_as_long_as_many_sessions_is_the_cause_behind_the_pause_and_has_an_end() -> None:
     began, ended = (
         ("01:09:10.000", "GC(12) Pause Full (G1 Compaction Pause)"),
         ("01:12:10.100", FULL_GC.format(180_100)),
     )
     incident = resumed(began, ended, at="01:12:11").the_incident()
-    assert behind(incident) == ["gc-pause", "heap-full"]
+    assert causes_behind(incident) == ["gc-pause", "heap-full"]
     assert "stopped all threads for 3 min" in incident.root_causes[0].behind[0].why
 
 
 def test_a_member_on_another_host_is_not_blamed_for_that_hosts_collection() -> None:
     story = resumed()
     story.line("c-1/gc.log", "01:10:19.900", FULL_GC.format(64_210), logger="jdk.Hotspot")
-    assert behind(story.the_incident()) == []
+    assert causes_behind(story.the_incident()) == []
 
 
-def test_the_kernel_that_killed_a_process_is_behind_its_death() -> None:
+def test_the_kernel_that_killed_a_process_is_the_cause_behind_its_death() -> None:
     story = evicted()
     story.line("c-3/syslog", "01:09:16.000", OOM.format("java"), logger="jdk.Hotspot")
     cause = story.goes_on("01:15:00.000").the_incident().root_causes[0]
@@ -99,10 +99,10 @@ def test_the_kernel_that_killed_a_process_is_behind_its_death() -> None:
 
 
 @pytest.mark.parametrize(("time", "command"), [("01:02:00.000", "java"), ("01:09:16.000", "postgres")])
-def test_a_kill_of_another_process_or_of_another_time_is_beside_the_point(time: str, command: str) -> None:
+def test_a_kill_of_another_process_or_at_another_time_is_irrelevant(time: str, command: str) -> None:
     story = evicted()
     story.line("c-3/syslog", time, OOM.format(command), logger="jdk.Hotspot")
-    assert behind(story.goes_on("01:15:00.000").the_incident()) == []
+    assert causes_behind(story.goes_on("01:15:00.000").the_incident()) == []
 
 
 def test_a_process_that_logs_on_was_not_the_one_killed() -> None:
@@ -110,7 +110,7 @@ def test_a_process_that_logs_on_was_not_the_one_killed() -> None:
     story.line("c-3/syslog", "01:09:16.000", OOM.format("java"), logger="jdk.Hotspot")
     incident = story.the_incident()
     assert incident.root_causes[0].cause == "process-pause"
-    assert behind(incident) == []
+    assert causes_behind(incident) == []
 
 
 def test_a_line_of_the_host_is_no_line_of_the_member() -> None:
@@ -123,18 +123,18 @@ def test_a_line_of_the_host_is_no_line_of_the_member() -> None:
     assert after.root_causes[0].confidence == before.root_causes[0].confidence
 
 
-def test_a_second_kill_beside_it_does_not_hide_the_first() -> None:
+def test_a_second_kill_does_not_hide_the_first() -> None:
     story = evicted()
     story.line("c-3/syslog", "01:09:16.000", OOM.format("java"), logger="jdk.Hotspot")
     story.line("c-3/syslog", "01:09:20.000", OOM.format("python3"), logger="jdk.Hotspot")
-    assert behind(story.goes_on("01:15:00.000").the_incident()) == ["oom-kill"]
+    assert causes_behind(story.goes_on("01:15:00.000").the_incident()) == ["oom-kill"]
 
 
 @pytest.mark.parametrize("name", ["kafkaServer-gc.log", "elasticsearch-gc.log"])
 def test_the_gc_log_of_another_application_is_not_the_members(name: str) -> None:
     story = resumed()
     story.line(f"c-3/{name}", "01:10:19.900", FULL_GC.format(64_210), logger="jdk.Hotspot")
-    assert behind(story.the_incident()) == []
+    assert causes_behind(story.the_incident()) == []
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_the_process_id_in_a_gc_log_or_in_its_name_tells_whose_it_is(name: str, 
     story.events = [
         replace(e, speaker=replace(e.speaker, pid=number)) if e.speaker.file == file else e for e in story.events
     ]
-    assert len(behind(of_process(story, 4242).the_incident())) == links
+    assert len(causes_behind(of_process(story, 4242).the_incident())) == links
 
 
 STACK = (
@@ -182,9 +182,9 @@ def dumped(*stacks: tuple[str, str, str], where: str = "c-3/threads.txt", state:
     return story.the_incident()
 
 
-def test_the_call_in_which_dumps_show_the_polling_thread_is_behind_the_slow_loop() -> None:
+def test_the_call_of_the_polling_thread_in_dumps_is_the_cause_behind_the_slow_loop() -> None:
     incident = dumped(("01:09:50.000", "c-3", WAITING), ("01:09:58.000", "c-3", WAITING))
-    assert behind(incident) == ["slow-call", "waiting"]
+    assert causes_behind(incident) == ["slow-call", "waiting"]
     first, second = incident.root_causes[0].behind
     assert (
         first.why == "Its polling thread was in com.acme.Rates.lookUp(Rates.java:42) in 2 of 2 thread dumps, 8 s apart."
@@ -206,9 +206,9 @@ def test_the_call_in_which_dumps_show_the_polling_thread_is_behind_the_slow_loop
     ],
     ids=["in poll()", "another time", "another thread", "a thread of a longer name", "another process"],
 )
-def test_other_threads_times_and_processes_are_beside_the_point(stacks: list[tuple[str, str, str]], where: str) -> None:
+def test_other_threads_times_and_processes_are_irrelevant(stacks: list[tuple[str, str, str]], where: str) -> None:
     incident = dumped(*stacks, where=where)
-    assert behind(incident) == []
+    assert causes_behind(incident) == []
     assert incident.summary == slow_member((4, 1)).the_incident().summary
 
 
@@ -226,9 +226,9 @@ def test_without_thread_dumps_they_are_asked_for() -> None:
         ("Performing sleep operation 'suspend'...", "System returned from sleep operation 'suspend'."),
     ],
 )
-def test_a_host_that_was_suspended_is_behind_the_pause(begins: str, ends: str) -> None:
+def test_a_suspended_host_is_the_cause_behind_the_pause(begins: str, ends: str) -> None:
     incident = resumed(("01:09:10.000", begins), ("01:10:19.000", ends)).the_incident()
-    assert (incident.root_causes[0].cause, behind(incident)) == ("process-pause", ["suspended"])
+    assert (incident.root_causes[0].cause, causes_behind(incident)) == ("process-pause", ["suspended"])
     assert incident.summary.endswith(". Its host was suspended for 1 min 09 s.")
     assert not incident.would_decide
 
@@ -242,11 +242,11 @@ def test_a_host_that_was_suspended_is_behind_the_pause(begins: str, ends: str) -
     ],
     ids=["shorter than the session", "long before", "another process on a stuck CPU"],
 )
-def test_a_host_that_did_not_stand_still_for_the_session_is_beside_the_point(
+def test_a_host_that_was_suspended_for_less_than_the_session_is_irrelevant(
     lines: tuple[tuple[str, str], ...],
 ) -> None:
     incident = resumed(*lines).the_incident()
-    assert (behind(incident), incident.summary) == ([], resumed().the_incident().summary)
+    assert (causes_behind(incident), incident.summary) == ([], resumed().the_incident().summary)
 
 
 @pytest.mark.parametrize(
@@ -258,10 +258,12 @@ def test_a_host_that_did_not_stand_still_for_the_session_is_beside_the_point(
         ("nginx[4242]: segfault at 0 ip 00007f3e sp 00007f3d error 4 in nginx[7f3e+8a]", []),
     ],
 )
-def test_an_exit_with_an_error_and_a_crash_in_native_code_are_behind_a_death(message: str, links: list[str]) -> None:
+def test_an_exit_with_an_error_and_a_crash_in_native_code_are_causes_behind_a_death(
+    message: str, links: list[str]
+) -> None:
     story = evicted()
     story.line("c-3/syslog", "01:09:16.000", message, logger="jdk.Hotspot")
-    assert behind(story.goes_on("01:15:00.000").the_incident()) == links
+    assert causes_behind(story.goes_on("01:15:00.000").the_incident()) == links
 
 
 @pytest.mark.parametrize(
@@ -271,27 +273,27 @@ def test_an_exit_with_an_error_and_a_crash_in_native_code_are_behind_a_death(mes
     ("order", "ordered"),
     [("Stopping c-3.service - The shop...", ["stopped"]), ("Stopping nginx.service - Web server...", [])],
 )
-def test_an_order_to_stop_is_behind_a_unit_that_did_not_end_as_asked(
+def test_a_request_to_stop_is_the_cause_behind_a_unit_that_did_not_exit_cleanly(
     status: str, link: str, order: str, ordered: list[str]
 ) -> None:
     story = evicted().line("c-3/syslog", "01:09:15.000", order)
     story.line("c-3/syslog", "01:09:16.000", f"c-3.service: Main process exited, code={status}")
-    assert behind(story.goes_on("01:15:00.000").the_incident()) == [link, *ordered]
+    assert causes_behind(story.goes_on("01:15:00.000").the_incident()) == [link, *ordered]
 
 
 def test_a_gc_log_that_ends_in_a_full_collection_leaves_open_whether_the_process_died() -> None:
     story = evicted()
     story.line("c-3/gc.log", "01:09:15.500", "GC(12) Pause Full (G1 Compaction Pause)", logger="jdk.Hotspot")
     incident = story.goes_on("01:15:00.000").the_incident()
-    assert behind(incident) == ["gc-pause"]
+    assert causes_behind(incident) == ["gc-pause"]
     assert incident.root_causes[0].confidence < 0.75
 
 
-def test_a_full_collection_that_ended_at_once_stopped_nobody() -> None:
+def test_a_full_collection_that_ended_immediately_stopped_no_member() -> None:
     story = evicted()
     for time, line in (("15.500", "GC(12) Pause Full (System.gc())"), ("15.512", FULL_GC.format(11))):
         story.line("c-3/gc.log", f"01:09:{time}", line, logger="jdk.Hotspot")
-    assert behind(story.goes_on("01:15:00.000").the_incident()) == []
+    assert causes_behind(story.goes_on("01:15:00.000").the_incident()) == []
 
 
 CRASHED = Path("sample_logs/process-crash")
@@ -322,7 +324,7 @@ def test_words_of_the_kernel_or_a_kubelet_that_another_program_logs_are_not_thei
     name: str, text: str, tmp_path: Path
 ) -> None:
     incident = beside_the_crash(tmp_path, name, text)
-    assert (incident.root_causes[0].confidence, behind(incident)) == (0.4, [])
+    assert (incident.root_causes[0].confidence, causes_behind(incident)) == (0.4, [])
 
 
 NEXT_UNIT = (
@@ -355,7 +357,7 @@ def test_a_kill_is_the_members_by_its_whole_name_and_not_where_another_unit_is_n
     text: str, links: list[str], tmp_path: Path
 ) -> None:
     incident = beside_the_crash(tmp_path, "node-1/syslog", text)
-    assert behind(incident) == links
+    assert causes_behind(incident) == links
     assert incident.root_causes[0].cause == "process-crash"
 
 
@@ -424,7 +426,7 @@ Time: Sat {} 2026 UTC elapsed time: 95.2 seconds (0d 0h 1m 35s)
 
 
 @pytest.mark.parametrize("time", ["Dez 21 01:58:56", "Nov 21 01:58:60"])
-def test_an_error_file_with_a_time_that_nobody_reads_is_a_record_without_a_time(time: str, tmp_path: Path) -> None:
+def test_an_error_file_with_an_unreadable_time_is_a_record_without_a_time(time: str, tmp_path: Path) -> None:
     incident = beside_the_crash(tmp_path, "node-1/hs_err_pid777.log", VM_ERROR.format(time))
     assert incident.root_causes[0].cause == "process-crash"
 
@@ -462,7 +464,7 @@ def test_the_thread_main_of_another_jvm_is_not_the_consumers() -> None:
     before = story.the_incident().summary
     for name in ("elasticsearch-jstack.txt", "threads.txt"):
         story.line(f"c-3/{name}", "01:09:50.000", STACK.format("main", "RUNNABLE", WAITING), logger="")
-    assert (behind(story.the_incident()), story.the_incident().summary) == ([], before)
+    assert (causes_behind(story.the_incident()), story.the_incident().summary) == ([], before)
 
 
 def test_a_dump_names_the_polling_thread_whose_last_15_characters_spring_boot_logs() -> None:
@@ -474,7 +476,7 @@ def test_a_dump_names_the_polling_thread_whose_last_15_characters_spring_boot_lo
         story.events = [cut if is_own else e for e, cut, is_own in zip(story.events, logged, own, strict=True)]
         for time, frames in (("01:04:50.000", POLLING), ("01:09:50.000", WAITING)):
             story.line("c-3/threads.txt", time, STACK.format(thread, "RUNNABLE", frames), logger="")
-        found.append(behind(story.the_incident()))
+        found.append(causes_behind(story.the_incident()))
     assert found == [["slow-call", "waiting"], []]
 
 
@@ -506,7 +508,7 @@ def test_an_error_file_is_the_members_by_its_threads_and_else_by_its_main_class(
 ) -> None:
     text = f"{VM_ERROR.format('Nov 21 01:58:56')}\n{listed}\n"
     incident = beside_the_crash(tmp_path, "node-1/hs_err_pid777.log", text)
-    assert (behind(incident), incident.root_causes[0].confidence > 0.4) == (links, bool(links))
+    assert (causes_behind(incident), incident.root_causes[0].confidence > 0.4) == (links, bool(links))
 
 
 def of_process(story: Story, pid: int) -> Story:
@@ -559,7 +561,7 @@ POD = "8b0f1c2d-0123-4567-89ab-0123456789ab"
         (f"pods/shop_orders-0_{POD.replace('8b', '9c')}/app/0.log", 1, False),
     ],
 )
-def test_the_kill_in_a_pods_cgroup_is_none_of_a_member_that_runs_on_the_host_or_in_another_pod(
+def test_a_kill_in_a_pods_cgroup_does_not_concern_a_member_on_the_host_or_in_another_pod(
     file: str,
     pid: int | None,
     counts: bool,  # noqa: FBT001
@@ -596,7 +598,7 @@ def test_every_container_has_a_process_1(tmp_path: Path) -> None:
     text = VM_ERROR.replace("777", "1").format("Nov 21 01:57:44")
     (logs / "node-3" / "hs_err_pid1.log").write_text(f"{text}\n{listed}\n")
     found = analyze([str(logs)], LOCAL)
-    assert all("crashed" not in behind(incident) for incident in found.incidents)
+    assert all("crashed" not in causes_behind(incident) for incident in found.incidents)
     assert any(gap.what.startswith("node-3/hs_err_pid1.log is of a process (com.acme.inv") for gap in found.gaps)
 
 
@@ -611,20 +613,20 @@ def test_some_java_of_the_host_was_killed_only_in_the_moment_in_which_heartbeats
     assert all("no line shows whose process that was" in link.why for link in cause.behind)
 
 
-def test_a_jvm_whose_threads_stand_still_writes_no_line_meanwhile() -> None:
+def test_a_jvm_with_stopped_threads_logs_no_line_in_the_meantime() -> None:
     story = evicted()
     found = story.of("c-3").prefixed("Discovered group coordinator b-2:9092 (id: 1 rack: null)")
     story.line("c-3/app.log", "01:09:20.000", found)
     story.line("c-3/gc.log", "01:10:19.900", FULL_GC.format(64_210), logger="jdk.Hotspot")
     story.goes_on("01:15:00.000")
-    assert behind(story.the_incident()) == []
+    assert causes_behind(story.the_incident()) == []
 
 
 @pytest.mark.parametrize(("uptime", "links"), [(8_000_000, ["gc-pause", "heap-full"]), (300_000, [])])
 def test_a_jvm_that_started_after_the_members_first_line_is_another(uptime: int, links: list[str]) -> None:
     story = resumed(("01:10:19.900", FULL_GC.format(64_210)))
     story.events = [replace(e, uptime_ms=uptime) if isinstance(e, ThreadsStopped) else e for e in story.events]
-    assert behind(story.the_incident()) == links
+    assert causes_behind(story.the_incident()) == links
 
 
 @pytest.mark.parametrize(
@@ -637,18 +639,20 @@ def test_a_jvm_that_started_after_the_members_first_line_is_another(uptime: int,
     ],
     ids=["forward", "by less than the poll timeout", "back", "long before"],
 )
-def test_a_clock_set_forward_beyond_the_poll_timeout_is_behind_its_expiry(at: str, step: str, links: list[str]) -> None:
+def test_a_clock_set_forward_beyond_the_poll_timeout_is_the_cause_behind_its_expiry(
+    at: str, step: str, links: list[str]
+) -> None:
     story = slow_member((4, 1))
     story.line("c-3/syslog", at, f"System clock was stepped by {step} seconds", logger="jdk.Hotspot")
-    assert behind(story.the_incident()) == links
+    assert causes_behind(story.the_incident()) == links
 
 
-def test_a_housekeeper_that_ran_late_shows_that_the_process_stood_still() -> None:
+def test_a_housekeeper_that_ran_late_shows_a_paused_process() -> None:
     late = "HikariPool-1 - Thread starvation or clock leap detected (housekeeper delta=1m34s210ms665\u00b5s608ns)."
     story = resumed()
     story.line("c-3/app.log", "01:10:19.900", late, logger="com.zaxxer.hikari.pool.HikariPool")
     incident = story.the_incident()
-    assert (incident.root_causes[0].cause, behind(incident)) == ("process-pause", ["stall"])
+    assert (incident.root_causes[0].cause, causes_behind(incident)) == ("process-pause", ["stall"])
     assert "ran no thread for 1 min 04 s, as its connection pool (HikariCP) logged" in incident.summary
 
 
@@ -701,7 +705,7 @@ TIMED_OUT = "java.sql.SQLTransientConnectionException: HikariPool-1 - Connection
         "another application",
     ],
 )
-def test_the_call_on_which_the_polling_thread_gave_up_is_behind_its_late_poll(
+def test_the_call_that_timed_out_on_the_polling_thread_is_the_cause_behind_its_late_poll(
     file: str, time: str, thread: str, thrown: str, links: list[str]
 ) -> None:
     story = slow_member((4, 1))
@@ -717,7 +721,7 @@ def test_the_call_on_which_the_polling_thread_gave_up_is_behind_its_late_poll(
         for e in story.events
     ]
     incident = story.the_incident()
-    assert behind(incident) == links
+    assert causes_behind(incident) == links
     assert (thrown.partition(": ")[2] in incident.summary) is bool(links)
 
 
@@ -738,7 +742,9 @@ def test_the_call_on_which_the_polling_thread_gave_up_is_behind_its_late_poll(
     ],
     ids=["Go", ".NET", "Node.js", "a client of Kafka", "no slow call"],
 )
-def test_a_call_given_up_on_a_thread_without_a_name_may_be_behind_the_late_poll(thrown: str, *, shown: bool) -> None:
+def test_a_call_that_timed_out_on_an_unnamed_thread_may_be_the_cause_behind_the_late_poll(
+    thrown: str, *, shown: bool
+) -> None:
     story = slow_member((4, 1))
     story.line("c-3/app.log", "01:09:30.000", thrown, level="ERROR", logger="shop")
     story.line("c-1/app.log", "01:09:30.000", f"{thrown} elsewhere", level="ERROR", logger="shop")
@@ -772,10 +778,10 @@ SUPERVISED = "2026-11-21 01:58:56,142 INFO exited: {} ({}; not expected)"
         ),
     ],
 )
-def test_what_other_supervisors_log_of_a_programs_end_is_behind_a_death(
+def test_a_programs_end_as_logged_by_other_supervisors_is_the_cause_behind_a_death(
     text: str, links: list[str], tmp_path: Path
 ) -> None:
-    assert behind(beside_the_crash(tmp_path, "node-1/supervisor.log", text)) == links
+    assert causes_behind(beside_the_crash(tmp_path, "node-1/supervisor.log", text)) == links
 
 
 @pytest.mark.parametrize(

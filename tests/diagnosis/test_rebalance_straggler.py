@@ -67,7 +67,7 @@ def test_a_barrier_that_the_heartbeat_interval_explains_is_no_straggler() -> Non
     assert "rebalance-straggler" not in late(4).causes()
 
 
-def test_members_that_send_rare_heartbeats_read_until_they_hear_of_a_rebalance() -> None:
+def test_members_with_infrequent_heartbeats_read_until_they_learn_of_a_rebalance() -> None:
     """With 6.7 s between heartbeats (session.timeout.ms=20000) one member joins 7 s after the rebalance began."""
     for interval, stuck in ((3_000, True), (6_666, False)):
         story = late(8)
@@ -105,7 +105,7 @@ def test_a_member_that_only_heartbeats_while_the_others_wait_is_blamed_though_th
     assert unended(release, seen, 20).blamed() == ["c-2"]
 
 
-def test_a_rebalance_that_has_only_begun_when_the_logs_end_waits_for_nobody_yet() -> None:
+def test_a_rebalance_that_has_just_started_when_the_logs_end_waits_for_no_member_yet() -> None:
     assert "rebalance-straggler" not in unended((3, 9), "both", 8).causes()
 
 
@@ -182,7 +182,7 @@ def test_a_lost_coordinator_that_was_found_at_once_excuses_no_straggler() -> Non
     assert story.causes() == ["rebalance-straggler"]
 
 
-def test_a_rebalance_that_has_not_ended_when_the_logs_do_goes_on() -> None:
+def test_a_rebalance_that_has_not_completed_when_the_logs_end_is_ongoing() -> None:
     assert unended((3, 9), "both", 20).the_incident().ongoing
 
 
@@ -249,7 +249,7 @@ def test_a_restart_that_began_a_rebalance_does_not_explain_how_long_one_member_h
     assert [c.name for c in straggler.root_causes[0].culprits] == (["c-1"] if seen != "brokers" else [])
 
 
-def test_where_nobody_tells_how_often_members_send_heartbeats_they_may_have_heard_late() -> None:
+def test_if_no_log_shows_the_heartbeat_interval_members_may_have_learned_of_it_late() -> None:
     """A third of the session timeout of 45 s is the longest heartbeat.interval.ms that Kafka recommends."""
     assert held_up_restart("brokers", 17).causes() == ["rolling-restart"]
     assert "rebalance-straggler" in held_up_restart("both", 17).causes()
@@ -287,17 +287,17 @@ def newcomer_let_in_after(seconds: int) -> Story:
     return story
 
 
-def test_a_newcomer_that_is_let_in_late_had_to_wait_for_somebody_that_its_log_does_not_name() -> None:
+def test_a_new_member_that_was_admitted_late_waited_for_a_member_that_its_log_does_not_name() -> None:
     cause = newcomer_let_in_after(20).the_incident().root_causes[0]
     assert (cause.cause, cause.culprits, cause.confidence) == ("rebalance-straggler", (), 0.55)
 
 
-def test_a_newcomer_that_is_let_in_at_the_next_heartbeat_waited_for_nobody() -> None:
+def test_a_new_member_that_was_admitted_at_the_next_heartbeat_waited_for_no_member() -> None:
     assert "rebalance-straggler" not in newcomer_let_in_after(3).causes()
 
 
 @pytest.mark.parametrize(("heard", "sure"), [(13, False), (2, True)])
-def test_a_member_that_hears_of_a_rebalance_late_and_then_joins_may_send_rare_heartbeats(
+def test_a_member_that_learns_of_a_rebalance_late_and_then_joins_may_send_infrequent_heartbeats(
     heard: int, *, sure: bool
 ) -> None:
     story = Story().formed("c-1", "c-2", "c-3")

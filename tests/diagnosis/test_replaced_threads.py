@@ -47,7 +47,7 @@ def test_a_thread_that_joins_while_another_of_its_process_falls_silent_takes_its
     assert "thread-replacement" in story.causes()
 
 
-def test_threads_of_a_process_that_stood_still_come_back_and_replace_nobody() -> None:
+def test_threads_of_a_paused_process_return_and_replace_no_threads() -> None:
     story = seen_by_brokers()
     for minute in (11, 15):
         story.broker(f"01:{minute}:40.000", story.words.failed(member_id(story.consumer(2, 1), minute - 10)))
@@ -57,7 +57,7 @@ def test_threads_of_a_process_that_stood_still_come_back_and_replace_nobody() ->
     assert "thread-replacement" not in story.causes()
 
 
-def test_threads_of_a_process_that_was_started_anew_replace_nobody() -> None:
+def test_threads_of_a_restarted_process_replace_no_threads() -> None:
     story = seen_by_brokers()
     for minute, life in ((11, 1), (15, 2)):
         for number in (2, 1):
@@ -68,7 +68,7 @@ def test_threads_of_a_process_that_was_started_anew_replace_nobody() -> None:
     assert "thread-replacement" not in story.causes()
 
 
-def test_slow_threads_that_leave_and_join_by_turns_replace_nobody() -> None:
+def test_slow_threads_that_alternately_leave_and_join_replace_no_threads() -> None:
     story = seen_by_brokers()
     for minute, number, other in ((11, 1, 2), (12, 2, 1), (13, 1, 2), (14, 2, 1)):
         gone = member_id(story.consumer(2, number), minute)

@@ -29,7 +29,7 @@ def forgotten() -> list[str]:
     ]
 
 
-def test_a_consumer_that_the_coordinator_forgot_lost_its_membership_and_nobody_knows_why(tmp_path: Path) -> None:
+def test_a_consumer_unknown_to_its_coordinator_lost_its_membership_without_a_known_cause(tmp_path: Path) -> None:
     (incident,) = incidents(tmp_path, *forgotten())
     assert incident.group == "payments"
     confidences = {cause.cause: cause.confidence for cause in incident.root_causes}

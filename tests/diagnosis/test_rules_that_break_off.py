@@ -28,7 +28,7 @@ def broken_scale_out(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("broken_scale_out")
-def test_the_other_causes_are_found_and_the_gap_is_told() -> None:
+def test_the_other_causes_are_found_and_the_gap_is_reported() -> None:
     story = closes(Story().formed("c-1", "c-2"), "c-2", "01:10:00.000", ["c-1"])
     assert [incident.root_causes[0].cause for incident in story.incidents()] == ["scale-in"]
     (gap,) = story.failed_causes()

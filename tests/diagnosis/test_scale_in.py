@@ -38,7 +38,7 @@ def test_a_member_that_comes_back_was_not_scaled_in() -> None:
     assert "scale-in" not in story.causes()
 
 
-def test_a_member_that_closes_while_nobody_else_is_heard_may_be_one_of_a_shutdown() -> None:
+def test_a_member_that_closes_while_no_other_member_logs_may_be_part_of_a_shutdown() -> None:
     story = Story(seen="clients").formed("c-3", "c-1", "c-2")
     closes(story, "c-3", "01:10:00.000", ["c-1", "c-2"])
     alone = replace(story, events=[e for e in story.events if e.origin.path.startswith("c-3/")])

@@ -162,7 +162,7 @@ def test_a_newcomer_at_the_end_of_the_logs_may_be_a_restarted_member(tmp_path: P
     assert found.get("scale-out", 0.0) < 0.75
 
 
-def test_a_newcomer_that_a_generation_counts_beside_all_others_was_added(tmp_path: Path) -> None:
+def test_a_new_member_that_a_generation_counts_in_addition_to_all_others_was_added(tmp_path: Path) -> None:
     counted = "Stabilized group ledger generation 2 with 3 members."
     parts = ("02:13:57", FORMED), ("02:14:40", JOINS_A_STABLE_GROUP), ("02:14:41", counted)
     assert dict(coordinator_log(tmp_path, *parts))["scale-out"] == 0.9

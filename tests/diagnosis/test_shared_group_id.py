@@ -42,7 +42,7 @@ def test_where_no_line_tells_the_subscription_what_each_is_given_does(release: R
     assert story.blamed() == ["export-1", "export-2"]
 
 
-def test_a_topic_too_narrow_for_everybody_sets_nobody_apart() -> None:
+def test_a_topic_with_too_few_partitions_for_all_members_distinguishes_no_member() -> None:
     story = Story(release=(2, 5), reads={"pay-3": "refunds"}).formed("pay-1", "pay-2")
     assert "shared-group-id" not in comes(story, "pay-3", "01:10:00.000", ["pay-1", "pay-2", "pay-3"]).causes()
 
@@ -95,7 +95,7 @@ def in_two_languages(seen: Side) -> Story:
     return story
 
 
-def test_unlike_names_alone_are_a_hint_that_alarms_nobody() -> None:
+def test_different_names_alone_are_a_hint_without_an_alarm() -> None:
     (incident,) = [i for i in in_two_languages("brokers").incidents() if i.root_causes[0].cause == "shared-group-id"]
     assert incident.severity == "info"
 
@@ -117,7 +117,7 @@ def test_members_of_another_name_that_came_later_may_be_another_application() ->
     assert "shared-group-id" in joined_later("export-1", "export-2").causes()
 
 
-def test_client_ids_that_nobody_set_are_those_of_no_application() -> None:
+def test_default_client_ids_belong_to_no_application() -> None:
     assert "shared-group-id" not in joined_later("consumer-payments-1", "consumer-payments-2").causes()
 
 

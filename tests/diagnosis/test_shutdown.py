@@ -98,7 +98,7 @@ def test_an_only_member_that_left_without_a_reason_and_came_back_need_not_have_b
     assert "cleanly" not in first.narrative
 
 
-def test_members_that_leave_for_a_reason_of_their_own_are_not_said_to_have_closed() -> None:
+def test_members_that_leave_for_their_own_reason_are_not_reported_as_closed() -> None:
     story = Story(release=(3, 9), seen="brokers").formed("c-1", "c-2")
     closes(story, "c-2", "01:10:00.000", ["c-1"], "done for today")
     closes(story, "c-1", "01:10:02.000", [], "done for today")

@@ -275,7 +275,7 @@ def test_a_member_id_that_is_used_again_hours_later_is_of_another_absence() -> N
     assert [(i.occurrences, clock(i.started_at)[:5]) for i in slow] == [(1, "01:10"), (1, "05:01")]
 
 
-def test_a_member_that_left_by_itself_and_lost_its_partitions_did_not_poll_and_did_not_stand_still() -> None:
+def test_a_member_that_left_by_itself_and_lost_its_partitions_did_not_poll_and_was_not_paused() -> None:
     story = Story(release=(3, 9), seen="clients")
     leaves = "Resetting generation and member id due to: consumer pro-actively leaving the group"
     story.client("c-1", "01:10:00.000", leaves)

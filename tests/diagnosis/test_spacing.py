@@ -85,7 +85,7 @@ def test_without_brokers_the_leaders_lists_tell_who_led() -> None:
     assert [change.after for change in found.changes] == [f"{OTTER1}-1-consumer", f"{OTTER0}-1-consumer"]
 
 
-def test_rebalances_within_a_second_are_told_with_the_sync_that_failed_in_between() -> None:
+def test_rebalances_within_a_second_are_reported_with_the_failed_sync_in_between() -> None:
     (burst,) = patterns_of(otters().timeline()).close_together
     assert burst.rebalances == 2
     assert burst.ended_at - burst.started_at == 22
@@ -95,7 +95,7 @@ def test_rebalances_within_a_second_are_told_with_the_sync_that_failed_in_betwee
     assert "another rebalance had begun" in failed.why
 
 
-def test_counts_of_the_leader_stand_where_its_list_is_cut() -> None:
+def test_the_leaders_counts_are_used_if_its_list_is_cut() -> None:
     found = patterns_of(otters().timeline()).participants
     assert [(p.clients, p.consumers, p.members) for p in found] == [(2, 4, None)] * 5
 
@@ -117,7 +117,7 @@ def test_a_member_under_a_new_id_is_renewed_and_not_new() -> None:
     assert [(p.new, p.missing, p.renewed) for p in patterns_of(logs.timeline()).participants][1] == ((), (), ("c-2",))
 
 
-def test_a_leader_that_is_still_there_and_no_longer_leads_is_told_apart_from_one_that_went() -> None:
+def test_a_former_leader_that_is_still_a_member_is_distinguished_from_one_that_left() -> None:
     logs = Logs()
     a_rebalance(logs, 0, 4, [C1, C2], C1, METADATA)
     a_rebalance(logs, 60, 5, [C1, C2], C2, METADATA)

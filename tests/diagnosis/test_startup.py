@@ -72,7 +72,7 @@ def test_an_assignment_after_the_only_known_member_was_fenced_shows_that_another
     assert "startup" not in [incident.root_causes[0].cause for incident in story.case().incidents]
 
 
-def test_a_coordinator_that_counts_nobody_does_not_tell_that_the_newcomers_are_alone() -> None:
+def test_a_coordinator_that_logs_no_member_count_does_not_show_that_new_members_are_the_only_ones() -> None:
     story = Story(seen="brokers", release=(2, 2))
     for old, client, at in ((1689, "c-1", "01:00:00.000"), (1690, "c-2", "01:00:10.000")):
         story.broker(at, story.words.preparing(old, story.words.adding(story.id_of(client))))

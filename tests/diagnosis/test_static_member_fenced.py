@@ -82,7 +82,7 @@ def test_a_request_that_an_evicted_member_sent_before_it_rejoined_is_no_second_p
     assert story.blamed() == ["pod-2"]
 
 
-def test_a_return_alone_fences_nobody() -> None:
+def test_a_return_alone_fences_no_member() -> None:
     assert "static-member-fenced" not in replaced(static_group("pod-1", "pod-2"), "pod-2", "01:10:00.000").causes()
 
 

@@ -184,7 +184,7 @@ def test_whether_a_member_that_takes_the_place_of_one_without_a_log_was_restarte
     assert cause.confidence < 0.6
 
 
-def test_the_lines_of_others_in_a_members_file_are_none_of_a_process_that_it_had_before() -> None:
+def test_other_processes_lines_in_a_members_file_are_not_from_its_former_process() -> None:
     story = Story(seen="clients").started("c-1", "00:59:58.000", group_instance_id="pod-1")
     joins(story, "c-1", "pod-1", "01:00:03.000")
     app_info = "org.apache.kafka.common.utils.AppInfoParser"

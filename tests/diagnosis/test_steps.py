@@ -11,7 +11,7 @@ def only_step(logs: Logs) -> str:
     return what_happened(event)
 
 
-def test_a_client_speaks_in_its_own_name_and_its_member_id_is_not_repeated() -> None:
+def test_a_step_names_its_client_and_does_not_repeat_the_member_id() -> None:
     coordinator = "b:9092 (id: 2147483646 rack: null)"
     message = (
         f"Member {MEMBER} sending LeaveGroup request to coordinator {coordinator} due to the consumer is being closed"
@@ -50,7 +50,7 @@ def test_a_reason_is_its_first_sentence() -> None:
     assert only_step(Logs().consumer(1, message)) == "c-1: sent LeaveGroup, consumer poll timeout has expired"
 
 
-def test_a_cause_that_java_prints_as_null_is_none() -> None:
+def test_a_cause_that_java_prints_as_null_is_not_a_cause() -> None:
     message = (
         "Group coordinator b:9092 (id: 2147483646 rack: null) is unavailable or invalid due to cause: null. "
         "isDisconnected: true. Rediscovery will be attempted."

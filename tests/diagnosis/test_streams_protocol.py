@@ -50,8 +50,8 @@ def test_a_thread_that_is_given_tasks_after_its_neighbour_takes_none_of_them(see
     assert story.dies("node-2", "01:10:00.000", "node-1").causes() == ["process-crash"]
 
 
-def told_all_along(story: StreamsStory, what: str, *times: str) -> StreamsStory:
-    """Every heartbeat of a thread is answered with a status."""
+def with_statuses(story: StreamsStory, what: str, *times: str) -> StreamsStory:
+    """The story with a status in the response to each heartbeat of a thread."""
     for time in times:
         story.thread_says("node-1", 1, time, f"Membership is in the following statuses: {what}")
     return story
@@ -62,24 +62,24 @@ MISSING = "(1) Source topics orders, refunds are missing."
 
 def test_topics_that_are_missing_from_the_start_keep_the_application_from_any_task() -> None:
     story = StreamsStory(seen="clients", release=(4, 1))
-    told_all_along(story, MISSING, "01:00:02.000", "01:00:07.000", "01:00:12.500")
+    with_statuses(story, MISSING, "01:00:02.000", "01:00:07.000", "01:00:12.500")
     assert story.causes() == ["assignment-failure"]
     assert story.blamed() == ["orders", "refunds"]
 
 
 def test_topics_that_appear_in_time_are_no_failure() -> None:
     story = StreamsStory(seen="clients", release=(4, 1))
-    assert told_all_along(story, MISSING, "01:00:02.000", "01:00:07.000").causes() == []
+    assert with_statuses(story, MISSING, "01:00:02.000", "01:00:07.000").causes() == []
 
 
-def test_topics_that_vanish_under_a_running_application_are_the_reason_that_it_stands_still() -> None:
-    story = told_all_along(two_nodes("clients"), MISSING, "01:10:00.000", "01:10:05.000", "01:10:20.000")
+def test_topics_deleted_under_a_running_application_are_the_reason_that_it_stops() -> None:
+    story = with_statuses(two_nodes("clients"), MISSING, "01:10:00.000", "01:10:05.000", "01:10:20.000")
     assert story.causes() == ["topic-metadata-change"]
     assert story.the_incident().severity == "critical"
 
 
-def test_a_thread_that_stands_still_for_want_of_a_topic_until_its_poll_timeout_is_not_slow() -> None:
-    story = told_all_along(two_nodes("clients"), MISSING, "01:10:00.000", "01:10:05.000", "01:10:20.000")
+def test_a_thread_that_waits_for_a_missing_topic_until_its_poll_timeout_is_not_slow() -> None:
+    story = with_statuses(two_nodes("clients"), MISSING, "01:10:00.000", "01:10:05.000", "01:10:20.000")
     story.thread_says("node-1", 1, "01:10:20.100", EXPIRED)
     story.moves("node-1", 1, "01:10:20.101", "RECONCILING", "PREPARE_LEAVING")
     assert story.causes() == ["topic-metadata-change"]
@@ -87,12 +87,12 @@ def test_a_thread_that_stands_still_for_want_of_a_topic_until_its_poll_timeout_i
 
 def test_topics_with_the_wrong_number_of_partitions_never_fit() -> None:
     unfit = "(2) Existing topic shop-counts has different number of partitions: expected 9, found 6"
-    assert told_all_along(two_nodes("clients"), unfit, "01:10:00.000").blamed() == ["shop-counts"]
+    assert with_statuses(two_nodes("clients"), unfit, "01:10:00.000").blamed() == ["shop-counts"]
 
 
 def test_internal_topics_that_are_about_to_be_made_are_no_failure() -> None:
     story = StreamsStory(seen="clients", release=(4, 1))
-    told_all_along(story, "(3) Internal topics are missing: [shop-counts]", "01:00:02.000", "01:00:30.000")
+    with_statuses(story, "(3) Internal topics are missing: [shop-counts]", "01:00:02.000", "01:00:30.000")
     assert story.causes() == []
 
 
@@ -149,7 +149,7 @@ REJOINS = (
 
 
 @EVERY_SIDE
-def test_a_process_that_stands_still_until_its_poll_timeout_was_paused_if_its_session_ended_before(seen: Side) -> None:
+def test_a_process_that_is_silent_until_its_poll_timeout_was_paused_if_its_session_ended_before(seen: Side) -> None:
     story = two_nodes(seen)
     for thread in (1, 2):
         fenced = f"Streams member {story.member('node-2', thread)} fenced from the group because the member session "
@@ -193,7 +193,7 @@ def test_the_member_that_asks_for_a_shutdown_is_named_by_the_coordinator_and_by_
     asked.coordinator_says("01:10:00.000", "Shutdown requested for the streams application.", member)
     received = two_nodes("clients")
     status = f"(4) Streams group member {member} encountered a fatal error and requested a shutdown for the entire "
-    told_all_along(received, f"{status}application.", "01:10:00.000")
+    with_statuses(received, f"{status}application.", "01:10:00.000")
     assert [story.causes() for story in (asked, received)] == [["streams-shutdown"]] * 2
     assert [story.blamed() for story in (asked, received)] == [[member], ["node-1"]]
 

@@ -53,7 +53,7 @@ def test_what_the_others_heard_is_shown_though_the_thread_rejoins_again_and_agai
     assert len(heard) == 2
 
 
-def test_an_instance_that_closes_for_itself_asks_nobody() -> None:
+def test_an_instance_that_closes_by_itself_requests_no_shutdown() -> None:
     story = shop().by_instance(1, "01:10:00.000", "State transition from RUNNING to PENDING_SHUTDOWN")
     assert "streams-shutdown" not in story.causes()
 
@@ -111,7 +111,7 @@ def test_an_instance_that_ends_long_after_its_topics_were_found_ends_for_another
 
 
 @pytest.mark.parametrize("response", ["SHUTDOWN_CLIENT", "REPLACE_THREAD"])
-def test_a_thread_that_throws_missing_source_topic_was_told_so_in_its_assignment(response: str) -> None:
+def test_a_thread_that_throws_missing_source_topic_learned_of_it_from_its_assignment(response: str) -> None:
     """StreamsRebalanceListener throws it for INCOMPLETE_SOURCE_TOPIC_METADATA alone, which only the leader sets."""
     story = shop().by_instance(
         2,

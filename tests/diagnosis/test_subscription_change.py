@@ -48,7 +48,7 @@ def test_the_first_subscription_is_no_change() -> None:
     assert story.formed("c-1", "c-2").causes() == []
 
 
-def test_a_leader_that_rejoins_without_a_word_and_without_a_changed_topic_may_have_subscribed_anew() -> None:
+def test_a_leader_that_rejoins_without_a_reason_and_without_a_changed_topic_may_have_resubscribed() -> None:
     story = Story(release=(2, 8), seen="brokers").formed("c-1", "c-2")
     story.rebalanced("01:10:00.010", f"leader {story.id_of('c-1')} re-joining group during Stable", ["c-1", "c-2"])
     incident = story.the_incident()
@@ -62,7 +62,7 @@ def test_a_leader_that_rejoins_without_a_word_and_without_a_changed_topic_may_ha
 
 
 @pytest.mark.parametrize("seen", ["both", "clients"])
-def test_a_member_of_1_x_that_alone_is_given_a_topic_nobody_had_has_subscribed_to_it(seen: Side) -> None:
+def test_the_only_member_of_1_x_assigned_a_previously_unassigned_topic_has_subscribed_to_it(seen: Side) -> None:
     story = Story(release=(1, 1), seen=seen).formed("c-1", "c-2")
     story.reads["c-2"] = "refunds"
     story.rebalanced("01:10:00.010", "", ["c-1", "c-2"])

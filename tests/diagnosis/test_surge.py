@@ -41,7 +41,7 @@ def test_a_rollout_of_which_the_logs_show_a_part_is_no_scaling(seen: Side, begin
         assert "rolling-restart" in verdicts
 
 
-def test_members_that_were_replaced_while_most_stayed_are_no_rollout_where_the_logs_go_on() -> None:
+def test_members_replaced_while_most_stayed_are_not_a_rollout_if_the_logs_continue() -> None:
     story = rolled_out("both", until=2).goes_on("01:30:00.000")
     assert "rolling-restart" not in sure(story)
     assert sure(story)["scale-out"] < 0.6

@@ -43,7 +43,7 @@ def test_threads_that_stop_without_an_exception_are_not_replaced() -> None:
     assert "thread-replacement" not in dying(thread_replaced=False).causes()
 
 
-def test_threads_that_leave_soon_after_their_group_was_born_replace_nobody() -> None:
+def test_threads_that_leave_soon_after_the_start_of_their_group_replace_no_threads() -> None:
     story = Application(group="shop", seen="brokers")
     threads = [(node, number) for node in (1, 2) for number in (1, 2)]
     members = [member_id(story.consumer(node, number)) for node, number in threads]
@@ -56,7 +56,7 @@ def test_threads_that_leave_soon_after_their_group_was_born_replace_nobody() -> 
     assert "thread-replacement" not in story.causes()
 
 
-def test_a_flap_that_follows_from_replaced_threads_is_told_with_them() -> None:
+def test_a_flap_caused_by_replaced_threads_is_reported_with_them() -> None:
     replacement = _told_of("thread-replacement", 2)
     others = _told_of("scaling-flap", 1).hypothesis.explains
     flap = _weighed("scaling-flap", (*replacement.hypothesis.explains, *others), odds=4)
@@ -65,7 +65,7 @@ def test_a_flap_that_follows_from_replaced_threads_is_told_with_them() -> None:
     assert outcome.explains[flap.hypothesis.explains[-1].id] is replacement
 
 
-def test_a_flap_of_somebody_else_is_told_beside_replaced_threads() -> None:
+def test_a_flap_of_other_members_is_reported_separately_from_replaced_threads() -> None:
     replacement = _told_of("thread-replacement", 2)
     others = _told_of("scaling-flap", 1).hypothesis.explains
     flap = _weighed("scaling-flap", (*replacement.hypothesis.explains, *others), odds=4, name="node-3")

@@ -62,6 +62,6 @@ def test_a_process_that_dies_after_one_of_its_threads_closed_did_not_shut_down()
     assert "process-crash" in story.goes_on("01:20:00.000").causes()
 
 
-def test_threads_that_are_removed_together_are_told_as_several() -> None:
+def test_threads_that_are_removed_together_are_reported_as_several() -> None:
     assert removed_by_hand(["node-1-StreamThread-2"]).startswith("node-1-StreamThread-2 of {who} was removed")
     assert "StreamThread-3 of {who} were removed" in removed_by_hand(["node-1-StreamThread-2", "node-1-StreamThread-3"])

@@ -87,7 +87,7 @@ def grown_in_silence(release: Release, seen: Side = "both") -> Story:
 
 @pytest.mark.parametrize("release", [(1, 1), (2, 0), (2, 2), (2, 5)])
 @pytest.mark.parametrize("seen", ["both", "clients"])
-def test_partitions_nobody_had_before_show_that_the_topic_grew(release: Release, seen: Side) -> None:
+def test_partitions_that_no_member_had_before_show_that_the_topic_grew(release: Release, seen: Side) -> None:
     story = grown_in_silence(release, seen)
     assert story.causes() == ["topic-metadata-change"]
     assert story.blamed() == ["orders"]
@@ -168,7 +168,7 @@ def test_partitions_that_a_cooperative_rebalance_withheld_are_not_new() -> None:
     assert "topic-metadata-change" not in {c.cause for i in story.incidents() for c in i.root_causes}
 
 
-def test_replicas_on_other_racks_are_a_change_of_the_topic_and_no_topic_of_their_own() -> None:
+def test_replicas_on_other_racks_are_a_change_of_the_topic_and_not_another_topic() -> None:
     """KIP-881: a consumer with client.rack remembers the racks of each partition."""
     story = Story(release=(3, 6)).formed("c-1", "c-2")
     before, after = "[racks=[a, b], racks=[b, c]]", "[racks=[a, b], racks=[a, b]]"

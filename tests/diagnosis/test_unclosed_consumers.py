@@ -45,7 +45,7 @@ def times_out(story: Story, old: str) -> Story:
 
 @pytest.mark.parametrize("seen", ["both", "clients"])
 @pytest.mark.parametrize("says", [SINCE_3_7, UNTIL_3_6, None])
-def test_a_consumer_that_is_made_beside_an_old_one_leaves_that_one_unpolled(seen: Side, says: str | None) -> None:
+def test_a_consumer_created_in_addition_to_an_old_one_leaves_the_old_one_unpolled(seen: Side, says: str | None) -> None:
     incident = times_out(*made_anew(seen=seen, says=says)).the_incident()
     cause = incident.root_causes[0]
     assert (cause.cause, [c.name for c in cause.culprits]) == ("slow-processing", ["c-3"])
@@ -60,7 +60,7 @@ def test_a_process_that_holds_two_consumers_has_not_died(says: str) -> None:
     assert "process-crash" not in story.causes()
 
 
-def test_a_process_that_starts_anew_without_such_a_line_has_lost_the_one_before() -> None:
+def test_a_process_that_restarts_without_such_a_line_has_lost_the_previous_consumer() -> None:
     assert story_of_a_crash().causes() == ["process-crash"]
 
 

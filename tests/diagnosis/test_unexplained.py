@@ -26,14 +26,14 @@ def test_what_a_rule_explains_is_not_unexplained() -> None:
     assert "unexplained" not in closes(Story().formed("c-1", "c-2"), "c-2", "01:10:00.000", ["c-1"]).causes()
 
 
-def test_a_coordinator_that_names_nobody_is_not_taken_at_its_silence() -> None:
+def test_the_silence_of_a_coordinator_that_names_no_members_is_not_evidence() -> None:
     incident = silent().the_incident()
     assert "names neither the reason nor who joined or left" in incident.summary
     assert {wanted.needs for wanted in incident.would_decide} == {"the logs of the group's clients"}
     assert "membership-changed" in {row.sign for row in incident.signs if row.answer == "unobservable"}
 
 
-def test_without_the_coordinators_log_nobody_knows_who_joined_or_left() -> None:
+def test_without_the_coordinators_log_joins_and_departures_are_unknown() -> None:
     story = Story(seen="clients").formed("c-1", "c-2").rebalanced("01:30:00.000", "", ["c-1", "c-2"])
     assert "it is not known who joined or left" in story.the_incident().summary
 

@@ -23,7 +23,7 @@ def test_a_coordinator_that_unloads_a_group_with_members_has_lost_it_to_another(
     assert story.the_incident().severity == "info"
 
 
-def test_a_broker_that_unloads_an_empty_group_disturbs_nobody() -> None:
+def test_a_broker_that_unloads_an_empty_group_affects_no_member() -> None:
     story = Story(seen="brokers").formed("c-1")
     story.broker("01:05:00.000", story.words.left(story.id_of("c-1"), "the consumer is being closed"))
     story.says("01:05:00.010", story.words.empty(2))
@@ -31,7 +31,7 @@ def test_a_broker_that_unloads_an_empty_group_disturbs_nobody() -> None:
     assert "coordinator-failover" not in story.causes()
 
 
-def test_a_broker_whose_disks_failed_is_told_of_with_what_to_do() -> None:
+def test_a_broker_whose_disks_failed_is_reported_with_advice() -> None:
     story = Story(seen="brokers")
     halted = "Shutdown broker because all log dirs in /var/lib/kafka have failed"
     story.broker("00:50:00.000", "[BrokerServer id=2] Transition from STARTING to STARTED", logger=SERVER)
@@ -53,7 +53,7 @@ def test_a_broker_that_loads_a_group_long_after_its_start_took_it_from_another()
     assert "took it over again" not in incident.root_causes[0].narrative
 
 
-def test_of_two_brokers_that_speak_for_a_group_in_turn_the_first_let_go_of_it() -> None:
+def test_of_two_brokers_that_log_about_a_group_in_turn_the_first_handed_it_over() -> None:
     story = one_broker()
     story.coordinator = 3
     story.rebalanced("01:20:00.000", story.words.adding(story.id_of("c-4")), ["c-1", "c-2", "c-3", "c-4"])

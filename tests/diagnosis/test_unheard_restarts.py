@@ -48,7 +48,7 @@ def test_an_instance_that_expires_again_after_it_was_back_was_away_twice() -> No
     assert again.occurrences == 2
 
 
-def test_a_process_that_joins_anew_a_moment_before_its_old_session_expires_was_started_anew() -> None:
+def test_a_process_that_rejoins_shortly_before_its_old_session_expires_was_restarted() -> None:
     """A process that only stood still uses its member id again; only a new process asks for another meanwhile."""
     story = three_processes()
     for number in (1, 2):

@@ -41,7 +41,7 @@ def test_a_member_that_misses_the_poll_interval_while_it_repeats_a_commit_is_not
     assert story.the_incident().severity == "warning"
 
 
-def test_without_the_brokers_it_is_told_with_less_certainty() -> None:
+def test_without_the_brokers_it_is_reported_with_less_confidence() -> None:
     story = refused(Story(seen="clients").formed("c-1", "c-2"), "c-1", 20)
     cause = story.goes_on("01:12:00.000").the_incident().root_causes[0]
     assert cause.cause == "topic-metadata-change"
@@ -60,7 +60,7 @@ def test_an_excerpt_that_ends_with_refused_commits_may_show_a_deleted_topic() ->
 
 
 @pytest.mark.parametrize(("until", "over"), [("01:10:20.000", False), ("01:13:00.000", True)])
-def test_where_the_logs_end_it_still_goes_on(until: str, *, over: bool) -> None:
+def test_it_is_ongoing_at_the_end_of_the_logs(until: str, *, over: bool) -> None:
     story = refused(deleted(Story().formed("c-1", "c-2")), "c-1", 20).goes_on(until)
     assert story.the_incident().ongoing is not over
 
@@ -78,7 +78,7 @@ def test_a_leader_that_notices_the_deletion_tells_of_nothing_else(seen: Side) ->
 
 
 @pytest.mark.parametrize("busy", [True, False])
-def test_a_member_that_repeats_a_commit_instead_of_rejoining_holds_nobody_up_by_itself(*, busy: bool) -> None:
+def test_a_member_that_retries_a_commit_instead_of_rejoining_is_not_the_cause_of_the_delay(*, busy: bool) -> None:
     story = alone((3, 9), 30, rejoins=True)
     if busy:
         refused(story, "c-1", 31)
@@ -91,7 +91,7 @@ REBALANCE = "rebalance to (version{}: {{{}}})"
 
 @pytest.mark.parametrize("seen", ["both", "clients"])
 @pytest.mark.parametrize("at", ["01:10:15.000", "01:10:25.000"])
-def test_partitions_that_another_topic_got_meanwhile_are_told_by_themselves(seen: Side, at: str) -> None:
+def test_partitions_added_to_another_topic_in_the_meantime_are_reported_separately(seen: Side, at: str) -> None:
     story = deleted(Story(seen=seen).formed("c-1", "c-2"))
     gone = SNAPSHOT.format(2, "orders=[NO_RACKS], refunds=[NO_RACKS]") + REBALANCE.format(6, "refunds=[NO_RACKS]")
     grown = SNAPSHOT.format(6, "refunds=[NO_RACKS]") + REBALANCE.format(7, "refunds=[NO_RACKS, NO_RACKS]")

@@ -89,7 +89,7 @@ def told_again_and_again(message: str, *, times: int = 20, until: str = "01:10:0
 LOADING = "JoinGroup failed: Coordinator b-2:9092 (id: 2147483645 rack: null) is loading the group."
 
 
-def test_a_member_that_asks_again_and_again_is_named_with_what_it_was_told() -> None:
+def test_a_member_that_joins_repeatedly_is_named_with_the_responses_that_it_got() -> None:
     incident = told_again_and_again(LOADING).the_incident()
     assert incident.severity == "warning"
     assert incident.summary == (

@@ -35,8 +35,8 @@ def the_incident(directory: Path, *lines: str) -> Incident:
     return incident
 
 
-def told(incident: Incident) -> str:
-    """What is said of the likeliest cause."""
+def narrative_of(incident: Incident) -> str:
+    """The narrative of the most likely cause."""
     return incident.root_causes[0].narrative
 
 
@@ -52,7 +52,7 @@ def test_sarama_lists_all_topics_a_member_reads_so_only_a_single_one_is_the_one_
 ) -> None:
     incident = the_incident(tmp_path, SARAMA.format(0, GROWN.format(listed)))
     assert incident.root_causes[0].cause == "topic-metadata-change"
-    assert told(incident) == which
+    assert narrative_of(incident) == which
 
 
 def test_sarama_names_a_group_in_one_word_or_in_two(tmp_path: Path) -> None:
@@ -61,11 +61,11 @@ def test_sarama_names_a_group_in_one_word_or_in_two(tmp_path: Path) -> None:
 
 def test_a_log_that_begins_when_the_member_is_unknown_does_not_show_that_it_was_silent_before(tmp_path: Path) -> None:
     incident = the_incident(tmp_path, FORGOTTEN.format(1) + "re-joining group", DEAD.format(1), DEAD.format(2))
-    assert "was no longer a member" in told(incident)
-    assert "silent" not in told(incident)
+    assert "was no longer a member" in narrative_of(incident)
+    assert "silent" not in narrative_of(incident)
 
 
-def test_a_log_cut_off_behind_the_eviction_does_not_show_whether_the_member_stood_still(tmp_path: Path) -> None:
+def test_a_log_that_ends_after_the_eviction_does_not_show_whether_the_member_was_paused(tmp_path: Path) -> None:
     """People send the last 200 lines of each log: a member that was cut off reads like one that stood still."""
     member = "app-1-f616c4f3-438a-449d-b43b-49428c4bbe21"
     server = "[2026-03-01 {},000] INFO [GroupCoordinator 2]: {} (kafka.coordinator.group.GroupCoordinator)\n"
@@ -97,8 +97,8 @@ def test_a_client_that_counts_its_own_session_does_not_know_whether_the_coordina
     expired = PYTHON.format("14:00", "WARNING - Heartbeat session expired, marking coordinator dead")
     (tmp_path / "app.log").write_text(f"{joined}\n{expired}\n", encoding="utf-8")
     found = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
-    assert "considered its session expired" in told(found[-1])
-    assert "evicted" not in told(found[-1])
+    assert "considered its session expired" in narrative_of(found[-1])
+    assert "evicted" not in narrative_of(found[-1])
 
 
 def test_a_broker_that_denies_to_be_the_coordinator_does_not_say_where_the_group_is(tmp_path: Path) -> None:
@@ -108,9 +108,9 @@ def test_a_broker_that_denies_to_be_the_coordinator_does_not_say_where_the_group
     )
     incident = the_incident(tmp_path, found, denied)
     assert incident.root_causes[0].cause == "coordinator-failover"
-    assert "answered that it did not coordinate the group" in told(incident)
-    assert "moved" not in told(incident)
-    assert "without a rebalance" not in told(incident)
+    assert "answered that it did not coordinate the group" in narrative_of(incident)
+    assert "moved" not in narrative_of(incident)
+    assert "without a rebalance" not in narrative_of(incident)
 
 
 def test_sarama_that_finds_another_coordinator_after_it_was_denied_shows_that_the_group_moved(tmp_path: Path) -> None:
@@ -135,14 +135,14 @@ def test_sarama_that_finds_another_coordinator_after_it_was_denied_shows_that_th
         ),
     ],
 )
-def test_nestjs_prints_what_kafkajs_says_as_text_and_its_group_as_json_behind_it(
+def test_nestjs_prints_kafkajs_messages_as_text_followed_by_the_group_as_json(
     tmp_path: Path, said: str, error: str, cause: str
 ) -> None:
     incident = the_incident(tmp_path, NEST.format(said, error))
     assert incident.root_causes[0].cause == cause
 
 
-def test_a_coordinator_whose_line_is_there_is_not_said_to_have_no_log(tmp_path: Path) -> None:
+def test_a_coordinator_with_a_line_in_the_logs_is_not_reported_without_a_log(tmp_path: Path) -> None:
     line = "[2026-03-01 01:10:{},041] INFO [GroupCoordinator 7]: {} (kafka.coordinator.group.GroupCoordinator)"
     incident = the_incident(
         tmp_path,
@@ -153,8 +153,8 @@ def test_a_coordinator_whose_line_is_there_is_not_said_to_have_no_log(tmp_path: 
             "generation 67. The group has 1 members, 0 of which are static.",
         ),
     )
-    assert "the coordinator's lines at hand do not show who joined or left" in told(incident)
-    assert "without the coordinator's log" not in told(incident)
+    assert "the coordinator's lines at hand do not show who joined or left" in narrative_of(incident)
+    assert "without the coordinator's log" not in narrative_of(incident)
 
 
 def test_evidence_of_a_refused_commit_shows_the_exception_and_not_only_that_something_failed(tmp_path: Path) -> None:
@@ -168,19 +168,21 @@ def test_evidence_of_a_refused_commit_shows_the_exception_and_not_only_that_some
         "\tat com.example.Listener.run(Listener.java:64)",
         f"Caused by: {refused}",
     )
-    told = [line.text for cause in incident.root_causes for line in cause.evidence]
-    assert f"2026-03-01 01:20:00,112 ERROR Consumer exception (com.example.Listener)\nCaused by: {refused}" in told
+    narrative_of = [line.text for cause in incident.root_causes for line in cause.evidence]
+    assert (
+        f"2026-03-01 01:20:00,112 ERROR Consumer exception (com.example.Listener)\nCaused by: {refused}" in narrative_of
+    )
 
 
-def test_a_java_client_that_is_told_of_a_rebalance_again_and_again_tells_of_one(tmp_path: Path) -> None:
+def test_a_java_client_that_learns_of_a_rebalance_repeatedly_shows_one_rebalance(tmp_path: Path) -> None:
     text = "[Consumer clientId=orders-1, groupId=payments] Request joining group due to: group is already rebalancing"
     line = (
         "2026-03-01 01:10:{:02},112 INFO [kafka-coordinator-heartbeat-thread | payments] o.a.k.c.ConsumerCoordinator - "
     )
     incident = the_incident(tmp_path, *(line.format(second) + text for second in (2, 5)))
     assert incident.root_causes[0].cause == "unexplained"
-    assert "no reason was logged" in told(incident)
-    assert "times" not in told(incident)
+    assert "no reason was logged" in narrative_of(incident)
+    assert "times" not in narrative_of(incident)
 
 
 def test_the_name_of_a_library_and_its_facilities_are_no_hosts(tmp_path: Path) -> None:
@@ -201,7 +203,7 @@ def test_a_session_that_only_the_client_takes_for_over_is_no_eviction(tmp_path: 
     (tmp_path / "app.log").write_text(line + "\n", encoding="utf-8")
     (incident,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
     assert incident.root_causes[0].cause == "network-partition"
-    assert "considered its session expired; its log shows lost connections to the brokers" in told(incident)
+    assert "considered its session expired; its log shows lost connections to the brokers" in narrative_of(incident)
 
 
 CLOSED = (
@@ -215,14 +217,14 @@ CLOSED = (
 def test_of_a_close_that_is_all_there_is_the_coordinators_line_tells_who_left(tmp_path: Path) -> None:
     (tmp_path / "paste.md").write_text(f"```\n{CLOSED.format(1)}\n```\n", encoding="utf-8")
     (incident,) = analyze([str(tmp_path)], AnalyzeOptions(engine="local")).incidents
-    assert told(incident).startswith("A rebalance began when c-1 left")
+    assert narrative_of(incident).startswith("A rebalance began when c-1 left")
 
 
 def test_a_coordinator_that_does_not_say_that_the_group_is_empty_does_not_show_who_was_the_last(tmp_path: Path) -> None:
     incident = the_incident(tmp_path, CLOSED.format(1))
     assert incident.root_causes[0].confidence < 0.5
-    assert 'c-1 left the group ("the consumer is being closed")' in told(incident)
-    assert "who stayed" in told(incident)
+    assert 'c-1 left the group ("the consumer is being closed")' in narrative_of(incident)
+    assert "who stayed" in narrative_of(incident)
 
 
 RDKAFKA = "rdkafka-{}-53c2-4a7b-b2f3-fd2a18f5c57d"

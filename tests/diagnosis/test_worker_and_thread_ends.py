@@ -43,7 +43,7 @@ def test_a_worker_whose_herder_died_did_not_shut_down_as_planned(tmp_path: Path)
     assert "ConnectException" in left.root_causes[0].narrative
 
 
-def test_the_end_of_a_worker_is_told_where_its_last_line_is_all_there_is(tmp_path: Path) -> None:
+def test_the_end_of_a_worker_is_reported_from_its_last_line_alone(tmp_path: Path) -> None:
     for group in (", groupId=connect-cluster", ""):
         (incident,) = incidents(tmp_path, died(group), *THREW)
         (cause,) = incident.root_causes
@@ -51,7 +51,7 @@ def test_the_end_of_a_worker_is_told_where_its_last_line_is_all_there_is(tmp_pat
         assert "Timed out while checking for or creating topic" in cause.narrative
 
 
-def test_a_worker_that_is_denied_its_topics_ends_for_want_of_rights(tmp_path: Path) -> None:
+def test_a_worker_that_is_denied_its_topics_ends_because_of_missing_permissions(tmp_path: Path) -> None:
     # Its exceptions for answers have no stack.
     denied = "org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics: [offsets]"
     (incident,) = incidents(tmp_path, died(), denied)

@@ -77,7 +77,7 @@ def test_a_mistake_that_was_isolated_is_a_find_too(monkeypatch: pytest.MonkeyPat
     assert "a group could not be investigated" in {find.law for find in found[0]}
 
 
-def test_a_text_that_stands_in_no_file_is_a_find() -> None:
+def test_a_text_that_is_in_no_file_is_a_finding() -> None:
     with workplace() as place:
         batches.write(LINES, {}, Path(place) / "i0")
         rows = [row for batch in batches.analyzed(Path(place)).events.to_batches() for row in rows_of(batch)]
@@ -93,7 +93,7 @@ def test_calls_beyond_the_bound_are_a_find(monkeypatch: pytest.MonkeyPatch) -> N
     assert "work is bounded" in {find.law for find in found[0]}
 
 
-def test_a_neighbour_that_changes_what_is_said_is_a_find(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_neighbor_that_changes_the_report_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     report = json.loads(to_json(analysis := _report_of_two()))
     assert analysis.groups
     one = laws.part_of(report, "i0")
@@ -124,7 +124,7 @@ def test_a_case_is_made_smaller_and_survives_being_kept(monkeypatch: pytest.Monk
     assert [case.input.files for case in kept(tmp_path)] == [dict(smaller.files)]
 
 
-def test_a_long_run_goes_on_where_it_was_and_adds_up(tmp_path: Path) -> None:
+def test_a_long_run_resumes_and_adds_up(tmp_path: Path) -> None:
     done = chunks.Done(4)
     done.kinds["bytes"] = 1000
     done.note(4001, "bytes", [Find(law="a law", sign="a sign", told="")])

@@ -14,7 +14,7 @@ each_sample = pytest.mark.parametrize("sample", all_samples(), ids=lambda s: s.f
 
 
 @each_sample
-def test_every_fault_is_followed_by_advice_with_a_number_of_its_own(sample: Sample) -> None:
+def test_every_fault_is_followed_by_advice_with_its_own_figure(sample: Sample) -> None:
     for incident in report_of(sample.folder).incidents:
         for cause in incident.root_causes:
             sentences = " ".join(f"{one.action} {one.why}" for one in cause.advice)

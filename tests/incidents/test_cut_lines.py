@@ -220,7 +220,7 @@ clientId=c-2, groupI \u2026 30-a4c9-2717dd1e5493
 """
 
 
-def test_whose_heartbeat_thread_speaks_shows_in_who_leaves_at_that_moment(tmp_path: Path) -> None:
+def test_the_client_of_a_heartbeat_thread_is_the_one_that_leaves_at_that_time(tmp_path: Path) -> None:
     first = found(POLL_TIMEOUT_WITHOUT_A_NAME, tmp_path).root_causes[0]
     assert (first.cause, [culprit.name for culprit in first.culprits]) == ("slow-processing", ["c-2"])
 
@@ -270,7 +270,7 @@ def test_a_member_that_unsubscribed_just_before_left_for_that(tmp_path: Path) ->
     assert (first.cause, [culprit.name for culprit in first.culprits]) == ("unsubscribe", ["c-1"])
 
 
-def test_it_is_said_that_lines_are_cut_and_what_that_hides(tmp_path: Path) -> None:
+def test_cut_lines_are_reported_together_with_what_they_hide(tmp_path: Path) -> None:
     paste = tmp_path / "paste.txt"
     paste.write_text(SCALED_IN)
     (gap,) = (gap for gap in analyze([str(paste)], LOCAL).gaps if "cut" in gap.what)
@@ -303,7 +303,7 @@ def test_a_member_id_of_the_consumer_protocol_that_was_cut_is_the_one_that_begin
     assert (first.cause, [culprit.name for culprit in first.culprits]) == ("scale-in", ["c-4"])
 
 
-def test_a_reason_that_was_cut_off_is_not_said_to_be_missing_from_the_log(tmp_path: Path) -> None:
+def test_a_truncated_reason_is_not_reported_as_missing_from_the_log(tmp_path: Path) -> None:
     first = found(WITHOUT_ITS_REASON, tmp_path).root_causes[0]
     assert first.cause == "unexplained"
     assert "left out" in first.narrative

@@ -154,7 +154,7 @@ def test_threads_that_an_actuator_or_dump_to_file_writes_count_like_those_that_a
     assert "in 2 of 2 thread dumps, " in incident.summary
 
 
-def test_a_poll_timeout_is_read_behind_hundreds_of_threads_with_which_a_log_begins(tmp_path: Path) -> None:
+def test_a_poll_timeout_is_read_after_hundreds_of_threads_at_the_start_of_a_log(tmp_path: Path) -> None:
     def rolled(folder: Path) -> None:
         log = folder / NODE / "app.log"
         dump, rest = re.findall(rf"(?ms)({DUMP.pattern})(.*)", log.read_text())[0]
@@ -173,7 +173,7 @@ def test_without_dumps_the_verdict_is_the_same_and_two_dumps_are_asked_for(tmp_p
     assert "any thread dumps taken of client payments-2 (jcmd PID Thread.print)" in needs(incident)
 
 
-def test_full_collections_longer_than_the_session_are_behind_the_pause(tmp_path: Path) -> None:
+def test_full_collections_longer_than_the_session_are_the_cause_behind_the_pause(tmp_path: Path) -> None:
     incident = the_incident(tmp_path, "full-gc")
     assert chain(incident) == ["gc-pause"]
     assert "its JVM stopped all threads for 6.1 s (Full GC)" in incident.summary
@@ -195,7 +195,7 @@ def test_without_a_dated_gc_log_the_pause_stays_and_the_gc_log_is_asked_for(tmp_
 
 
 @pytest.mark.parametrize("copy", ["gc-copy.log", "old-gc.txt", "gc-incident.log"])
-def test_a_copy_of_a_gc_log_beside_it_is_no_log_of_another_jvm(tmp_path: Path, copy: str) -> None:
+def test_a_copy_of_a_gc_log_next_to_it_is_not_the_log_of_another_jvm(tmp_path: Path, copy: str) -> None:
     def copied(folder: Path) -> None:
         (folder / NODE / copy).write_bytes((folder / NODE / "gc.log").read_bytes())
 
@@ -210,7 +210,7 @@ def test_a_copy_of_a_gc_log_beside_it_is_no_log_of_another_jvm(tmp_path: Path, c
         ("gc-ledger.log", "", "node-2/gc-ledger.log is named as if it were another application's"),
     ],
 )
-def test_what_the_gc_log_beside_a_member_lacks_is_said_where_one_is_asked_for(
+def test_a_request_for_a_gc_log_names_what_the_existing_one_lacks(
     tmp_path: Path, name: str, begin: str, lack: str
 ) -> None:
     def put(folder: Path) -> None:
@@ -226,7 +226,7 @@ def test_what_the_gc_log_beside_a_member_lacks_is_said_where_one_is_asked_for(
     )
 
 
-def test_a_full_heap_is_behind_the_end_of_the_jvm(tmp_path: Path) -> None:
+def test_a_full_heap_is_the_cause_behind_the_end_of_the_jvm(tmp_path: Path) -> None:
     incident = the_incident(tmp_path, "exit-on-out-of-memory")
     assert chain(incident) == ["out-of-memory", "heap-full"]
     assert incident.root_causes[0].confidence > 0.95
@@ -242,7 +242,7 @@ def test_without_its_gc_log_the_end_of_the_jvm_is_as_sure_and_its_heap_unknown(t
     assert "the GC log of client payments-2 (-Xlog:gc*,safepoint)" in needs(incident)
 
 
-def test_the_words_of_the_jvm_behind_a_logger_do_not_end_it(tmp_path: Path) -> None:
+def test_a_jvms_message_after_a_logger_does_not_end_the_process(tmp_path: Path) -> None:
     logged = rewritten("app.log", "Terminating due to", "[2026-11-26 13:19:50,000] INFO Terminating due to")
     incident = the_incident(tmp_path, "exit-on-out-of-memory", logged)
     assert (chain(incident), incident.root_causes[0].confidence < 0.75) == ([], True)
@@ -313,7 +313,7 @@ def test_a_gc_log_without_a_stop_that_long_rules_a_collection_out_and_says_so(tm
         ("supervised-crash", "supervisord.log", "killed", "supervisord logged that payments-2 was ended by signal"),
     ],
 )
-def test_the_kernel_or_a_supervisor_that_logs_an_end_is_behind_it_and_is_asked_for_where_it_is_missing(
+def test_a_kernels_or_supervisors_log_shows_the_cause_behind_an_end_and_is_requested_if_missing(
     tmp_path: Path, recorded: str, log: str, behind: str, why: str
 ) -> None:
     incident = the_incident(tmp_path / "all", recorded)
@@ -351,7 +351,7 @@ OUT = "; broker-2 and broker-3 heard nothing from it at the same time: ZooKeeper
         ),
     ],
 )
-def test_what_happened_to_a_coordinator_is_behind_its_move(
+def test_the_fault_of_a_coordinator_is_the_cause_behind_its_move(
     tmp_path: Path, recorded: str, links: dict[str, str]
 ) -> None:
     """ZooKeeper, or the coordinator, was stopped (SIGSTOP) for longer than a session of 6 s; or its disk was filled."""

@@ -32,7 +32,7 @@ def cut(sample: Sample, columns: int, directory: Path) -> Path:
 
 
 def likely_faults(incidents: Iterable[Incident]) -> set[str]:
-    """The first causes of faults that are told as likely."""
+    """The first causes of faults that are reported as likely."""
     return {
         incident.root_causes[0].cause
         for incident in incidents
@@ -52,7 +52,7 @@ def test_lines_cut_at_a_column_show_no_fault_that_whole_lines_do_not_show(name: 
     assert name in BEHIND_THE_COLUMN or likely_faults(found) <= names_in(whole)
 
 
-def told(texts: Sequence[str]) -> list[tuple[str, bool]]:
+def with_starts(texts: Sequence[str]) -> list[tuple[str, bool]]:
     """Lines, each of which a record starts with if it begins with a time."""
     return [(text, text.startswith("[20")) for text in texts]
 
@@ -68,23 +68,23 @@ LINES = [f"[2026-03-01 10:00:0{at},123] INFO [GroupCoordinator 1]: {each}" for a
 
 
 def test_lines_that_end_anywhere_at_one_column_were_cut_there() -> None:
-    assert cut_column(told([line[:110] for line in LINES])) == 110
+    assert cut_column(with_starts([line[:110] for line in LINES])) == 110
 
 
 def test_lines_of_many_lengths_were_not_cut() -> None:
-    assert cut_column(told(LINES)) is None
+    assert cut_column(with_starts(LINES)) is None
 
 
-def test_lines_that_a_terminal_broke_at_a_column_go_on_below() -> None:
+def test_lines_that_a_terminal_wrapped_at_a_column_continue_below() -> None:
     broken = [part for line in LINES for part in (line[:110], line[110:]) if part]
-    assert cut_column(told(broken)) is None
+    assert cut_column(with_starts(broken)) is None
 
 
 def test_one_message_that_repeats_is_as_long_as_itself() -> None:
     same = [f"[2026-03-01 10:00:0{at},123] INFO [GroupCoordinator 1]: {MESSAGES[1]}" for at in range(5)]
-    assert cut_column(told(same)) is None
+    assert cut_column(with_starts(same)) is None
 
 
 def test_lines_that_show_what_was_left_out_need_no_column() -> None:
     elided = [f"{line[:60]} \u2026 {line[-40:]}" for line in LINES]
-    assert cut_column(told(elided)) is None
+    assert cut_column(with_starts(elided)) is None

@@ -93,7 +93,7 @@ def test_the_page_gives_no_time_and_no_length(found: AnalyzedLogs) -> None:
     assert not A_LENGTH.findall(re.sub(r"<style>.*?</style>|<script.*?</script>", "", page, flags=re.DOTALL))
 
 
-def test_nothing_stands_in_a_trace(found: AnalyzedLogs) -> None:
+def test_a_trace_contains_no_message(found: AnalyzedLogs) -> None:
     assert '"ts"' not in chrome_trace.export(found.report)
 
 
@@ -138,7 +138,7 @@ def test_a_broker_that_names_no_group_is_heard_among_lines_without_times(tmp_pat
 
 
 @pytest.mark.parametrize("last", ["Cannot continue", "the polling thread stops"])
-def test_the_line_behind_the_longest_one_is_not_joined_to_it(last: str, tmp_path: Path) -> None:
+def test_the_line_after_the_longest_one_is_not_joined_to_it(last: str, tmp_path: Path) -> None:
     file = tmp_path / "paste.txt"
     error = "Topic authorization failed for topics [ledger]"
     file.write_text(f"[Consumer clientId=c-1, groupId=orders] {error}\n{last}\n")

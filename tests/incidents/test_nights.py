@@ -131,7 +131,7 @@ def test_every_output_shows_the_groups_of_a_clusters_incident(unpacked: Unpacked
     assert "3 groups" in shown[1]
 
 
-def test_members_go_on_reading_while_only_their_coordinator_stands_still(unpacked: Unpacked) -> None:
+def test_members_continue_to_read_while_only_their_coordinator_is_paused(unpacked: Unpacked) -> None:
     """They fetch from the leaders of their partitions, until the coordinator runs again and refuses them."""
     spans = [span for history in report_of(unpacked("broker-stalls-3.9.1")).groups for span in history.unread]
     assert {span.why for span in spans} <= {"fenced", "revoked", "unassigned"}
@@ -154,7 +154,7 @@ def test_the_partitions_that_a_frozen_broker_led_are_named(unpacked: Unpacked) -
     )
 
 
-def test_members_on_a_host_that_stood_still_read_nothing_meanwhile(unpacked: Unpacked) -> None:
+def test_members_on_a_paused_host_read_nothing_in_the_meantime(unpacked: Unpacked) -> None:
     """They lose their coordinator when they wake up; unlike members that it refuses, they did not read until then."""
     histories = report_of(unpacked("host-paused-4.1.1")).groups
     frozen = {h.group: [s for s in h.unread if s.client_id == f"{h.group}-2" and s.why == "frozen"] for h in histories}
@@ -180,20 +180,20 @@ def full_collection(begin: int, lasted: int) -> str:
     return f"[{ended}][info][gc] GC(9) Pause Full (G1 Compaction Pause) 1020M->1002M(1024M) {lasted - 1}.512ms"
 
 
-def test_a_full_collection_is_behind_a_broker_that_stood_still(unpacked: Unpacked, tmp_path: Path) -> None:
+def test_a_full_collection_is_the_cause_behind_a_paused_broker(unpacked: Unpacked, tmp_path: Path) -> None:
     cause = of_broker(unpacked, "broker-stalls-3.9.1", tmp_path, "kafkaServer-gc.log", full_collection)
     assert [link.what for link in cause.behind] == ["gc-pause", "heap-full"]
     assert cause.behind[0].evidence[0].path == "broker-2/kafkaServer-gc.log"
 
 
 @pytest.mark.parametrize("name", ["zookeeper-gc.log", "connectDistributed-gc.log"])
-def test_a_collection_of_another_jvm_on_its_host_is_not_behind_it(
+def test_a_collection_of_another_jvm_on_its_host_is_not_the_cause_behind_it(
     unpacked: Unpacked, tmp_path: Path, name: str
 ) -> None:
     assert of_broker(unpacked, "broker-stalls-3.9.1", tmp_path, name, full_collection).behind == ()
 
 
-def test_a_collection_at_another_time_is_not_behind_it(unpacked: Unpacked, tmp_path: Path) -> None:
+def test_a_collection_at_another_time_is_not_the_cause_behind_it(unpacked: Unpacked, tmp_path: Path) -> None:
     def an_hour_earlier(begin: int, lasted: int) -> str:
         return full_collection(begin - 3_600_000, lasted)
 
@@ -201,7 +201,9 @@ def test_a_collection_at_another_time_is_not_behind_it(unpacked: Unpacked, tmp_p
     assert cause.behind == ()
 
 
-def test_a_brokers_container_at_its_memory_limit_is_behind_its_death(unpacked: Unpacked, tmp_path: Path) -> None:
+def test_a_brokers_container_at_its_memory_limit_is_the_cause_behind_its_death(
+    unpacked: Unpacked, tmp_path: Path
+) -> None:
     def killed(at: int, _: int) -> str:
         finished = f"{datetime.fromtimestamp(at / 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"
         ended = {"exitCode": 137, "reason": "OOMKilled", "finishedAt": finished}
@@ -212,7 +214,7 @@ def test_a_brokers_container_at_its_memory_limit_is_behind_its_death(unpacked: U
     assert [link.what for link in cause.behind] == ["oom-kill"]
 
 
-def test_the_kernel_that_killed_a_broker_is_behind_its_death_whatever_its_machine_is_called(
+def test_the_kernels_kill_of_a_broker_is_the_cause_behind_its_death_whatever_its_machine_is_called(
     unpacked: Unpacked, tmp_path: Path
 ) -> None:
     def killed(at: int, _: int) -> str:
@@ -239,7 +241,7 @@ def test_the_kernel_that_killed_a_broker_is_behind_its_death_whatever_its_machin
         ),
     ],
 )
-def test_what_a_broker_logs_of_its_own_end_is_behind_its_death(
+def test_a_brokers_lines_about_its_end_show_the_cause_behind_its_death(
     unpacked: Unpacked, tmp_path: Path, lines: str, found: tuple[str, ...]
 ) -> None:
     night = unpacked("broker-killed-4.1.1")
@@ -257,7 +259,9 @@ def test_what_a_broker_logs_of_its_own_end_is_behind_its_death(
 
 
 @pytest.mark.parametrize("unit", ["kafka-exporter", "kafka-connect", "confluent-kafka-rest"])
-def test_the_end_of_another_unit_on_its_host_is_not_behind_it(unpacked: Unpacked, tmp_path: Path, unit: str) -> None:
+def test_the_end_of_another_unit_on_its_host_is_not_the_cause_behind_it(
+    unpacked: Unpacked, tmp_path: Path, unit: str
+) -> None:
     def ended(at: int, _: int) -> str:
         when = datetime.fromtimestamp(at / 1000, UTC)
         how = f"{unit}.service: Main process exited, code=killed, status=9/KILL"

@@ -124,7 +124,7 @@ OOM_EVENTS = {
     ],
     ids=["ctr exit", "containerd 1.6", "preempted", "evicted", "a pod's status", "docker die"],
 )
-def test_a_runtime_that_knows_its_container_by_an_id_is_behind_the_end_of_the_member(
+def test_a_runtime_that_logs_the_id_of_its_container_shows_the_cause_behind_the_end_of_the_member(
     tmp_path: Path, place: str, line: str, behind: list[str]
 ) -> None:
     cause = the_cause(tmp_path, place, line)
@@ -162,7 +162,7 @@ def test_a_kill_of_some_process_in_a_container_is_at_most_a_suggestion_of_why_th
         "another's status",
     ],
 )
-def test_what_ended_beside_its_container_is_beside_the_point(tmp_path: Path, line: str) -> None:
+def test_the_end_of_another_container_is_irrelevant(tmp_path: Path, line: str) -> None:
     cause = the_cause(tmp_path, OF_A_KUBELET, line)
     assert (cause.behind, cause.confidence < 0.75) == ((), True)
 
@@ -254,7 +254,7 @@ def rollout_with(folder: Path, *events: Event) -> RootCause:
 
 
 @pytest.mark.parametrize("make", [as_core, as_events_v1])
-def test_a_rollout_of_its_deployment_is_behind_the_restart_of_all_members(
+def test_a_rollout_of_its_deployment_is_the_cause_behind_the_restart_of_all_members(
     tmp_path: Path, make: Callable[..., Event]
 ) -> None:
     cause = rollout_with(tmp_path, *rolled_out(make))
@@ -262,7 +262,7 @@ def test_a_rollout_of_its_deployment_is_behind_the_restart_of_all_members(
     assert cause.behind[1].why == f"Deployment ledger was rolled out: replica set {NEW_SET} replaced {OLD_SET}."
 
 
-def test_a_rollout_of_another_deployment_is_beside_the_point(tmp_path: Path) -> None:
+def test_a_rollout_of_another_deployment_is_irrelevant(tmp_path: Path) -> None:
     cause = rollout_with(tmp_path / "other", *rolled_out(as_core, "billing"))
     assert cause == rollout_with(tmp_path / "none")
     assert (cause.cause, cause.behind) == ("rolling-restart", ())
@@ -300,7 +300,7 @@ def flap_with(folder: Path, *rows: str) -> tuple[RootCause, str]:
     return incident.root_causes[0], "; ".join(log.needs for log in incident.would_decide)
 
 
-def test_an_autoscaler_that_scales_a_stateful_set_up_and_down_is_behind_the_flap(tmp_path: Path) -> None:
+def test_an_autoscaler_that_scales_a_stateful_set_up_and_down_is_the_cause_behind_the_flap(tmp_path: Path) -> None:
     cause, needs = flap_with(tmp_path, *FLAP, *PODS)
     assert [link.what for link in cause.behind] == ["rescaled", "autoscaler"]
     assert cause.behind[0].why == "StatefulSet etl-prod was scaled 5 times, between 2 and 4 replicas."

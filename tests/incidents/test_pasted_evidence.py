@@ -9,7 +9,7 @@ import pytest
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.report.times import iso
 from tests.incidents.sample import LOCAL, Sample, all_samples
-from tests.pasting import SHAPES, Told
+from tests.pasting import SHAPES, Record
 
 SAMPLES = {sample.folder.name: sample for sample in all_samples()}
 NO_TIMES = ("bare", "bare and wrapped", "bare, who said it in front", "a category line above")
@@ -24,11 +24,11 @@ NOT_SO = {
 that are two."""
 
 
-def pasted(sample: Sample) -> list[Told]:
+def pasted(sample: Sample) -> list[Record]:
     """The evidence of the sample's first incident in order of time, as people quote it."""
     evidence = sample.found()[0].root_causes[0].evidence
     records = sorted((iso(e.timestamp) or "", e.path.partition("/")[0].removesuffix(".log"), e.text) for e in evidence)
-    return [Told(*record) for record in records]
+    return [Record(*record) for record in records]
 
 
 def first_causes(sample: Sample, shape: str, directory: Path) -> list[str]:

@@ -27,7 +27,7 @@ def test_the_first_cause_is_found_once(sample: Sample) -> None:
 
 
 @each_sample
-def test_the_culprits_are_those_to_blame_and_nobody_else(sample: Sample) -> None:
+def test_the_culprits_are_exactly_the_expected_ones(sample: Sample) -> None:
     blamed = {culprit.name for incident in sample.found() for culprit in incident.root_causes[0].culprits}
     assert blamed == set(sample.expected.culprits)
 
@@ -55,13 +55,13 @@ def test_the_telling_lines_are_among_the_evidence(sample: Sample) -> None:
 
 
 @each_sample
-def test_no_other_cause_has_an_incident_of_its_own(sample: Sample) -> None:
+def test_no_other_cause_has_a_separate_incident(sample: Sample) -> None:
     causes = {incident.root_causes[0].cause for incident in report_of(sample.folder).incidents}
     assert causes - {sample.expected.cause} <= set(sample.expected.also)
 
 
 @each_sample
-def test_groups_beside_it_are_left_in_peace(sample: Sample) -> None:
+def test_other_groups_have_no_incident(sample: Sample) -> None:
     beside = [i for i in report_of(sample.folder).incidents if i.group in sample.expected.healthy]
     assert [i.summary for i in beside if i.severity != "info"] == []
 
@@ -103,5 +103,5 @@ def test_ids_tell_all_incidents_apart() -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_no_whole_log_is_taken_for_one_that_lacks_lines() -> None:
+def test_no_complete_log_is_reported_to_lack_lines() -> None:
     assert not [g.what for sample in SAMPLES for g in report_of(sample.folder).gaps if g.what.startswith("Lines of")]

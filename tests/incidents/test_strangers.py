@@ -140,9 +140,7 @@ def verdicts(incidents: Sequence[Incident]) -> list[object]:
 
 
 @pytest.mark.parametrize("sample", ["process-crash", "process-pause", "slow-processing", "rolling-restart"])
-def test_what_strangers_did_beside_a_member_changes_no_verdict_and_nothing_behind_it(
-    sample: str, tmp_path: Path
-) -> None:
+def test_lines_of_unrelated_processes_change_no_verdict_and_no_cause_behind_it(sample: str, tmp_path: Path) -> None:
     alone = report_of(SAMPLES / sample).incidents
     (incident,) = (i for i in alone if i.root_causes[0].cause == sample)
     host = next(e.path for e in incident.root_causes[0].evidence if e.path.startswith("node-")).partition("/")[0]

@@ -1,4 +1,4 @@
-"""Webhooks are told after the tables are written, again when nobody answered, and once for each state."""
+"""Webhooks are sent after the tables are written, again if there was no response, and once for each state."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Store.write = dying
 """
 
 
-def told(store: Path, *webhooks: str, timeout_s: float = 2.0) -> list[str]:
+def delivered(store: Path, *webhooks: str, timeout_s: float = 2.0) -> list[str]:
     hooks = [webhook_of(w) for w in webhooks]
     return [*deliver(Store(str(store)), hooks, pauses_s=(0.01, 0.01), timeout_s=timeout_s)]
 
@@ -44,11 +44,11 @@ def tables(run: Run, receiver: Receiver, tmp_path: Path) -> Path:
     return tmp_path / "tables"
 
 
-def test_every_incident_is_told_once(tables: Path, receiver: Receiver, run: Run) -> None:
+def test_every_incident_is_sent_once(tables: Path, receiver: Receiver, run: Run) -> None:
     incidents = {row["id"] for row in rows(tables)["incidents"]}
-    assert told(tables, f"generic={receiver.url}") == []
+    assert delivered(tables, f"generic={receiver.url}") == []
     run(SINCE, "2026-03-05", "--webhook", f"generic={receiver.url}", "--alert-from", "info")
-    assert told(tables, f"generic={receiver.url}") == []
+    assert delivered(tables, f"generic={receiver.url}") == []
     assert sorted(message["dedup_key"] for message in receiver.accepted) == sorted(incidents)
 
 
@@ -57,24 +57,24 @@ def test_a_receiver_that_fails_or_times_out_is_asked_again(
     tables: Path, receiver: Receiver, answers: list[int]
 ) -> None:
     receiver.answers = list(answers)
-    assert told(tables, f"generic={receiver.url}", timeout_s=0.3) == []
+    assert delivered(tables, f"generic={receiver.url}", timeout_s=0.3) == []
     assert receiver.asked == len(receiver.accepted) + len(answers)
 
 
-def test_a_receiver_that_stays_down_is_told_by_the_next_run(tables: Path, receiver: Receiver) -> None:
+def test_a_receiver_that_stays_down_gets_the_message_from_the_next_run(tables: Path, receiver: Receiver) -> None:
     incidents = rows(tables)["incidents"]
     receiver.answers = [200, 500, 500, 500]
-    (problem,) = told(tables, f"generic={receiver.url}")
+    (problem,) = delivered(tables, f"generic={receiver.url}")
     assert "it responded with 500" in problem
     assert len(receiver.accepted) == 1
-    assert told(tables, f"generic={receiver.url}") == []
+    assert delivered(tables, f"generic={receiver.url}") == []
     keys = [message["dedup_key"] for message in receiver.accepted]
     assert sorted(keys) == sorted(row["id"] for row in incidents)
 
 
 def test_a_refusal_is_not_argued_with(tables: Path, receiver: Receiver) -> None:
     receiver.answers = [403]
-    assert "it responded with 403" in told(tables, f"generic={receiver.url}")[0]
+    assert "it responded with 403" in delivered(tables, f"generic={receiver.url}")[0]
     assert receiver.asked == 1
 
 
@@ -82,7 +82,7 @@ def test_slack_and_pagerduty_get_what_they_understand(
     tables: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(alerts, "PAGERDUTY", receiver.url)
-    assert told(tables, f"slack={receiver.url}", "pagerduty=R0UT1NGKEY") == []
+    assert delivered(tables, f"slack={receiver.url}", "pagerduty=R0UT1NGKEY") == []
     assert any("blocks" in message for message in receiver.accepted)
     events = [message for message in receiver.accepted if "event_action" in message]
     assert {event["routing_key"] for event in events} == {"R0UT1NGKEY"}
@@ -93,7 +93,7 @@ def test_slack_and_pagerduty_get_what_they_understand(
 def test_a_message_links_to_the_page_that_the_same_run_wrote(run: Run, receiver: Receiver, tmp_path: Path) -> None:
     base, tables = "https://reports.example/kafka", tmp_path / "tables"
     run(SINCE, UNTIL, "--webhook", f"slack={receiver.url}", "--alert-from", "info", "--reports", "info", "--link", base)
-    assert told(tables, f"slack={receiver.url}") == []
+    assert delivered(tables, f"slack={receiver.url}") == []
     first_lines = [message["blocks"][0] for message in receiver.accepted]
     linked = [
         element["url"].partition("#incident=")
@@ -118,18 +118,18 @@ def killed_before_noting(tables: Path, webhook: str) -> None:
     assert done.returncode == KILLED, done.stderr
 
 
-def test_pagerduty_is_told_again_under_the_same_key(tables: Path, receiver: Receiver) -> None:
+def test_pagerduty_gets_the_event_again_with_the_same_key(tables: Path, receiver: Receiver) -> None:
     killed_before_noting(tables, f"pagerduty=R0UT1NGKEY@{receiver.url}")
-    assert told(tables, f"pagerduty=R0UT1NGKEY@{receiver.url}") == []
+    assert delivered(tables, f"pagerduty=R0UT1NGKEY@{receiver.url}") == []
     triggers = [message["dedup_key"] for message in receiver.accepted if message["event_action"] == "trigger"]
     assert set(triggers) == {row["id"] for row in rows(tables)["incidents"]}
     assert len(triggers) == len(set(triggers)) + 1
 
 
 @pytest.mark.parametrize("kind", ["slack", "generic"])
-def test_nobody_else_is_told_twice_whatever_happens(kind: str, tables: Path, receiver: Receiver) -> None:
+def test_no_other_message_is_sent_twice_whatever_happens(kind: str, tables: Path, receiver: Receiver) -> None:
     killed_before_noting(tables, f"{kind}={receiver.url}")
-    (problem,) = told(tables, f"{kind}={receiver.url}")
+    (problem,) = delivered(tables, f"{kind}={receiver.url}")
     assert f"{kind} may not have received incident" in problem
     assert len(set(receiver.keys)) == len(receiver.keys) == len(rows(tables)["incidents"])
-    assert told(tables, f"{kind}={receiver.url}") == []
+    assert delivered(tables, f"{kind}={receiver.url}") == []

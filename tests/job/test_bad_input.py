@@ -17,15 +17,15 @@ from rebalance_forensics.sources.records import record_reader
 from tests.job.conftest import Run, rows
 
 PARTIAL, REFUSED, FOUND, OK = 3, 2, 1, 0
-Told = tuple[int, str]
-Job = Callable[..., Told]
+Outcome = tuple[int, str]
+Job = Callable[..., Outcome]
 
 
 @pytest.fixture
 def job(logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Job:
-    """The job as a scheduler calls it; its exit code and what it printed."""
+    """The job as called by a scheduler: its exit code and its standard error."""
 
-    def job(*more: str, **changed: str) -> Told:
+    def job(*more: str, **changed: str) -> Outcome:
         given = {"input": str(logs), "output": str(tmp_path / "tables"), "since": "2026-03-01", "until": "2026-03-04"}
         named = [part for name, value in (given | changed).items() for part in (f"--{name}", value)]
         code = main(["--engine", "local", *named, *more])
@@ -204,7 +204,7 @@ def test_settings_of_a_file_count_where_the_command_line_says_nothing(
 
 
 @pytest.mark.parametrize("kept", ["*.parquet", "_delta_log/*.json"])
-def test_what_an_earlier_run_wrote_and_somebody_damaged_is_named(job: Job, tmp_path: Path, kept: str) -> None:
+def test_damaged_output_of_an_earlier_run_is_named(job: Job, tmp_path: Path, kept: str) -> None:
     assert job()[0] == OK
     paths = [path for path in (tmp_path / "tables").rglob("*") if path.match(kept) and path.is_file()]
     assert paths
@@ -216,7 +216,7 @@ def test_what_an_earlier_run_wrote_and_somebody_damaged_is_named(job: Job, tmp_p
     assert len(printed.splitlines()) == 1
 
 
-def test_a_host_whose_clock_is_an_hour_behind_goes_on_and_is_named(
+def test_a_host_whose_clock_is_an_hour_slow_continues_and_is_named(
     run: Run, job: Job, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     late = max((logs / "broker-1").iterdir())

@@ -89,7 +89,7 @@ def batches_of(stream: LogStream, start: dict[str, str]) -> Iterator[list[tuple[
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_a_batch_is_as_large_as_its_limit_and_no_file_is_left_behind(*, kept: bool, logs: Path, tmp_path: Path) -> None:
+def test_a_batch_is_as_large_as_its_limit_and_no_file_is_skipped(*, kept: bool, logs: Path, tmp_path: Path) -> None:
     files = sorted((logs / "broker-1").iterdir())
     for age, path in enumerate(reversed(files)):
         os.utime(path, (age + 1_000_000, age + 1_000_000))
@@ -109,7 +109,7 @@ def test_a_batch_is_as_large_as_its_limit_and_no_file_is_left_behind(*, kept: bo
     assert (len(start["files"]) == 49) is kept
 
 
-def test_a_log_that_began_anew_is_read_from_its_beginning_whichever_log_came_before(tmp_path: Path) -> None:
+def test_a_recreated_log_is_read_from_its_beginning_whichever_log_preceded_it(tmp_path: Path) -> None:
     rolled, other = tmp_path / "a.log", tmp_path / "b.log"
     line = b"[2026-03-04 00:00:00,000] INFO one line\n"
     rolled.write_bytes(line * 3)

@@ -63,7 +63,7 @@ def test_a_file_that_spoils_its_own_reading_is_noted_and_tried_again_until_it_is
     assert {row["path"].partition("/")[0] for row in healed["events"]} == {"broker-1", "broker-2"}
 
 
-def test_a_rule_that_breaks_off_is_told_though_its_group_has_no_incident(
+def test_a_rule_that_fails_is_reported_although_its_group_has_no_incident(
     job: Job, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     causes = causes_but_for("startup")
@@ -73,7 +73,7 @@ def test_a_rule_that_breaks_off_is_told_though_its_group_has_no_incident(
     assert "had a case of startup could not be evaluated: LookupError: " in printed
 
 
-def test_a_page_that_cannot_be_written_is_named_beside_the_tables(
+def test_a_page_that_cannot_be_written_is_named_and_the_tables_are_written(
     job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(publications, "to_html", broken)
@@ -83,7 +83,7 @@ def test_a_page_that_cannot_be_written_is_named_beside_the_tables(
     assert rows(tmp_path / "tables")["incidents"]
 
 
-def test_an_index_that_cannot_be_written_is_named_beside_the_tables(
+def test_an_index_that_cannot_be_written_is_named_and_the_tables_are_written(
     job: Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rebalance_forensics.job.publications.write_index", broken)

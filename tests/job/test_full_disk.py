@@ -71,7 +71,7 @@ def job(logs: Path, output: Path) -> int:
         "nr_inodes=75",
     ],
 )
-def test_a_full_disk_is_said_and_made_up_for(
+def test_a_full_disk_is_reported_and_the_next_run_catches_up(
     room: str, run: Run, logs: Path, disk: Path, remount: Remount, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     remount(room)
@@ -109,7 +109,7 @@ def test_a_disk_that_turns_read_only_is_named_and_the_tables_stay(
     assert rows(output) == rows(tmp_path / "undisturbed")
 
 
-def test_a_lease_is_let_go_on_a_full_disk(disk: Path, remount: Remount) -> None:
+def test_a_lease_is_released_on_a_full_disk(disk: Path, remount: Remount) -> None:
     slot, time = NumberedFiles(disk / "blue.lease"), Time()
     lease = held(watch(slot, time).take(somebody(1)))
     with suppress(OSError), (disk / "logs").open("wb", buffering=0) as full:

@@ -52,7 +52,7 @@ def test_a_log_that_grows_is_read_on(run: Run, logs: Path, tmp_path: Path, cuts:
     assert len(rows(tmp_path / "tables")["incidents"]) == 14
 
 
-def test_a_log_that_begins_anew_is_another_log(run: Run, logs: Path, tmp_path: Path) -> None:
+def test_a_recreated_log_is_another_log(run: Run, logs: Path, tmp_path: Path) -> None:
     live = logs / "broker-1" / "server.log"
     live.write_bytes(busy(8))
     run(SINCE, UNTIL)
@@ -63,7 +63,7 @@ def test_a_log_that_begins_anew_is_another_log(run: Run, logs: Path, tmp_path: P
     assert run(SINCE, UNTIL).summary["scanned"] == 0
 
 
-def test_a_log_in_another_zone_is_read_anew(run: Run, logs: Path, tmp_path: Path) -> None:
+def test_a_log_in_another_zone_is_read_again(run: Run, logs: Path, tmp_path: Path) -> None:
     live = logs / "broker-1" / "server.log"
     live.write_bytes(busy(8))
     run(SINCE, UNTIL)

@@ -64,7 +64,7 @@ def slot(tmp_path: Path) -> NumberedFiles:
     return NumberedFiles(tmp_path / "blue.lease")
 
 
-def test_the_second_hears_who_holds_it_and_until_when(slot: NumberedFiles) -> None:
+def test_the_second_job_learns_which_job_holds_the_lease_and_until_when(slot: NumberedFiles) -> None:
     time = Time()
     held(watch(slot, time).take(somebody(1)))
     told = watch(slot, time).take(somebody(2))
@@ -113,7 +113,7 @@ def test_a_holder_that_is_known_to_be_dead_is_not_waited_for(slot: NumberedFiles
     held(watch(slot, time, dead=(1,)).take(somebody(2)))
 
 
-def test_a_holder_that_stood_still_notices(slot: NumberedFiles) -> None:
+def test_a_holder_that_was_paused_notices_it(slot: NumberedFiles) -> None:
     time = Time()
     first, second = held(watch(slot, time).take(somebody(1))), watch(slot, time)
     second.take(somebody(2))
@@ -125,7 +125,7 @@ def test_a_holder_that_stood_still_notices(slot: NumberedFiles) -> None:
         first.renew()
 
 
-def test_a_holder_that_slept_notices_though_only_one_clock_went_on(slot: NumberedFiles) -> None:
+def test_a_holder_that_was_suspended_notices_it_although_only_one_clock_continued(slot: NumberedFiles) -> None:
     time, asleep_ms = Time(), 0
     clock = Clock(wall_ms=lambda: time.ms + asleep_ms, steady_ms=lambda: time.ms)
     first = held(Watch(slot, LASTS_MS, clock, is_gone=lambda _: False).take(somebody(1)))
@@ -135,7 +135,7 @@ def test_a_holder_that_slept_notices_though_only_one_clock_went_on(slot: Numbere
         first.confirm()
 
 
-def test_a_holder_that_stood_still_goes_on_where_nobody_came(slot: NumberedFiles) -> None:
+def test_a_holder_that_was_paused_continues_if_no_other_job_took_the_lease(slot: NumberedFiles) -> None:
     time = Time()
     first = held(watch(slot, time).take(somebody(1)))
     time.ms += 10 * LASTS_MS

@@ -52,7 +52,7 @@ def stored(cells: list[Cells], directory: Path) -> Path:
     return directory
 
 
-def told(output: Path) -> list[tuple[object, ...]]:
+def incidents_in(output: Path) -> list[tuple[object, ...]]:
     return sorted((r["group"], r["started_at"], r["cause"], tuple(r["generations"])) for r in rows(output)["incidents"])
 
 
@@ -79,8 +79,8 @@ def read(tmp_path: Path) -> Read:
 def test_the_incidents_are_those_of_the_files(table: Path, run: Run, read: Read, tmp_path: Path) -> None:
     run(SINCE, UNTIL)
     read(table, "--column", "logger=class", "--column", "level=severity")
-    assert told(tmp_path / "from-table") == told(tmp_path / "tables")
-    assert len(told(tmp_path / "tables")) == 6
+    assert incidents_in(tmp_path / "from-table") == incidents_in(tmp_path / "tables")
+    assert len(incidents_in(tmp_path / "tables")) == 6
 
 
 def test_whole_lines_are_understood_too(logs: Path, run: Run, read: Read, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_whole_lines_are_understood_too(logs: Path, run: Run, read: Read, tmp_pa
     cells = [{**row, "msg": line} for row, line in zip(records(logs), lines, strict=True)]
     run(SINCE, UNTIL)
     read(stored(cells, tmp_path / "raw"))
-    assert told(tmp_path / "from-table") == told(tmp_path / "tables")
+    assert incidents_in(tmp_path / "from-table") == incidents_in(tmp_path / "tables")
 
 
 def test_only_hours_with_other_rows_are_read_again(logs: Path, table: Path, read: Read, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ SINCE, UNTIL = "2026-03-01", "2026-03-04"
 
 
 @pytest.mark.parametrize("table", ["events", "incidents", "generations", "inputs", "*"])
-def test_a_date_that_somebody_deleted_is_written_again(run: Run, tmp_path: Path, table: str) -> None:
+def test_a_deleted_date_is_written_again(run: Run, tmp_path: Path, table: str) -> None:
     run(SINCE, UNTIL)
     before = rows(tmp_path / "tables")
     for place in (tmp_path / "tables").glob(f"{table}/date=2026-03-02"):

@@ -172,7 +172,7 @@ def test_what_cannot_be_read_is_named_alike_by_every_run(tmp_path: Path) -> None
     assert_as_one_run(logs, output)
 
 
-def test_what_a_log_told_of_others_stays_known_when_it_goes(tmp_path: Path) -> None:
+def test_what_a_log_showed_of_others_stays_known_when_it_is_deleted(tmp_path: Path) -> None:
     family = FAMILIES["zone and release"]
     for name, text in family.items():
         put(tmp_path / "logs", name, text)

@@ -26,7 +26,7 @@ from tests.job.conftest import rows
 
 WHENEVER = ("--since", "2000-01-01", "--until", "2090-01-01")
 STAMP = re.compile(r"^\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),\d{3}\]", re.MULTILINE)
-Told = list[dict[str, Any]]
+Rows = list[dict[str, Any]]
 COMPARED = (INCIDENTS, FINDINGS, GENERATIONS, PAUSES, UNREAD)
 
 
@@ -36,24 +36,24 @@ def job(logs: Path, output: Path) -> int:
     return int(outcome.summary["days"] or 0)
 
 
-def in_report(report: Report) -> Mapping[str, Told]:
-    """What a report tells, as rows of the tables."""
+def in_report(report: Report) -> Mapping[str, Rows]:
+    """The content of a report as rows of the tables."""
     of_incidents = [each for incident in report.incidents for each in incident_rows(incident)]
     all_rows = [*of_incidents, *(each for group in report.groups for each in history_rows(group))]
     return {table.name: _stored([row for name, row in all_rows if name is table], table) for table in COMPARED}
 
 
-def _stored(cells: Told, table: Table) -> Told:
+def _stored(cells: Rows, table: Table) -> Rows:
     return _ordered(pa.Table.from_pylist(cells, table.schema).to_pylist(), table)
 
 
-def in_tables(output: Path) -> Mapping[str, Told]:
-    """What the tables tell."""
+def in_tables(output: Path) -> Mapping[str, Rows]:
+    """The rows of the tables."""
     found = rows(output, [table.name for table in COMPARED])
     return {table.name: _ordered(found[table.name], table) for table in COMPARED}
 
 
-def _ordered(found: Told, table: Table) -> Told:
+def _ordered(found: Rows, table: Table) -> Rows:
     cells = [{name: row[name] for name in table.schema.names} for row in found]
     return sorted(cells, key=lambda row: [str(row[name]) for name in table.order])
 
@@ -102,7 +102,7 @@ def test_a_silence_that_later_lines_of_other_programs_show_counts_in_the_tables_
     assert in_tables(output) == in_report(analyze([str(logs)], LOCAL))
 
 
-def test_a_log_that_goes_on_without_kafka_reopens_no_date_that_does_not_see_it(tmp_path: Path) -> None:
+def test_a_log_that_continues_without_kafka_reopens_no_date_that_does_not_see_it(tmp_path: Path) -> None:
     logs, output = tmp_path / "logs", tmp_path / "tables"
     shutil.copytree(next(each.folder for each in all_samples() if each.folder.name == "process-crash"), logs)
     log = next(logs.glob("broker*/server.log"))

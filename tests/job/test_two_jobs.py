@@ -101,7 +101,7 @@ def test_a_job_that_was_killed_on_this_host_is_not_waited_for(logs: Path, tmp_pa
         assert main(arguments(logs, output, "--wait", "1ms")) == 0
 
 
-def test_a_job_that_is_told_to_end_lets_its_tables_go(logs: Path, tmp_path: Path) -> None:
+def test_a_job_that_is_terminated_releases_its_tables(logs: Path, tmp_path: Path) -> None:
     output = tmp_path / "tables"
     with standing_still(arguments(logs, output)) as first:
         first.send_signal(signal.SIGTERM)
@@ -125,7 +125,7 @@ def take_over(output: Path, *leases: str) -> None:
         taken.release()
 
 
-def test_a_job_that_stood_still_for_too_long_leaves_the_tables_to_the_other(
+def test_a_job_that_was_paused_for_too_long_leaves_the_tables_to_the_other(
     logs: Path, tmp_path: Path, run: Run
 ) -> None:
     output = tmp_path / "tables"
@@ -164,7 +164,7 @@ def test_a_lease_lost_between_two_commits_leaves_the_others_tables_alone(
     assert len(rows(output, ["runs"])["runs"]) == 1
 
 
-def test_clusters_side_by_side_but_none_beside_all_of_them(logs: Path, tmp_path: Path) -> None:
+def test_clusters_run_in_parallel_but_none_in_parallel_with_all_of_them(logs: Path, tmp_path: Path) -> None:
     def options(*more: str) -> list[str]:
         given = ["--input", str(logs), "--output", str(tmp_path / "tables"), "--since", SINCE, "--wait", "1ms"]
         return [*given, *more]

@@ -43,7 +43,7 @@ def spans(output: Path) -> list[tuple[str, str, str, int | None]]:
     return [(str(row["date"]), row["partition"], row["client_id"], row["ms"]) for row in found]
 
 
-def test_a_span_stands_at_the_date_on_which_it_began(run: Run, tmp_path: Path) -> None:
+def test_a_span_belongs_to_the_date_on_which_it_began(run: Run, tmp_path: Path) -> None:
     run("2026-03-01", "2026-03-03")
     assert spans(tmp_path / "tables") == [
         ("2026-03-01", "orders-0", "app-1", 30_000),
@@ -63,12 +63,12 @@ def test_runs_over_parts_of_the_time_leave_the_rows_of_one_run(run: Run, tmp_pat
     assert rows(tmp_path / "tables") == rows(tmp_path / "at-once")
 
 
-def test_only_what_began_in_the_interval_is_told(run: Run, tmp_path: Path) -> None:
+def test_only_spans_that_began_in_the_interval_are_written(run: Run, tmp_path: Path) -> None:
     run("2026-03-02", "2026-03-03")
     assert [partition for _, partition, _, _ in spans(tmp_path / "tables")] == ["orders-0"]
 
 
-def test_a_date_that_somebody_deleted_is_written_again(run: Run, tmp_path: Path) -> None:
+def test_a_deleted_date_is_written_again(run: Run, tmp_path: Path) -> None:
     run("2026-03-01", "2026-03-03")
     before = rows(tmp_path / "tables")
     shutil.rmtree(tmp_path / "tables" / "unread" / "date=2026-03-01")
@@ -97,7 +97,7 @@ def test_the_spans_of_an_incident_add_up_to_what_it_cost(sample: str, tmp_path: 
     assert {span["incident_id"] for span in found["unread"]} - {None} <= {one["id"] for one in found["incidents"]}
 
 
-def test_where_nobody_knows_when_a_member_died_the_row_says_from_when_on_it_may_have_been(tmp_path: Path) -> None:
+def test_if_the_time_of_death_is_unknown_the_row_has_its_earliest_time(tmp_path: Path) -> None:
     dead = [span for span in of_sample("process-crash", tmp_path / "tables")["unread"] if span["why"] == "dead"]
     assert dead
     assert all(span["from_earliest"] <= span["started_at"] and not span["certain"] for span in dead)

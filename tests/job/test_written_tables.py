@@ -132,7 +132,7 @@ def test_executors_need_no_deltalake() -> None:
 
 
 @pytest.mark.parametrize("name", ["incidents", "runs"])
-def test_rows_that_somebody_else_wrote_are_named_and_leave_the_table(run: Run, tmp_path: Path, name: str) -> None:
+def test_rows_of_other_writers_are_named_and_removed_from_the_table(run: Run, tmp_path: Path, name: str) -> None:
     run(SINCE, UNTIL)
     before, place = rows(tmp_path / "tables"), tmp_path / "tables" / name
     copied = Path(rf.tables(tmp_path / "tables")[name].files[0])
@@ -185,7 +185,7 @@ def test_a_file_that_is_not_there_and_a_damaged_log_are_named_with_the_remedy(ru
             fleet_tables(str(output), None)
 
 
-def test_who_may_not_delete_is_told_that_the_tables_grow(
+def test_a_job_without_permission_to_delete_reports_that_the_tables_grow(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def forbidden(_store: Store, path: str) -> None:
@@ -242,7 +242,7 @@ def test_a_half_done_run_of_an_earlier_release_is_left_to_it(run: Run, tmp_path:
         run(SINCE, UNTIL)
 
 
-def test_a_release_with_more_columns_adds_them_and_one_with_fewer_goes_on(tmp_path: Path) -> None:
+def test_a_release_with_more_columns_adds_them_and_one_with_fewer_continues(tmp_path: Path) -> None:
     store = Store(str(tmp_path))
     before, after = (
         Table(

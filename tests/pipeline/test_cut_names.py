@@ -53,7 +53,7 @@ def test_a_member_is_the_one_whose_id_begins_so(begun: str, whole: str | None) -
     assert named(left(LEFT), left(OTHER), left(begun))[-1] == whole
 
 
-def test_the_longest_beginning_stands_for_a_member_that_no_line_shows_whole() -> None:
+def test_the_longest_beginning_represents_a_member_that_no_line_shows_completely() -> None:
     assert named(left("c-2-b749f02b-1\u2026"), left("c-2-b749f\u2026")) == ["c-2-b749f02b-1\u2026"] * 2
 
 
@@ -61,8 +61,8 @@ def test_the_longest_beginning_stands_for_a_member_that_no_line_shows_whole() ->
     ("begun", "group"), [("pay\u2026", "payments"), ("pa\u2026", None), ("ord\u2026", None), (None, None)]
 )
 def test_a_group_is_the_one_that_begins_so(begun: str | None, group: str | None) -> None:
-    told = [*restore_names([left(LEFT), left(LEFT, "parcels"), left(None, begun)])]
-    assert told[-1].group == group
+    restored = [*restore_names([left(LEFT), left(LEFT, "parcels"), left(None, begun)])]
+    assert restored[-1].group == group
 
 
 def test_what_a_line_names_whole_stays_as_it_is() -> None:
@@ -94,8 +94,8 @@ def kept(at: int | None, place: int = 100) -> StaticMemberKept:
     )  # fmt: skip
 
 
-def told(*events: Event) -> list[type[Event]]:
-    """What the cut lines turn out to tell."""
+def restored(*events: Event) -> list[type[Event]]:
+    """The event types of lines whose names were restored."""
     beside = Named()
     beside.read("[Consumer instanceId=inst-1, clientId=c-1, groupId=payments] Successfully \u2026")
     found = [*restore_names(events, beside)]
@@ -104,24 +104,24 @@ def told(*events: Event) -> list[type[Event]]:
 
 
 def test_a_static_member_whose_line_is_cut_came_back_if_the_coordinator_then_says_it_will_not_rebalance() -> None:
-    assert told(joined(10), kept(12)) == [StaticMemberReplaced, StaticMemberKept]
-    assert told(kept(10, place=0), joined(10, place=100)) == [StaticMemberKept, StaticMemberReplaced]
-    assert told(joined(None), kept(None)) == [StaticMemberReplaced, StaticMemberKept], "in the order of the lines"
+    assert restored(joined(10), kept(12)) == [StaticMemberReplaced, StaticMemberKept]
+    assert restored(kept(10, place=0), joined(10, place=100)) == [StaticMemberKept, StaticMemberReplaced]
+    assert restored(joined(None), kept(None)) == [StaticMemberReplaced, StaticMemberKept], "in the order of the lines"
 
 
-def test_without_that_line_or_long_after_it_nobody_knows_whether_a_static_member_is_new() -> None:
-    assert told(joined(10)) == []
-    assert told(joined(10), kept(90_000)) == [StaticMemberKept]
-    assert told(kept(10, place=0), joined(12, place=100)) == [StaticMemberKept]
+def test_without_that_line_or_long_after_it_it_is_unknown_whether_a_static_member_is_new() -> None:
+    assert restored(joined(10)) == []
+    assert restored(joined(10), kept(90_000)) == [StaticMemberKept]
+    assert restored(kept(10, place=0), joined(12, place=100)) == [StaticMemberKept]
 
 
 def test_before_3_0_the_words_of_a_new_static_member_are_no_other_ones() -> None:
     new = replace(joined(10, "Static Member with unknown member id joins group pay\u2026"), instance_id=None)
-    assert told(new) == [MemberJoined]
+    assert restored(new) == [MemberJoined]
 
 
 def test_a_static_member_that_was_added_to_the_group_is_new() -> None:
-    assert told(joined(10, f"{CUT} for this member and add to the group."), kept(12))[0] is MemberJoined
+    assert restored(joined(10, f"{CUT} for this member and add to the group."), kept(12))[0] is MemberJoined
 
 
 def failed(member: str) -> MemberFailed:

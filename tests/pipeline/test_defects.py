@@ -68,7 +68,7 @@ def owed(report: Report) -> list[str]:
     return [gap.what for gap in report.gaps if gap.is_defect]
 
 
-def test_a_file_whose_layout_cannot_be_told_is_named_and_the_others_are_read(two_logs: Path, breaks: Break) -> None:
+def test_a_file_whose_layout_is_not_recognized_is_named_and_the_others_are_read(two_logs: Path, breaks: Break) -> None:
     breaks(profile, "sample_of", "bad.log")
     report = analyze([str(two_logs)], LOCAL)
     ((path, (error,)),) = errors(report).items()
@@ -142,7 +142,9 @@ def analyzed(root: Path) -> tuple[Analysis, Report]:
     return analysis, analysis.report
 
 
-def test_a_group_that_cannot_be_investigated_is_a_gap_beside_the_others(two_logs: Path, breaks: Break) -> None:
+def test_a_group_that_cannot_be_investigated_is_a_gap_and_the_others_are_reported(
+    two_logs: Path, breaks: Break
+) -> None:
     breaks(stages, "investigate", "'payments'")
     analysis, report = analyzed(two_logs)
     assert groups(report) == ["orders"]
@@ -173,7 +175,9 @@ def test_a_rule_that_breaks_off_is_owed(two_logs: Path, monkeypatch: pytest.Monk
     assert "LookupError" in owed(report)[0]
 
 
-def test_what_groups_have_in_common_may_be_owed_and_each_is_told_by_itself(two_logs: Path, breaks: Break) -> None:
+def test_a_failure_to_relate_groups_is_a_gap_and_each_group_is_reported_separately(
+    two_logs: Path, breaks: Break
+) -> None:
     breaks(incidents, "relations_among", "payments")
     _, report = analyzed(two_logs)
     assert groups(report) == ["orders", "payments"]

@@ -56,12 +56,14 @@ def test_a_line_that_says_so_shows_that_the_group_is_empty(tmp_path: Path) -> No
     assert "shutdown" in first_causes([*CLOSED, EMPTY], tmp_path)
 
 
-def test_a_log_that_speaks_of_other_things_too_is_no_excerpt(tmp_path: Path) -> None:
+def test_a_log_that_also_has_other_lines_is_not_an_excerpt(tmp_path: Path) -> None:
     assert "shutdown" in first_causes([*CLOSED, *OTHERS], tmp_path)
 
 
 @pytest.mark.parametrize(("mark", "state"), [("", "Stable"), ("> ", "PreparingRebalance")])
-def test_a_newcomer_to_a_group_that_nobody_shows_does_not_start_it(mark: str, state: str, tmp_path: Path) -> None:
+def test_a_new_member_of_a_group_whose_start_is_not_shown_does_not_start_it(
+    mark: str, state: str, tmp_path: Path
+) -> None:
     issued = f"Created a new member id {_MEMBER} and request the member to rejoin with this id."
     joined = f"[GroupCoordinator 1]: Dynamic member with unknown member id joins group payments in {state} state. "
     joins = [mark + line(at, joined + issued.replace("c-1-", f"c-{at}-")) for at in (1, 2)]
@@ -94,7 +96,7 @@ RESTARTED = [
 ]  # fmt: skip
 
 
-def test_streams_instances_beside_their_coordinator_are_told_apart(tmp_path: Path) -> None:
+def test_streams_instances_in_one_file_with_their_coordinator_are_distinguished(tmp_path: Path) -> None:
     report = report_of(RESTARTED, tmp_path)
     assert [i.root_causes[0].cause for i in report.incidents] == ["rolling-restart"]
     assert {name for c in report.incidents[0].root_causes[0].culprits for name in c.names} >= {
@@ -127,7 +129,7 @@ _FENCED = [
 ]  # fmt: skip
 
 
-def test_a_member_that_speaks_under_its_old_id_after_its_session_expired_was_alive_all_the_time(tmp_path: Path) -> None:
+def test_a_member_that_logs_its_old_id_after_its_session_expired_was_alive_all_the_time(tmp_path: Path) -> None:
     (incident,) = report_of(_FENCED, tmp_path).incidents
     first, *others = incident.root_causes
     assert (first.cause, first.confidence) == ("process-pause", 0.55)
@@ -145,7 +147,7 @@ def test_lines_of_two_zones_in_one_file_that_a_person_put_together_are_on_the_br
     assert (incident.started_at or 0) % 86_400_000 < 3 * 3_600_000, "by the coordinator's clock it is two o'clock"
 
 
-def test_a_worker_that_starts_before_somebody_joins_anew_is_the_one_that_was_lost(tmp_path: Path) -> None:
+def test_a_worker_that_starts_before_a_new_join_is_the_one_that_was_lost(tmp_path: Path) -> None:
     member = "connect-10.0.0.7:8083-{}2fd2af-87ae-4a7c-b04c-c22c0aa3873c"
     words = "Dynamic member with unknown member id joins group cdc in Stable state. Created a new member id"
     lines = [
@@ -182,7 +184,7 @@ def test_a_return_that_picked_lines_leave_out_makes_no_crash_sure_and_costs_noth
     assert cost is None or cost.unread_member_ms < 60_000
 
 
-def test_a_whole_log_in_which_nobody_comes_back_tells_a_crash_and_its_cost(tmp_path: Path) -> None:
+def test_a_complete_log_in_which_no_member_returns_shows_a_crash_and_its_cost(tmp_path: Path) -> None:
     # The next generation follows: a log that skips 85 of them would show that lines are missing.
     later = [line.replace("generation 93", "generation 8") for line in _HOURS_LATER]
     (incident, *_) = report_of([_EVICTED, *OTHERS, *later], tmp_path).incidents
@@ -191,7 +193,7 @@ def test_a_whole_log_in_which_nobody_comes_back_tells_a_crash_and_its_cost(tmp_p
     assert incident.severity == "critical"
 
 
-def test_a_client_that_hears_of_a_rebalance_again_much_later_may_have_rejoined_in_between(tmp_path: Path) -> None:
+def test_a_client_that_learns_of_a_rebalance_again_much_later_may_have_rejoined_in_between(tmp_path: Path) -> None:
     message = "[Consumer clientId=c-1, groupId=payments] Request joining group due to: group is already rebalancing"
     lines = [line(at, message, _CLIENT) for at in (0, 3)]
     (sure,) = report_of([_PROSE, *(line(at, message, _CLIENT) for at in range(0, 60, 3)), "```"], tmp_path).incidents
@@ -202,7 +204,7 @@ def test_a_client_that_hears_of_a_rebalance_again_much_later_may_have_rejoined_i
     assert "an excerpt may leave out that it did" in guess.summary
 
 
-def test_a_member_whose_join_nobody_picked_may_have_joined(tmp_path: Path) -> None:
+def test_a_member_whose_join_is_not_in_the_excerpt_may_have_joined(tmp_path: Path) -> None:
     joined = [
         line(at, f"[Consumer clientId={client}, groupId=payments] Successfully joined group with generation {number}",
              _CLIENT)
@@ -271,7 +273,7 @@ def test_a_subscribe_that_an_excerpt_leaves_out_does_not_mean_a_pattern(tmp_path
     assert incident.root_causes[0].confidence <= 0.55
 
 
-def test_a_member_that_goes_on_fetching_is_logged_among_other_things(tmp_path: Path) -> None:
+def test_a_member_that_continues_to_fetch_logs_other_lines(tmp_path: Path) -> None:
     leader = "LeaderAndEpoch{leader=Optional[b1:9092 (id: 1 rack: null)], epoch=0}"
     position = f"FetchPosition{{offset=0, offsetEpoch=Optional.empty, currentLeader={leader}}}"
     words = "[Consumer clientId=c-2, groupId=payments] Resetting offset for partition orders-{} to position {}."

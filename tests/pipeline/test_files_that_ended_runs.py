@@ -101,7 +101,7 @@ def test_lines_that_were_collected_at_times_no_zone_explains_are_of_no_known_zon
 
 
 @pytest.mark.parametrize(("hours", "zone"), [(-2, "+02:00"), (-5.75, "+05:45"), (12, "-12:00"), (0.05, "UTC")])
-def test_a_zone_is_told_by_lines_that_were_collected_as_they_were_written(
+def test_a_zone_is_determined_from_lines_that_were_collected_when_written(
     tmp_path: Path, hours: float, zone: str
 ) -> None:
     report = analyzed(tmp_path, app_log=collected(timedelta(hours=hours)))

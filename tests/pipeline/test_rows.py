@@ -46,7 +46,7 @@ def test_every_kind_of_event_comes_back_from_its_row(name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [GroupCase, SplitStats, LogSpan, Failure])
-def test_what_the_stages_tell_besides_events_comes_back_from_its_row(kind: type) -> None:
+def test_facts_other_than_events_are_restored_from_their_rows(kind: type) -> None:
     @SLOWEST_DATA
     @given(st.from_type(kind))
     def comes_back(told: object) -> None:
@@ -91,7 +91,7 @@ def test_what_a_report_is_made_of_is_not_looked_through_for_garbage() -> None:
     is_left_alone()
 
 
-def test_rows_are_told_apart_without_pandas() -> None:
+def test_rows_are_distinguished_without_pandas() -> None:
     rows = (
         "import sys; from rebalance_forensics.pipeline.schemas import *;"
         "batch = batch_of([Row(shard=7, kind=Kind.EVENT), Row(shard=9, kind=Kind.EVENT)]);"

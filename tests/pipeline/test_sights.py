@@ -36,6 +36,6 @@ def test_what_another_release_kept_is_looked_at_again(text: str | None, sight: S
     assert sight_of(cells(text, sight)) is None
 
 
-def test_a_cell_of_another_release_in_the_same_shape_is_none_of_ours(sight: Sight) -> None:
+def test_a_cell_of_another_release_in_the_same_shape_is_ignored(sight: Sight) -> None:
     other = shown(sight).replace('"by":"', '"by":"9')
     assert sight_of(cells(other, sight)) is None

@@ -23,7 +23,7 @@ def gaps(folder: Path) -> list[str]:
     return [gap.what for gap in rf.analyze(folder, engine="local").report.gaps]
 
 
-def test_a_day_that_no_line_shows_is_said_to_be_unknown(tmp_path: Path) -> None:
+def test_a_day_that_no_line_shows_is_reported_as_unknown(tmp_path: Path) -> None:
     (tmp_path / "app.log").write_text(JOINS)
     assert "The day of app.log is not known: its lines have a time of day and no date." in gaps(tmp_path)
 

@@ -41,7 +41,7 @@ def test_a_log_of_a_coordinators_lines_is_shared_and_one_of_a_brokers_other_line
     assert len(planned(others).portions) == len(planned(others).reading.shards) == 1
 
 
-def test_nobody_is_there_to_share_with_where_there_is_one_worker(tmp_path: Path) -> None:
+def test_a_single_worker_shares_with_no_other(tmp_path: Path) -> None:
     assert len(planned(written(tmp_path / "a.log", ABOUT_A_GROUP * LINES), workers=1).portions) == 1
 
 
@@ -50,7 +50,7 @@ def test_the_workload_counts_each_line_about_a_group(tmp_path: Path) -> None:
     assert 0.9 < workload_of(planned(log)) / (LINES * LINE_BYTES + log.stat().st_size) < 1.1
 
 
-def test_lines_about_groups_far_behind_the_beginning_count(tmp_path: Path) -> None:
+def test_lines_about_groups_far_after_the_beginning_count(tmp_path: Path) -> None:
     log = written(tmp_path / "a.log", OTHER * LINES + ABOUT_A_GROUP * LINES)
     assert workload_of(planned(log)) > LINES * LINE_BYTES // 2
 
@@ -61,7 +61,7 @@ def test_a_packed_log_is_judged_by_its_beginning(tmp_path: Path) -> None:
     assert workload_of(plan) > 50 * sum(weight(split) for portion in plan.portions for split in portion)
 
 
-def test_a_log_that_cannot_be_read_any_more_is_told_when_it_is_read(tmp_path: Path) -> None:
+def test_a_log_that_became_unreadable_is_reported_when_it_is_read(tmp_path: Path) -> None:
     log = written(tmp_path / "a.log", ABOUT_A_GROUP * LINES)
     splits = [split for portion in planned(log).portions for split in portion]
     log.unlink()

@@ -20,7 +20,7 @@ import yaml
 
 from rebalance_forensics.events.dialects import never_happens, unlogged
 from tests.rewording import KNOWN, LAYOUTS, Level, reworded
-from tests.stretching import Told, told_in
+from tests.stretching import ClusterLogs, cluster_logs_in
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 SURE = 0.75
@@ -118,14 +118,14 @@ def leaves_out(case: Case, fact: str) -> bool:
 
 
 @cache
-def sample_of(name: str) -> tuple[Told, str, str]:
+def sample_of(name: str) -> tuple[ClusterLogs, str, str]:
     """A sample's events, its group and its cause."""
     expected = expected_of(name)
-    (logs,) = told_in(SAMPLES / name)
+    (logs,) = cluster_logs_in(SAMPLES / name)
     return logs, expected["group"], expected["cause"]
 
 
-def of_clients(logs: Told) -> Told:
+def of_clients(logs: ClusterLogs) -> ClusterLogs:
     return replace(
         logs,
         events=tuple(event for event in logs.events if event.speaker.role != "broker"),
@@ -133,17 +133,17 @@ def of_clients(logs: Told) -> Told:
     )
 
 
-def seen(logs: Told, view: View) -> Told:
+def in_view(logs: ClusterLogs, view: View) -> ClusterLogs:
     return of_clients(logs) if view == "clients" else logs
 
 
 @cache
 def as_java(sample: str, view: View) -> tuple[Verdict, ...]:
     logs, group, _ = sample_of(sample)
-    return verdicts([seen(logs, view)], group)
+    return verdicts([in_view(logs, view)], group)
 
 
-def verdicts(logs: Sequence[Told], group: str) -> tuple[Verdict, ...]:
+def verdicts(logs: Sequence[ClusterLogs], group: str) -> tuple[Verdict, ...]:
     cases = chain.from_iterable(each.reported_cases() for each in logs)
     found = (i for case in cases if case.history.group == group or case.from_unnamed for i in case.incidents)
     return tuple(
@@ -174,7 +174,7 @@ def refuted(verdict: Verdict, sample: str, view: View) -> bool:
     return verdict.cause not in {v.cause for v in near}
 
 
-def rewritten(case: Case, to: Path) -> tuple[list[Told], Told]:
+def rewritten(case: Case, to: Path) -> tuple[list[ClusterLogs], ClusterLogs]:
     """The sample in the client's words, and Java's events with no more in them."""
     logs, group, _ = sample_of(case.sample)
     client = next(client for client in CLIENTS if client.name == case.client)
@@ -182,7 +182,7 @@ def rewritten(case: Case, to: Path) -> tuple[list[Told], Told]:
     (to / "incident.yaml").unlink(missing_ok=True)
     for directory in [d for d in to.iterdir() if d.name.startswith("broker") and case.view == "clients"]:
         shutil.rmtree(directory)
-    return told_in(to), seen(left, case.view)
+    return cluster_logs_in(to), in_view(left, case.view)
 
 
 @pytest.mark.parametrize("case", [*shown()])
@@ -201,14 +201,14 @@ def test_another_clients_words_have_the_same_cause_or_a_less_certain_one(case: C
     assert main not in {v.cause for v in verdicts([left], group)}
 
 
-def names_instead_of_client_ids(logs: Sequence[Told]) -> set[str]:
+def names_instead_of_client_ids(logs: Sequence[ClusterLogs]) -> set[str]:
     """The files and member ids of consumers whose client id a line of their own shows."""
     own = [e for each in logs for e in each.events if e.speaker.client_id and e.speaker.role != "broker"]
     members = {getattr(e, "member", None) for e in own} - {None}
     return {*(e.origin.path for e in own), *(e.origin.path.partition("/")[0] for e in own), *map(str, members)}
 
 
-def is_named(logs: Sequence[Told], group: str) -> bool:
+def is_named(logs: Sequence[ClusterLogs], group: str) -> bool:
     """A line names the group; librdkafka without debug names it nowhere."""
     return any(event.group == group for each in logs for event in each.events)
 

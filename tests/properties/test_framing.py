@@ -122,7 +122,7 @@ def test_a_wrapped_file_cut_at_any_byte_gives_the_same_records(
 @given(RECORDS)
 @example([("Stabilized group g", ["", "\tsession.timeout.ms = 45000"])] * 2 + [("Stabilized group g", [])])
 @example([("Stabilized group g", ["", "\tretries = 1"]), ("", ["\tretries = 1", "", "\tretries = 1"]), ("", [])])
-def test_every_record_says_exactly_where_it_stands(written: list[tuple[str, list[str]]]) -> None:
+def test_every_record_has_its_exact_position(written: list[tuple[str, list[str]]]) -> None:
     data = log_of(written, "\n", closed=True)
     with tempfile.TemporaryDirectory() as directory:
         splits, _ = splits_of(data, [], directory)

@@ -79,7 +79,7 @@ def read(text: str, directory: Path, name: str = "paste.txt") -> Counter[str]:
 
 @pytest.mark.parametrize("dated", [True, False], ids=["with a header", "bare"])
 @pytest.mark.parametrize("client", CLIENTS)
-def test_a_client_is_read_the_same_behind_any_mark(client: str, dated: bool, tmp_path: Path) -> None:  # noqa: FBT001
+def test_a_clients_lines_are_read_the_same_after_any_mark(client: str, dated: bool, tmp_path: Path) -> None:  # noqa: FBT001
     lines = samples_of(client)
     if dated:
         lines = [f"2026-11-20 10:15:{second:02},123 INFO kafka: {line}" for second, line in enumerate(lines)]
@@ -91,7 +91,7 @@ def test_a_client_is_read_the_same_behind_any_mark(client: str, dated: bool, tmp
 
 
 @pytest.mark.parametrize("headed", [True, False], ids=["with its header", "its message alone"])
-def test_fields_that_an_agent_adds_beside_a_line_change_nothing_in_it(tmp_path: Path, headed: bool) -> None:  # noqa: FBT001
+def test_fields_that_an_agent_adds_to_a_line_change_nothing_in_it(tmp_path: Path, headed: bool) -> None:  # noqa: FBT001
     messages = [message for client in CLIENTS for message in samples_of(client)[::3]]
     times = [f"2026-11-20T10:{second // 60:02}:{second % 60:02}.123Z" for second in range(len(messages))]
     headers = [f"{time.replace('T', ' ').replace('.', ',').rstrip('Z')} INFO [main] kafka.Client - " for time in times]

@@ -13,7 +13,7 @@ from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.engine import discovery
 from rebalance_forensics.diagnosis.model import Incident
 from rebalance_forensics.timeline.group_timeline import Timeline
-from tests.stretching import told_in
+from tests.stretching import cluster_logs_in
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 NAMES = sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())
@@ -41,7 +41,7 @@ def verdict(one: Incident) -> object:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_causes_asked_in_the_opposite_order_reach_the_same_verdicts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    (in_order, *others) = told_in(SAMPLES / name)
+    (in_order, *others) = cluster_logs_in(SAMPLES / name)
     assert not others
     as_it_is = [verdict(one) for group in in_order.cases() for one in group.incidents]
     opposite = turned_round(discovery.all_causes())

@@ -50,8 +50,8 @@ STEPS = st.lists(
 SIDES = st.sampled_from(["both", "brokers", "clients"])
 
 
-def told(steps: Sequence[Step], seen: Side = "both") -> Story:
-    """The steps as Kafka's lines."""
+def story_of(steps: Sequence[Step], seen: Side = "both") -> Story:
+    """A story of the lines that Kafka logs for these steps."""
     story, at = Story(seen=seen), BEGIN
     for client in CLIENTS:
         story.started(
@@ -100,8 +100,8 @@ def by_partition(spans: Sequence[UnreadSpan]) -> Iterator[list[UnreadSpan]]:
 
 @few
 @given(STEPS, SIDES)
-def test_a_partition_is_unread_once_at_a_time_and_only_after_somebody_read_it(steps: list[Step], seen: Side) -> None:
-    found = owners(told(steps, seen).events)
+def test_spans_of_an_unread_partition_do_not_overlap_and_follow_a_reader(steps: list[Step], seen: Side) -> None:
+    found = owners(story_of(steps, seen).events)
     first = {name: span.started_at for span in reversed(found.read) for name in span.partitions}
     for mine in by_partition(found.spans):
         assert all(a.ended_at is not None and a.ended_at <= b.started_at for a, b in pairwise(mine))
@@ -114,7 +114,7 @@ def test_a_partition_is_unread_once_at_a_time_and_only_after_somebody_read_it(st
 @given(STEPS)
 def test_a_partition_has_one_reader_at_a_time(steps: list[Step]) -> None:
     steps = [step for step in steps if step.what not in ("given", "revoked")]
-    found = owners(told(steps).events)
+    found = owners(story_of(steps).events)
     for name in found.partitions:
         mine = [span for span in found.read if name in span.partitions]
         for a, b in combinations(mine, 2):
@@ -125,7 +125,7 @@ def test_a_partition_has_one_reader_at_a_time(steps: list[Step]) -> None:
 @few
 @given(STEPS)
 def test_the_cost_adds_up(steps: list[Step]) -> None:
-    story = told(steps)
+    story = story_of(steps)
     mine = [event for event in story.events if event.group == "payments"]
     case = investigate("default", "payments", mine, [event for event in story.events if event.group is None])
     until = owners(story.events).until
@@ -142,7 +142,7 @@ def test_the_cost_adds_up(steps: list[Step]) -> None:
 @few
 @given(STEPS, SIDES, st.randoms(use_true_random=False))
 def test_the_order_in_which_lines_are_read_changes_nothing(steps: list[Step], seen: Side, random: Random) -> None:
-    events = told(steps, seen).events
+    events = story_of(steps, seen).events
     shuffled = random.sample(events, len(events))
     assert tuple(owners(events).spans) == tuple(owners(shuffled).spans)
 
@@ -159,7 +159,7 @@ def test_a_log_cut_short_changes_nothing_that_was_over(steps: list[Step]) -> Non
 
     Whether a lost member is dead or was frozen is known once it comes back, which may be after the cut.
     """
-    events = told(steps).events
+    events = story_of(steps).events
     end = max(event.at or 0 for event in events)
     cut = BEGIN + (end - BEGIN) // 2
     whole, half = owners(events), owners([event for event in events if (event.at or 0) <= cut])
@@ -178,7 +178,7 @@ def test_partitions_that_are_handed_over_at_another_pace_are_unread_for_as_much_
     def stretched(at: int | None) -> int | None:
         return at if at is None or at < BEGIN else BEGIN + (at - BEGIN) * factor
 
-    events = told(steps, "clients").events
+    events = story_of(steps, "clients").events
     slow = owners([replace(event, at=stretched(event.at)) for event in events])
     assert [(s.partition, s.started_at, s.ended_at) for s in slow.spans] == [
         (s.partition, stretched(s.started_at), stretched(s.ended_at)) for s in owners(events).spans
@@ -188,6 +188,6 @@ def test_partitions_that_are_handed_over_at_another_pace_are_unread_for_as_much_
 @few
 @given(STEPS)
 def test_brokers_that_name_no_assignment_tell_of_no_unread_partition(steps: list[Step]) -> None:
-    found = owners(told(steps, "brokers").events)
+    found = owners(story_of(steps, "brokers").events)
     assert not found.spans
     assert found.stopped_ms(BEGIN, found.until) is None

@@ -23,7 +23,7 @@ from rebalance_forensics.pipeline.options import AnalyzeOptions
 from rebalance_forensics.pipeline.run import analyze
 from rebalance_forensics.report.json_report import to_json
 from tests.conftest import SAMPLES
-from tests.properties.test_reports import told
+from tests.properties.test_reports import groups_and_incidents
 
 SAMPLE = SAMPLES / "authorization-failure"
 FILES = {str(path.relative_to(SAMPLE)): path.read_bytes() for path in sorted(SAMPLE.rglob("*.log"))}
@@ -63,7 +63,7 @@ ARCHIVES: dict[str, Callable[[Mapping[str, bytes]], bytes]] = {".tar": tarred, "
 
 @pytest.fixture(scope="module")
 def whole() -> dict[str, Any]:
-    return told([SAMPLE])
+    return groups_and_incidents([SAMPLE])
 
 
 def told_of(files: Mapping[str, bytes]) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def told_of(files: Mapping[str, bytes]) -> dict[str, Any]:
             path = Path(directory) / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
-        return told([Path(directory)])
+        return groups_and_incidents([Path(directory)])
 
 
 @few

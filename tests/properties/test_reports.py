@@ -57,8 +57,8 @@ def without_places(value: Any) -> Any:  # noqa: ANN401 - any JSON
     return value
 
 
-def told(paths: list[Path]) -> dict[str, Any]:
-    """The groups and the incidents of a report; names that are files left out."""
+def groups_and_incidents(paths: list[Path]) -> dict[str, Any]:
+    """The groups and the incidents of a report, without file names."""
     report = json.loads(to_json(analyze([str(path) for path in paths], LOCAL)))
     groups = [
         {k: without_places(group[k]) for k in ("group", "kind", "protocol", "coordinators", "generations", "pauses")}
@@ -79,14 +79,14 @@ def told(paths: list[Path]) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def whole() -> dict[str, Any]:
     """What the sample says as it lies there."""
-    return told([SAMPLE])
+    return groups_and_incidents([SAMPLE])
 
 
 @few
 @given(order=st.permutations(FILES))
 def test_the_order_of_the_files_does_not_matter(whole: dict[str, Any], order: list[str]) -> None:
     with logs({name: content(name) for name in FILES}) as directory:
-        assert told([directory / name for name in order]) == whole
+        assert groups_and_incidents([directory / name for name in order]) == whole
 
 
 @few
@@ -95,7 +95,7 @@ def test_a_file_that_lies_there_twice_adds_nothing(whole: dict[str, Any], twice:
     files = {name: content(name) for name in FILES}
     copies = {str(Path(name).with_name("copy-of-" + Path(name).name)): content(name) for name in twice}
     with logs(files | copies) as directory:
-        assert told([directory]) == whole
+        assert groups_and_incidents([directory]) == whole
 
 
 @few
@@ -107,7 +107,7 @@ def test_a_record_that_was_written_twice_counts_once(whole: dict[str, Any], name
     at = single[min(int(where * len(single)), len(single) - 1)]
     doubled = b"".join([*lines[: at + 1], lines[at], *lines[at + 1 :]])
     with logs({n: content(n) for n in FILES} | {name: doubled}) as directory:
-        assert told([directory]) == whole
+        assert groups_and_incidents([directory]) == whole
 
 
 @few
@@ -123,7 +123,7 @@ def test_a_file_that_was_rotated_anywhere_reads_as_one(
     for age, part in enumerate(reversed(parts[:-1]), 1):
         files[f"{stem}.{age}.log" + (".gz" if packed else "")] = gzip.compress(part) if packed else part
     with logs(files) as directory:
-        assert told([directory]) == whole
+        assert groups_and_incidents([directory]) == whole
 
 
 def _line_end(data: bytes, cut: float) -> int:

@@ -10,7 +10,7 @@ from zlib import crc32
 
 import pytest
 
-from tests.stretching import Told, longer_pauses, slow_motion, told_in
+from tests.stretching import ClusterLogs, cluster_logs_in, longer_pauses, slow_motion
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 NAMES = sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())
@@ -32,31 +32,31 @@ def shown(pairs: list[tuple[str, int]], law: int) -> Iterator[object]:
 
 
 @cache
-def told(name: str) -> Told:
-    (only,) = told_in(SAMPLES / name)
+def logs_of(name: str) -> ClusterLogs:
+    (only,) = cluster_logs_in(SAMPLES / name)
     return only
 
 
 @cache
 def as_it_was(name: str) -> dict[str, list[str]]:
-    return told(name).verdicts()
+    return logs_of(name).verdicts()
 
 
 @pytest.mark.parametrize(("name", "factor"), [*shown(PAUSES, 0)])
 def test_longer_pauses_between_the_episodes_leave_the_verdicts_as_they_are(name: str, factor: int) -> None:
-    logs = told(name)
+    logs = logs_of(name)
     assert logs.paced(longer_pauses(logs.quiet(), factor)).verdicts() == as_it_was(name)
 
 
 @pytest.mark.parametrize(("name", "factor"), [*shown(SLOW, 1)])
 def test_slow_motion_with_timeouts_to_match_leaves_the_verdicts_as_they_are(name: str, factor: int) -> None:
-    logs = told(name)
+    logs = logs_of(name)
     assert logs.paced(slow_motion(factor, logs.times()[0]), factor).verdicts() == as_it_was(name)
 
 
 @pytest.mark.parametrize("name", ["rolling-restart", "static-member-restart"])
 def test_a_walk_with_half_an_hour_between_its_steps_is_one_incident(name: str) -> None:
-    logs = told(name)
+    logs = logs_of(name)
     rests = logs.rests()
     assert len(rests) > 1
 
@@ -68,7 +68,7 @@ def test_a_walk_with_half_an_hour_between_its_steps_is_one_incident(name: str) -
 
 @pytest.mark.parametrize("name", ["rolling-restart"])
 def test_the_clock_of_a_stretched_log_never_runs_back(name: str) -> None:
-    logs = told(name)
+    logs = logs_of(name)
     for clock in (longer_pauses(logs.quiet(), 5), slow_motion(5, logs.times()[0])):
         moved = [clock(at) for at in logs.times()]
         assert all(earlier <= later for earlier, later in pairwise(moved))

@@ -14,7 +14,7 @@ from rebalance_forensics.diagnosis.case import GroupCase
 from rebalance_forensics.events.base import Event
 from rebalance_forensics.records import EpochMs
 from rebalance_forensics.timeline.clocks.file_clocks import place_of
-from tests.stretching import Told, told_in
+from tests.stretching import ClusterLogs, cluster_logs_in
 
 SAMPLES = Path(__file__).parents[2] / "sample_logs"
 NAMES = sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())
@@ -31,11 +31,11 @@ def shown() -> list[object]:
 
 
 @cache
-def told(name: str) -> tuple[Told, ...]:
-    return tuple(told_in(SAMPLES / name))
+def logs_of(name: str) -> tuple[ClusterLogs, ...]:
+    return tuple(cluster_logs_in(SAMPLES / name))
 
 
-def in_whole_seconds(logs: Told, whose: str) -> Told:
+def in_whole_seconds(logs: ClusterLogs, whose: str) -> ClusterLogs:
     """The same lines without their milliseconds."""
     brokers = {place_of(event) for event in logs.events if event.speaker.role == "broker"}
 
@@ -48,17 +48,17 @@ def in_whole_seconds(logs: Told, whose: str) -> Told:
 
 @cache
 def cases(name: str, whose: str) -> tuple[GroupCase, ...]:
-    return tuple(case for logs in told(name) for case in in_whole_seconds(logs, whose).cases())
+    return tuple(case for logs in logs_of(name) for case in in_whole_seconds(logs, whose).cases())
 
 
 @pytest.mark.parametrize(("name", "whose"), shown())
 def test_the_verdicts_are_those_of_the_milliseconds(name: str, whose: str) -> None:
     found = {case.history.group: sorted(i.root_causes[0].cause for i in case.incidents) for case in cases(name, whose)}
-    assert found == {group: causes for logs in told(name) for group, causes in logs.verdicts().items()}
+    assert found == {group: causes for logs in logs_of(name) for group, causes in logs.verdicts().items()}
 
 
 @pytest.mark.parametrize(("name", "whose"), shown())
-def test_what_took_less_than_a_second_is_not_said_to_have_taken_no_time(name: str, whose: str) -> None:
+def test_a_duration_below_a_second_is_not_reported_as_zero(name: str, whose: str) -> None:
     for case in cases(name, whose):
         blurred = [pause for pause in case.history.pauses if pause.is_blurred]
         assert all(pause.lasted_ms is None for pause in blurred)

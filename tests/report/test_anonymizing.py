@@ -90,7 +90,7 @@ def test_no_name_is_left_in_any_output(report: Report) -> None:
     assert [secret for secret in SECRETS if secret in text] == []
 
 
-def test_what_would_decide_and_where_was_looked_name_nobody() -> None:
+def test_requested_and_searched_logs_contain_no_names() -> None:
     """Names that stand nowhere else: a member whose log is missing, a file that only a sign was looked for in."""
     case = an_open_case()
     needed = replace(case.would_decide[0], needs="the log of client zapf-42 of acme", who="zapf-42 of acme")
@@ -116,7 +116,7 @@ def test_a_group_that_is_called_like_a_cause_changes_no_cause() -> None:
     assert report.incidents[0].signs[1].weighs == case.signs[1].weighs
 
 
-def test_names_that_stand_in_log_text_only_are_found() -> None:
+def test_names_that_appear_only_in_log_text_are_found() -> None:
     text = everything(anonymized(told_in_lines()))
     assert [secret for secret in IN_LINES if secret in text] == []
 
@@ -177,7 +177,7 @@ def test_settings_times_and_classes_look_like_no_host() -> None:
     assert in_log_lines(message) == [message]
 
 
-def test_a_log_line_still_says_what_it_said() -> None:
+def test_a_log_line_keeps_its_meaning() -> None:
     lane: Lane = anonymized(told_in_lines()).groups[0].lanes[0]
     texts = [mark.evidence.text for mark in lane.marks]
     assert "Discovered group coordinator" in texts[0]
@@ -315,7 +315,7 @@ def test_what_kafka_makes_from_a_name_is_made_from_its_pseudonym() -> None:
     assert texts[1] == f"broker-3: member left, {made}"
 
 
-def test_words_of_kafkas_that_somebody_is_called_are_renamed_where_they_are_names() -> None:
+def test_words_of_kafka_that_are_also_names_are_renamed_where_they_are_names() -> None:
     texts = in_log_lines(
         "[Consumer clientId=client, groupId=group] consumer poll timeout has expired; a client left the group",
         "Stabilized group group generation 2",

@@ -9,7 +9,7 @@ from rebalance_forensics.report.times import DAY
 from tests.report.building import a_crash, a_line, at
 
 
-def test_steps_that_say_the_same_in_a_row_are_told_once_with_their_number_and_end() -> None:
+def test_repeated_steps_are_listed_once_with_their_count_and_end() -> None:
     steps = ["c-1: join requested"] * 3 + ["broker-1: rebalance started"] + ["c-1: join requested"]
     chain = tuple(
         ChainLink(at=at(second), what=what, evidence=a_line("app.log", second + 1, second, what))

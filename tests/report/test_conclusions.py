@@ -29,7 +29,7 @@ def test_a_report_of_everything_has_no_caveat() -> None:
     assert caveat(wholly_read()) == ""
 
 
-def test_no_fault_found_is_not_said_without_what_could_not_be_looked_at() -> None:
+def test_no_fault_found_is_reported_together_with_what_could_not_be_checked() -> None:
     sentence = "But 1 group could not be investigated and 1 file could not be read whole."
     assert caveat(half_read()) == sentence
     assert sentence in " ".join(terminal.render(half_read()).split())
@@ -90,7 +90,7 @@ def test_too_little_to_judge_is_no_clean_bill() -> None:
             assert "too little is logged about 1 group" in flat(text)
 
 
-def test_a_group_in_which_nothing_happened_is_not_said_to_have_planned_it() -> None:
+def test_a_group_without_events_is_not_reported_as_planned_changes() -> None:
     quiet = replace(wholly_read(), incidents=())
     assert str(conclusion(quiet)) == "No fault found: 1 group with 1 generation, no incident."
     failed = replace(empty_report(), gaps=(a_gap("failed"),))

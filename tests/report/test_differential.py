@@ -39,7 +39,7 @@ def test_the_first_screen_names_the_rivals_and_the_log_that_would_part_them() ->
     assert f"To settle it {DECIDES}" in screen
 
 
-def test_a_rival_is_told_in_brief_and_in_full_when_asked_for() -> None:
+def test_a_rival_is_summarized_and_shown_in_full_on_request() -> None:
     brief, full = (flat(terminal.render(open_report(), verbosity=verbosity)) for verbosity in (0, 1))
     assert "Or network-partition, 27 %: client payments-2 Consumer payments-2 lost its brokers." in brief
     assert "1. Check the network of payments-2." in brief
@@ -93,7 +93,7 @@ def test_causes_that_the_same_lines_rule_out_are_named_together() -> None:
     assert f"- **{first.cause}, slow-processing**: {first.why}" in "\n".join(incident_markdown(case)).replace("\\", "")
 
 
-def test_what_the_marks_mean_is_said_once_below_all_tables() -> None:
+def test_the_legend_of_the_marks_appears_once_below_all_tables() -> None:
     both = replace(crash_report(), incidents=(a_weighed_crash(), replace(a_weighed_crash(), id="another")))
     text = flat(terminal.render(both, why=True))
     assert text.count("+++ or --- decisive") == 1
@@ -155,7 +155,7 @@ def test_more_columns_than_fit_get_letters_with_a_key() -> None:
     assert "  A    B    C    D    E    F    G    sign\n" in text
 
 
-def test_one_incident_is_explained_with_the_lines_behind_each_sign() -> None:
+def test_an_incident_is_explained_with_the_lines_of_each_sign() -> None:
     text = terminal.render_incident(a_weighed_crash())
     assert text.startswith("WARNING  payments on prod  incident 3f9a2c11d4e5\n")
     assert "  its own log does not continue\n    payments-2/app.log:812\n      2026-03-01 10:01:26,000 DEBUG" in text
@@ -214,7 +214,7 @@ def test_markdown_holds_rivals_what_would_decide_and_the_table() -> None:
     assert "| `+++` | `---` | `++` | its own log does not continue | `payments-2/app.log:812` |" in text
 
 
-def test_of_a_thousand_logs_that_would_decide_people_are_told_a_dozen_and_programs_all() -> None:
+def test_of_a_thousand_deciding_logs_the_terminal_shows_a_dozen_and_the_json_all() -> None:
     case = an_open_case()
     wanted = tuple(replace(case.would_decide[0], who=f"app-{one}") for one in range(1_000))
     report = replace(open_report(), incidents=(replace(case, would_decide=wanted),))
@@ -248,7 +248,7 @@ def test_a_rival_is_a_note_in_sarif_whatever_the_incident_is() -> None:
     assert rival["message"]["text"].startswith("Or network-partition, 27 %: Consumer payments-2 lost its brokers.")
 
 
-def test_what_is_unexplained_is_not_said_to_be_likely() -> None:
+def test_an_unexplained_incident_has_no_likelihood() -> None:
     text = terminal.render_incident(an_unexplained())
     assert "Unexplained: no known root cause fits these logs.\n" in text
     assert "Most likely" not in text

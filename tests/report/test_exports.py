@@ -167,7 +167,7 @@ def test_an_ongoing_incident_is_not_resolved() -> None:
     assert [one["event_action"] for one in ongoing] == ["trigger"]
 
 
-def test_nobody_is_paged_for_a_healthy_run() -> None:
+def test_a_healthy_run_pages_no_person_on_call() -> None:
     assert exported("pagerduty", healthy_report()) == ""
 
 
@@ -187,14 +187,14 @@ def test_pauses_are_one_row_each_with_an_empty_cell_for_unknown() -> None:
     assert [row["followup"] for row in generations] == ["", ""]
 
 
-def test_a_spreadsheet_executes_nothing_behind_a_blank_or_in_full_width() -> None:
+def test_a_spreadsheet_executes_nothing_after_a_space_or_in_full_width() -> None:
     for name in (" =1+1", "\uff1d1+1"):
         report = replace(crash_report(), incidents=(replace(a_crash(), group=name),))
         row = next(csv.DictReader(io.StringIO(exported("incidents-csv", report))))
         assert row["group"] == f"'{name}"
 
 
-def test_pauses_have_a_track_of_their_own_beside_what_a_member_does() -> None:
+def test_pauses_have_a_track_separate_from_a_members_activity() -> None:
     events = json.loads(exported("chrome-trace", crash_report()))["traceEvents"]
     tracks = {one["tid"]: one["args"]["name"] for one in events if one["name"] == "thread_name"}
     kinds = {(tracks[one["tid"]].endswith(": pauses"), one["cat"] == "paused") for one in events if one["ph"] == "X"}

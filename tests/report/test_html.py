@@ -154,7 +154,9 @@ def test_the_page_of_a_crash_says_all_there_is_to_say() -> None:
         (False, 0, "</time>"),
     ],
 )
-def test_whether_an_incident_is_over_is_said_in_so_many_words(*, ongoing: bool, lasted: int | None, words: str) -> None:
+def test_an_incident_is_explicitly_labelled_as_over_or_ongoing(
+    *, ongoing: bool, lasted: int | None, words: str
+) -> None:
     report = crash_report()
     end = None if lasted is None else a_crash().started_at + lasted
     crash = replace(a_crash(), ongoing=ongoing, ended_at=end)
@@ -173,7 +175,7 @@ def test_times_in_sentences_are_moments_of_their_day() -> None:
     )
 
 
-def test_random_ids_in_sentences_and_cells_are_told_by_their_beginning() -> None:
+def test_random_ids_in_sentences_and_cells_are_shortened_to_their_beginning() -> None:
     assert (
         brief("shop-225712b8-b54d-4043-a7e1-c489ee4f8fd5-StreamThread-1 left") == "shop-225712b8…-StreamThread-1 left"
     )
@@ -183,7 +185,7 @@ def test_random_ids_in_sentences_and_cells_are_told_by_their_beginning() -> None
     assert brief("my-shop-225712b8-b54d-4043-a7e1-c489ee4f8fd5", "shop") == "my-shop-225712b8…"
 
 
-def test_versions_stand_once_with_the_hosts_that_run_them() -> None:
+def test_versions_are_listed_once_with_the_hosts_that_run_them() -> None:
     history = replace(payments(), versions=running(("broker-1", "3.9.1"), ("node-1", "2.8.2"), ("node-2", "3.9.1")))
     text = to_html(replace(crash_report(), groups=(history,)))
     assert "<dt>Kafka 3.9.1</dt><dd>broker-1 and node-2</dd>" in text
@@ -237,7 +239,7 @@ def test_headings_of_rivals_follow_one_another_without_a_gap() -> None:
     assert all(after - before <= 1 for before, after in pairwise(levels))
 
 
-def test_an_exception_stands_below_the_line_that_logged_it_on_the_page_and_as_markdown() -> None:
+def test_an_exception_follows_the_line_that_logged_it_on_the_page_and_in_markdown() -> None:
     report = crash_report()
     (incident, *_), (cause, *rivals) = report.incidents, report.incidents[0].root_causes
     text = "ERROR Poll failed\njava.lang.IllegalStateException: <b>no</b>\u202e\nat org.example.W.assign(W.java:41)"

@@ -66,7 +66,7 @@ def test_a_clusters_incident_is_one_mark_and_one_for_each_group_with_what_it_cos
     assert (crash.label, crash.note) == ("process-crash", "payments-eu-003 on prod")
 
 
-def test_an_incident_without_a_section_of_its_own_leads_to_its_row_of_the_list() -> None:
+def test_an_incident_without_its_own_section_links_to_its_row_in_the_list() -> None:
     text = to_html(many_groups(60))
     targets = set(re.findall(r'<a class="\w+" href="#([^"]+)"', text))
     assert targets
@@ -78,7 +78,7 @@ def test_a_single_incident_needs_no_overview() -> None:
     assert content_of(crashes(100)).axis is None
 
 
-def test_what_still_goes_on_is_drawn_no_further_than_the_logs_of_its_group_reach() -> None:
+def test_an_ongoing_incident_is_drawn_no_further_than_the_logs_of_its_group() -> None:
     report = crash_report()
     busy = replace(report.inputs[0], path="elsewhere/app.log", last=at(90_000))
     going_on = replace(a_crash(), ongoing=True, ended_at=None)

@@ -38,7 +38,7 @@ def test_a_partition_is_drawn_with_its_owners_its_unread_time_and_its_uncertain_
     assert (perhaps.started_at, perhaps.ended_at) == (at(86), at(88))
 
 
-def test_an_end_between_two_lines_is_drawn_and_said_with_both_bounds() -> None:
+def test_an_end_between_two_lines_is_drawn_and_described_with_both_bounds() -> None:
     report = owned_report()
     (history,) = report.groups
     span = next(span for span in history.unread if span.ended_at is not None)
@@ -50,7 +50,7 @@ def test_an_end_between_two_lines_is_drawn_and_said_with_both_bounds() -> None:
     assert "at the latest" in to_html(report)
 
 
-def test_an_end_that_nothing_bounds_is_drawn_to_the_end_of_the_picture_and_said() -> None:
+def test_an_unbounded_end_is_drawn_to_the_end_of_the_picture_and_described() -> None:
     report = owned_report()
     assert "no line shows until when" not in to_html(report)
     (history,) = report.groups
@@ -63,7 +63,7 @@ def test_an_end_that_nothing_bounds_is_drawn_to_the_end_of_the_picture_and_said(
     assert "or later: no line shows until when" in to_html(report)
 
 
-def test_each_owner_has_a_color_that_stands_beside_its_lane() -> None:
+def test_each_owner_has_a_color_that_is_shown_next_to_its_lane() -> None:
     picture = picture_of(owned_report())
     colors = {owner.name: owner.color for owner in picture.owners}
     assert len(set(colors.values())) == 3

@@ -86,7 +86,7 @@ def test_the_first_picture_may_have_many_lanes_and_the_last_still_has_some() -> 
     assert sum(rooms) <= 3_000
 
 
-def test_where_not_all_stretches_fit_the_shortest_are_left_out_and_that_is_said() -> None:
+def test_if_not_all_spans_fit_the_shortest_are_omitted_and_this_is_stated() -> None:
     picture = first_picture(many_events(100_000))
     widths = [bar.width for row in picture.rows for bar in row.bars]
     assert any("stretches, the shortest first" in sentence for sentence in picture.left_out)
@@ -185,12 +185,12 @@ def test_a_crowd_of_marks_is_drawn_small_and_many_at_one_moment_are_not() -> Non
     assert [row.dense for row in rows] == [True, False]
 
 
-def test_no_lane_is_drawn_for_generations_nobody_told_of() -> None:
+def test_no_lane_is_drawn_for_unlogged_generations() -> None:
     lanes = (Lane(name="payments-1", kind="client", spans=payments().lanes[1].spans),)
     assert [row.label for row in history_picture(with_generations(lanes=lanes)).rows] == ["payments-1"]
 
 
-def test_of_generations_that_stand_close_together_the_lasting_one_has_its_number_written() -> None:
+def test_of_generations_close_together_the_longest_one_is_labelled_with_its_number() -> None:
     short, lasting = a_generation(7, 100, 101), a_generation(8, 101.5, 102)
     report = with_generations(a_generation(6, 10, 12), short, lasting, a_generation(9, 200, 201))
     texts = [number.text for number in history_picture(report).numbers]

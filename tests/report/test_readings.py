@@ -35,14 +35,14 @@ def sentences(history: GroupHistory, title: str) -> list[str]:
     return [plain(text) for passage in passages for text in (passage.sentence, *passage.details)]
 
 
-def test_a_leader_that_stays_is_told_in_one_sentence_with_what_no_line_tells() -> None:
+def test_a_leader_that_stays_is_described_in_one_sentence_with_the_unknown_facts() -> None:
     history = history_with(
         Reading(leadership=Leadership(stable=True), participants=rounds("payments-1", None, "payments-1"))
     )
     assert sentences(history, "Who led") == ["payments-1 led 2 rebalances; the logs do not name the leader of 1 more."]
 
 
-def test_leaders_that_change_are_told_with_the_generations_each_led() -> None:
+def test_changing_leaders_are_listed_with_the_generations_that_each_led() -> None:
     change = LeaderChange(generation=8, at=at(60), before="payments-1", after="payments-2", former_took_part=True)
     history = history_with(
         Reading(leadership=Leadership(stable=False, changes=(change,)), participants=rounds("payments-1", "payments-2"))
@@ -54,7 +54,7 @@ def test_leaders_that_change_are_told_with_the_generations_each_led() -> None:
     ]
 
 
-def test_nobody_leads_where_the_coordinator_assigns() -> None:
+def test_there_is_no_leader_if_the_coordinator_assigns() -> None:
     history = replace(history_with(Reading(participants=rounds(None, None))), rebalance_mode="server-side")
     assert sentences(history, "Who led") == ["Nobody: under this protocol the coordinator assigns."]
 
@@ -115,7 +115,7 @@ def test_even_gaps_of_one_setting_are_one_rhythm() -> None:
     ]
 
 
-def test_who_was_missing_new_or_renewed_is_told_of_each_rebalance_that_changed_it() -> None:
+def test_missing_new_and_renewed_members_are_listed_for_each_rebalance_that_changed_them() -> None:
     first, second, third = rounds(None, None, None)
     changed = replace(second, members=EVERYBODY[:2], missing=EVERYBODY[2:])
     history = history_with(
@@ -131,7 +131,7 @@ def test_who_was_missing_new_or_renewed_is_told_of_each_rebalance_that_changed_i
     )
 
 
-def test_counts_of_a_streams_leader_stand_where_no_line_names_the_members() -> None:
+def test_a_streams_leaders_counts_are_used_if_no_line_names_the_members() -> None:
     counted = tuple(replace(one, members=None, clients=2, consumers=4) for one in rounds(None, None))
     assert sentences(history_with(Reading(participants=counted)), "Who took part") == [
         "2 clients with 4 consumers each time, as the leader counted."

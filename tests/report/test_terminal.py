@@ -63,7 +63,7 @@ def test_the_first_screen_answers_what_who_how_bad_since_when_and_what_to_do() -
         assert answer in screen
 
 
-def test_a_verdict_about_several_is_told_once() -> None:
+def test_a_verdict_about_several_groups_is_shown_once() -> None:
     crash = a_crash()
     message = f"{crash.summary} 2 other members were affected as well."
     culprit = Culprit(kind="group", name="payments", names=("payments-1", "payments-2", "payments-3"))
@@ -112,7 +112,7 @@ def a_gap(what: str, consequence: str) -> Gap:
     return Gap(what=what, started_at=None, ended_at=None, consequence=consequence)
 
 
-def test_releases_that_lines_only_bound_are_told_apart() -> None:
+def test_releases_that_lines_only_bound_are_distinguished() -> None:
     inputs = tuple(
         replace(crash_report().inputs[0], path=str(n), kafka_version=release)
         for n, release in enumerate(("3.9.1", ">=3.2", ">=2.8", None))
@@ -140,7 +140,7 @@ def test_without_colour_nothing_but_text_is_written() -> None:
     assert "\x1b[1;31m" in terminal.render(many_groups(12), color=True)
 
 
-def test_every_incident_is_told_in_full_when_asked_for() -> None:
+def test_every_incident_is_shown_in_full_on_request() -> None:
     text = terminal.render(many_groups(12), verbosity=1)
     assert text.count("Ruled out") == 12
 
@@ -177,7 +177,7 @@ def test_generations_that_differ_are_all_shown() -> None:
     assert all(f"generation {n}  " in text for n in range(1, 9))
 
 
-def test_of_a_large_generation_the_leader_and_the_newcomers_are_told() -> None:
+def test_for_a_large_generation_the_leader_and_the_new_members_are_listed() -> None:
     everybody = tuple(map(numbered_member, range(300)))
     large = replace(payments().generations[0], members=everybody, joined=("m-7",), leader="m-9", left=())
     text = terminal.render_timeline(replace(payments(), generations=(large,)))
@@ -247,7 +247,7 @@ def test_a_topic_is_known_by_its_readers_and_what_they_read() -> None:
     )
 
 
-def test_each_member_id_is_told_with_the_generations_that_it_was_in() -> None:
+def test_each_member_id_is_listed_with_its_generations() -> None:
     text = " ".join(terminal.render_whois(crash_report(), "payments-2").split())
     assert "000000000002, generation 7, 2026-03-01 10:00:02 to 2026-03-01 10:02:11 " in text
 
@@ -279,7 +279,7 @@ def test_a_streams_thread_has_a_column_under_its_node_and_number() -> None:
     assert uuid not in text
 
 
-def test_members_that_do_not_fit_beside_each_other_go_by_letters_with_a_key() -> None:
+def test_members_that_do_not_fit_next_to_each_other_are_abbreviated_by_letters_with_a_key() -> None:
     members = tuple(
         Member(member_id=f"m-{n}", client_id=f"search-indexer-prod-{n}", host=f"node-{n}") for n in range(1, 8)
     )
@@ -317,7 +317,7 @@ def test_two_incidents_are_compared_fact_by_fact() -> None:
     assert_same("compare-incidents.txt", terminal.render_compare(startup, crash))
 
 
-def test_a_report_beside_itself_differs_in_nothing() -> None:
+def test_a_report_compared_with_itself_has_no_differences() -> None:
     assert terminal.render_compare(crash_report(), crash_report()).count("no difference") == 2
 
 
@@ -352,7 +352,7 @@ def test_lines_without_times_are_given_no_time_and_no_duration() -> None:
     assert "unknown UTC" not in incidents
 
 
-def test_an_exception_stands_below_the_line_that_logged_it_and_moves_no_cursor() -> None:
+def test_an_exception_follows_the_line_that_logged_it_and_moves_no_cursor() -> None:
     text = "ERROR Poll failed\njava.lang.IllegalStateException: no\x1b[2J\nat org.example.W.assign(W.java:41)"
     assert lines_of(text, 200) == [
         "ERROR Poll failed",
@@ -396,13 +396,13 @@ def test_what_was_read_adds_up() -> None:
     assert records == sum(parts) == sum(log.records for log in inputs)
 
 
-def test_names_in_a_narrow_table_break_behind_their_hyphens() -> None:
+def test_names_in_a_narrow_table_break_after_hyphens() -> None:
     table = columns(("cause", "group"), [("coordinator-failover", "search-indexer-production-eu")])
     lines = [line.split() for line in printed([table], width=40, color=False).splitlines()]
     assert lines == [["cause", "group"], ["coordinator-", "search-indexer-"], ["failover", "production-eu"]]
 
 
-def test_rows_whose_names_find_no_room_beside_each_other_are_blocks() -> None:
+def test_rows_whose_names_do_not_fit_next_to_each_other_are_blocks() -> None:
     table = columns(("cause", "group"), [("coordinator-failover", "search_indexer_production_eu")])
     assert printed([table], width=42, color=False).splitlines()[0].split() == ["cause", "group"]
     assert printed([table], width=41, color=False).splitlines() == [

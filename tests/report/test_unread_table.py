@@ -34,7 +34,7 @@ def test_the_page_says_it_in_words_and_from_when_on_it_may_have_been() -> None:
     assert "dead: its process was gone" in outcome
 
 
-def test_what_is_not_read_again_is_said_to_be_so() -> None:
+def test_a_partition_that_is_not_read_again_is_reported_as_such() -> None:
     history = replace(owned_report().groups[0], unread=(unread(4, 88, None),))
     assert "not read again" in table_of(replace(crash_report(), groups=(history,)))
 

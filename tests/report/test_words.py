@@ -26,7 +26,7 @@ def test_durations_are_as_exact_as_people_need(ms: int, words: str) -> None:
     assert duration(ms) == words
 
 
-def test_an_unknown_time_is_said_to_be_unknown() -> None:
+def test_an_unknown_time_is_shown_as_unknown() -> None:
     assert iso(None) is None
     assert utc(None) == "unknown"
     assert utc(10**18) == "unknown"
@@ -37,7 +37,7 @@ def test_confidence_is_never_rounded_up_to_certainty() -> None:
     assert sureness(0.29) == "29 % sure"
 
 
-def test_generations_are_told_as_ranges() -> None:
+def test_generations_are_shown_as_ranges() -> None:
     assert ranges([5, 6, 7, 9, 12, 11, 5]) == "5-7, 9, 11-12"
     assert ranges([]) == ""
 
@@ -45,7 +45,7 @@ def test_generations_are_told_as_ranges() -> None:
 @pytest.mark.parametrize(
     ("number", "words"), [(0, "0 B"), (999, "999 B"), (4_200, "4.2 kB"), (1_100_000_000, "1.1 GB")]
 )
-def test_sizes_are_told_in_decimal_units(number: int, words: str) -> None:
+def test_sizes_are_shown_in_decimal_units(number: int, words: str) -> None:
     assert size(number) == words
 
 
@@ -67,7 +67,7 @@ def test_an_incident_says_whether_it_is_over() -> None:
     assert "to 2026-03-03 10:00:00" in since(replace(a_crash(), ended_at=at(86_400 * 2)))
 
 
-def test_what_is_critical_and_goes_on_stands_first() -> None:
+def test_critical_ongoing_incidents_come_first() -> None:
     ordered = most_urgent_first(many_groups(30).lazy_incidents)
     assert [one.severity for one in ordered[:4]] == ["critical", "critical", "critical", "warning"]
 
@@ -88,7 +88,7 @@ def test_a_megabyte_becomes_a_line_that_says_how_much_is_missing() -> None:
     assert line_of("A" * 1_000_000, 10) == "AAAAAAAAAA … (+999990 characters)"
 
 
-def test_sentences_stand_on_one_line() -> None:
+def test_sentences_are_on_one_line() -> None:
     assert prose("one\n two\u2028three") == "one two three"
 
 
@@ -118,7 +118,7 @@ def test_a_group_of_which_nothing_is_known_has_no_period() -> None:
     assert period_of(nothing) is None
 
 
-def test_how_often_and_to_whom_else_it_happened_is_told_behind_the_first_time() -> None:
+def test_repetitions_and_other_affected_members_are_described_after_the_first_occurrence() -> None:
     once = replace(a_crash().root_causes[0], narrative="a died.")
     assert once.whole_narrative == "a died."
     assert replace(once, occurrences=2, affected=("b",)).whole_narrative == "a died. b was affected as well."

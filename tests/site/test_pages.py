@@ -29,7 +29,7 @@ def test_a_document_that_is_made_of_the_product_says_what_the_product_does(name:
     assert (DOCS / name).read_text(encoding="utf-8") == DOCUMENTS[name](), "`make fmt` writes it anew"
 
 
-def test_every_cause_and_every_message_of_the_catalog_has_a_page_of_its_own(pages: dict[str, str]) -> None:
+def test_every_cause_and_every_message_of_the_catalog_has_its_own_page(pages: dict[str, str]) -> None:
     assert {f"causes/{name}.md" for name in all_causes()} <= pages.keys()
     messages = message_pages.patterns()
     assert len({message_pages.path_of(one) for one in messages}) == len(messages)
@@ -43,7 +43,7 @@ def test_links_between_made_pages_lead_somewhere(pages: dict[str, str]) -> None:
             assert posixpath.normpath(posixpath.join(posixpath.dirname(path), target)) in known, (path, target)
 
 
-def test_a_page_says_what_a_line_means_by_release_and_which_faults_it_stands_in_the_proof_of(
+def test_a_page_describes_a_lines_meaning_by_release_and_the_faults_that_it_is_evidence_of(
     pages: dict[str, str],
 ) -> None:
     text = pages["messages/consumer/poll-timeout-expired.md"]
@@ -57,7 +57,7 @@ def test_a_line_that_proved_nothing_so_far_gets_no_warning(pages: dict[str, str]
     assert "When to worry" not in pages["messages/broker/generation-stabilized.md"]
 
 
-def test_log_text_is_never_taken_for_markup() -> None:
+def test_log_text_is_never_interpreted_as_markup() -> None:
     assert code("removed `c-1`") == "`` removed `c-1` ``"
     assert block("```").startswith("````")
     assert slug("PollTimeoutExpired") == "poll-timeout-expired"

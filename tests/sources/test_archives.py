@@ -34,7 +34,9 @@ def test_a_member_of_a_zip_is_unpacked_once_to_be_read_however_large_it_is(tmp_p
     assert 2 * len(log) <= work.unpacked <= 2 * (len(log) + BEGINNINGS)
 
 
-def test_a_large_member_of_a_zip_is_one_task_for_each_cut_would_unpack_it_anew(tmp_path: Path, work: Work) -> None:
+def test_a_large_member_of_a_zip_is_one_task_because_each_split_would_unpack_it_again(
+    tmp_path: Path, work: Work
+) -> None:
     log = SHORT_LOG.encode() * 500
     (tmp_path / "logs.zip").write_bytes(zipped({"a.log": log}))
     analyze([str(tmp_path)], AnalyzeOptions(engine="local", split_bytes=100_000))
@@ -94,7 +96,7 @@ NEIGHBOUR = "b.log"
 
 @pytest.mark.parametrize("how", ["in its place", "another file of its name"])
 @pytest.mark.parametrize("kind", sorted(PACKS))
-def test_an_archive_that_is_changed_under_a_run_is_told_and_never_mixed(tmp_path: Path, how: str, kind: str) -> None:
+def test_an_archive_that_changes_during_a_run_is_reported_and_never_mixed(tmp_path: Path, how: str, kind: str) -> None:
     pack, path = PACKS[kind], tmp_path / "logs.pack"
     path.write_bytes(pack({"a.log": LOG, NEIGHBOUR: LOG}))
     found = discover([str(path)])
@@ -116,7 +118,7 @@ def test_an_archive_that_is_held_open_is_read_as_it_was(tmp_path: Path) -> None:
         assert read_all(found) == (400, [])
 
 
-def test_an_archive_that_is_emptied_while_its_members_are_read_is_told(tmp_path: Path) -> None:
+def test_an_archive_that_is_emptied_while_its_members_are_read_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "logs.tar"
     path.write_bytes(tarred({"a.log": LOG, NEIGHBOUR: LOG}))
     with held_open():

@@ -40,9 +40,7 @@ def _records(tmp_path: Path, layout: str, relevant: Relevant | None, *behind: st
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("relevant", [None, _hits(b"joining group", b"Terminating")], ids=["all", "hits"])
-def test_the_last_word_of_a_virtual_machine_is_a_record_of_its_own(
-    layout: str, relevant: Relevant | None, tmp_path: Path
-) -> None:
+def test_the_last_message_of_a_jvm_is_a_separate_record(layout: str, relevant: Relevant | None, tmp_path: Path) -> None:
     joining, death = _records(tmp_path, layout, relevant, DEATH)[-2:]
     assert (joining.message, joining.origin.line) == ("(Re-)joining group", 13)
     assert (death.message, death.origin.line, death.logger) == (DEATH, 14, None)
@@ -54,7 +52,7 @@ def test_the_last_word_of_a_virtual_machine_is_a_record_of_its_own(
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_each_thread_that_dies_is_told_apart_with_its_trace(layout: str, tmp_path: Path) -> None:
+def test_each_thread_that_dies_is_a_separate_record_with_its_trace(layout: str, tmp_path: Path) -> None:
     traces = [
         (f'Exception in thread "consumer-{n}" java.lang.IllegalStateException: no rate', f"\tat com.acme.Rates.of({n})")
         for n in range(2)
@@ -64,7 +62,7 @@ def test_each_thread_that_dies_is_told_apart_with_its_trace(layout: str, tmp_pat
 
 
 @pytest.mark.parametrize("relevant", [None, _hits(b"joining group")], ids=["all", "hits"])
-def test_an_object_is_read_whatever_is_printed_behind_it(relevant: Relevant | None, tmp_path: Path) -> None:
+def test_an_object_is_read_whatever_is_printed_after_it(relevant: Relevant | None, tmp_path: Path) -> None:
     read = _records(tmp_path, "json", relevant, "Heap dump file created [79123 bytes in 0.4 secs]", "", "bye")
     (joining,) = [record for record in read if record.origin.line == 13]
     assert (joining.message, joining.at) == ("(Re-)joining group", TENTH)

@@ -65,7 +65,9 @@ def test_members_that_tell_how_large_they_are_are_refused_before_they_are_unpack
 
 
 @pytest.mark.parametrize("pack", [zipped, tarred], ids=["zip", "tar"])
-def test_packed_members_share_the_budget_though_nobody_sees_them_all(tmp_path: Path, work: Work, pack: object) -> None:
+def test_packed_members_share_the_budget_although_no_task_reads_all_of_them(
+    tmp_path: Path, work: Work, pack: object
+) -> None:
     assert callable(pack)
     (tmp_path / "bomb.pack").write_bytes(pack({f"{n}.log.gz": gzip.compress(LOG + DULL * 5) for n in range(8)}))
     found = discover([str(tmp_path)], Limits(least=4 << 20, ratio=20))
@@ -103,7 +105,7 @@ def test_all_limits_follow_the_ratio(ratio: int) -> None:
     assert (given.unpacked * 1000, round(given.seconds * 1000)) == (usual.unpacked * ratio, usual.seconds * ratio)
 
 
-def test_a_file_beyond_the_last_limit_is_not_said_to_pack_too_well() -> None:
+def test_a_file_beyond_the_last_limit_is_not_reported_for_its_compression_ratio() -> None:
     assert Limits().allowance(1 << 40).too_large().startswith("unpacks to more than 1 TiB; it is taken")
 
 

@@ -11,7 +11,7 @@ from rebalance_forensics.sources.pastes.cut_objects import closed, opened
 WHOLE = '{"@timestamp":"2026-11-21T02:05:48.879Z","message":"[Consumer clientId=c, groupId=g] Request joining group"}'
 
 
-def test_a_cut_within_the_message_closes_it_and_keeps_the_fields_behind_it() -> None:
+def test_a_cut_within_the_message_ends_it_and_keeps_the_fields_after_it() -> None:
     text = '{"@timestamp":"2026-11-21T02:05:48.879Z","message":"Request joining group due to: ca \u2026 "level":"INFO"}'
     assert json.loads(closed(text)) == {
         "@timestamp": "2026-11-21T02:05:48.879Z",

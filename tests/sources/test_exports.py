@@ -97,7 +97,7 @@ def test_the_lines_of_an_entry_stay_in_order_where_only_the_entries_are_newest_f
 
 
 @pytest.mark.parametrize("name", sorted(WRAPPINGS))
-def test_a_host_far_down_in_an_export_is_not_taken_for_what_the_first_host_is(name: str, tmp_path: Path) -> None:
+def test_a_host_far_down_in_an_export_does_not_get_the_profile_of_the_first_host(name: str, tmp_path: Path) -> None:
     # Long lines: beyond the sampled 256 KiB at the head there has to be as much again.
     stabilized = f"[GroupCoordinator 1]: Stabilized group {'g' * 500} (kafka.coordinator.group.GroupCoordinator)"
     joining = "[Consumer clientId=c, groupId=g] (Re-)joining group (o.a.k.clients.consumer.ConsumerCoordinator)"
@@ -209,7 +209,7 @@ def test_a_layout_that_no_sample_showed_is_known_by_the_records_of_its_host(tmp_
     assert lines[1].endswith("Metrics scheduler closed")
 
 
-def test_a_record_of_an_array_keeps_its_place_behind_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
+def test_a_record_of_an_array_keeps_its_position_after_bytes_that_are_not_utf_8(tmp_path: Path) -> None:
     outcome = [line for _, _, line in entries()][:2]
     array = b'[{"log": "\x90\xa5 and \xbf"}, %s]' % b", ".join(json.dumps({"log": line}).encode() for line in outcome)
     path = tmp_path / "export.json"
@@ -248,7 +248,7 @@ def structured(shape: Callable[[str, str, str], object], hosts: tuple[str, ...])
 
 
 @pytest.mark.parametrize("shape", STRUCTURED.values(), ids=STRUCTURED)
-def test_records_of_one_file_that_name_two_hosts_are_told_apart(
+def test_records_of_one_file_that_name_two_hosts_are_distinguished(
     shape: Callable[[str, str, str], object], tmp_path: Path
 ) -> None:
     path = tmp_path / "dump.json"

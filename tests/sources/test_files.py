@@ -123,7 +123,7 @@ def test_what_can_be_read_of_a_truncated_file_is_read_and_the_rest_named(codec: 
 
 
 @pytest.mark.parametrize("codec", sorted(PACKERS))
-def test_what_is_behind_the_end_of_a_packed_file_is_named(codec: str, tmp_path: Path) -> None:
+def test_data_after_the_end_of_a_packed_file_is_named(codec: str, tmp_path: Path) -> None:
     found = found_in(tmp_path, "server.log", PACKERS[codec](LOG) + b"junk")
     number, said = read_all(found)
     assert number == 200
@@ -145,7 +145,7 @@ def chunks_until_damage(found: Discovery) -> Iterator[bytes]:
         yield from chunks_of(found.files[0].place)
 
 
-def test_of_a_packed_file_that_ends_in_its_first_block_nothing_can_be_read_and_that_is_told(tmp_path: Path) -> None:
+def test_a_packed_file_that_ends_in_its_first_block_cannot_be_read_and_is_reported(tmp_path: Path) -> None:
     packed = zst(os.urandom(1 << 20).hex().encode() + b"\n" + LOG)[:4000]
     found = found_in(tmp_path, "server.log.zst", packed)
     assert found.files == ()
@@ -181,7 +181,7 @@ def test_archives_nested_too_deep_are_stopped_by_a_limit_that_the_message_names(
     assert "more than 6 deep" in found.errors[0][1]
 
 
-def test_a_path_that_does_not_exist_is_told_and_the_rest_is_read(tmp_path: Path) -> None:
+def test_a_path_that_does_not_exist_is_reported_and_the_rest_is_read(tmp_path: Path) -> None:
     (tmp_path / "server.log").write_bytes(LOG)
     found = discover([str(tmp_path / "nothing"), str(tmp_path / "server.log")])
     assert len(found.files) == 1
@@ -200,7 +200,7 @@ def test_a_log_in_shared_memory_is_a_file_and_no_stream() -> None:
         assert (found.location, found.size) == (log.name, len(LOG))
 
 
-def test_an_empty_directory_is_told(tmp_path: Path) -> None:
+def test_an_empty_directory_is_reported(tmp_path: Path) -> None:
     assert "without any file" in discover([str(tmp_path)]).errors[0][1]
 
 
@@ -212,14 +212,14 @@ def test_a_log_with_some_lines_in_utf_16_is_no_binary_file(tmp_path: Path) -> No
     assert [file.path for file in found.files] == ["server.log"]
 
 
-def test_a_binary_file_is_told_and_not_read(tmp_path: Path) -> None:
+def test_a_binary_file_is_reported_and_not_read(tmp_path: Path) -> None:
     found = found_in(tmp_path, "00000000000000000000.log", bytes(range(256)) * 64)
     assert found.files == ()
     assert "binary file" in found.errors[0][1]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_without_permission_is_told(tmp_path: Path) -> None:
+def test_a_file_without_permission_is_reported(tmp_path: Path) -> None:
     (tmp_path / "server.log").write_bytes(LOG)
     (tmp_path / "server.log").chmod(0)
     assert "permission denied" in discover([str(tmp_path)]).errors[0][1]

@@ -30,7 +30,7 @@ def _read(tmp_path: Path, lines: list[str], relevant: Relevant | None) -> list[L
 
 
 @pytest.mark.parametrize("relevant", [None, Catalog.load().prefilter().hits], ids=["all", "hits"])
-def test_threads_of_a_dump_are_records_of_their_own_at_the_time_above_the_dump(
+def test_threads_of_a_dump_are_separate_records_at_the_time_above_the_dump(
     relevant: Relevant | None, tmp_path: Path
 ) -> None:
     lines = [LINE.format(JOINING), *DUMP, LINE.format("Shutting down")]
@@ -71,7 +71,7 @@ def test_each_thread_that_is_dumped_to_a_file_has_the_state_and_the_time_printed
     ] * 2
 
 
-def test_a_dump_of_a_thousand_threads_that_look_alike_is_read_as_it_stands(tmp_path: Path) -> None:
+def test_a_dump_of_a_thousand_similar_threads_is_read_unchanged(tmp_path: Path) -> None:
     at, title, _, *stack = DUMP
     idle = (
         f'"pool-1-thread-{n:03}" #{n + 1000} prio=5 os_prio=0 cpu=1.50ms elapsed=95.20s tid=0x00007f8c1c0b{n:04x} '
@@ -122,7 +122,7 @@ def test_of_a_pool_that_is_in_a_thousand_calls_a_thousand_threads_are_read_and_a
     ]
 
 
-def test_lines_of_a_log_that_stand_in_quotation_marks_are_no_threads(tmp_path: Path) -> None:
+def test_quoted_lines_of_a_log_are_not_threads(tmp_path: Path) -> None:
     line = f'"{LINE.format(JOINING)}"'
     read = Read(tmp_path, {"app-1/app.log": f"{line}\n" * 300}, relevant=Catalog.load().prefilter().hits)
     assert (len(read.records["app-1/app.log"]), read.counts["app-1/app.log"].errors) == (300, [])

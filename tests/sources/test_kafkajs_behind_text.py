@@ -27,7 +27,7 @@ ANSWER = (
         (ANSWER, "[Connection] Response JoinGroup(key: 11, version: 2); error: " + INCOMPATIBLE + ", clientId: shop"),
     ],
 )
-def test_kafkajs_facts_behind_a_colon_are_its_own(line: str, message: str) -> None:
+def test_kafkajs_facts_after_a_colon_belong_to_its_message(line: str, message: str) -> None:
     found = parse(f"2026-03-01T01:10:00.901Z {line}")
     assert found is not None
     assert (found[1].message, found[1].logger) == (message, "kafkajs")

@@ -70,7 +70,7 @@ def test_a_reject_is_left_to_other_layouts(name: str, line: str) -> None:
     assert found is None or found[0] != name
 
 
-def test_a_message_is_over_at_its_logger_and_takes_no_torn_line_behind_it_for_its_own() -> None:
+def test_a_message_ends_at_its_logger_and_does_not_include_a_torn_line_after_it() -> None:
     message = "[2026-11-20 10:15:30,123] INFO Left (reason: closed) (kafka.coordinator.group.GroupCoordinator)"
     torn = f"{message}\n[2026-11-2 10:15:31] INFO Stopped (reason: torn) (kafka.server.KafkaServer)"
     found = layouts.parse(torn)
@@ -78,7 +78,7 @@ def test_a_message_is_over_at_its_logger_and_takes_no_torn_line_behind_it_for_it
     assert found[1].message == "Left (reason: closed)"
 
 
-def test_the_trace_behind_a_logger_belongs_to_the_message() -> None:
+def test_the_trace_after_a_logger_belongs_to_the_message() -> None:
     message = "[2026-11-20 10:15:30,123] ERROR Failed (kafka.server.KafkaServer)"
     found = layouts.parse(f"{message}\ncom.acme.Trouble: of two\nlines\n\tat com.acme.Main.main(Main.java:1)")
     assert found is not None

@@ -81,7 +81,7 @@ def test_names_in_archives_are_only_names_and_nothing_is_written_under_them(
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["logs.pack"]
 
 
-def test_members_of_one_name_are_all_read_and_told_apart(tmp_path: Path) -> None:
+def test_archive_members_with_the_same_name_are_all_read_and_distinguished(tmp_path: Path) -> None:
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as archive:
         for data in (LOG, LOG[:500], b""):
@@ -127,7 +127,7 @@ def test_of_a_tar_that_is_cut_off_all_that_is_there_is_read_and_the_rest_named(t
     assert "the tar archive is damaged" in found.errors[0][1]
 
 
-def test_of_a_zip_that_is_cut_off_nobody_says_that_members_were_read(tmp_path: Path) -> None:
+def test_no_members_of_a_truncated_zip_are_reported_as_read(tmp_path: Path) -> None:
     (tmp_path / "logs.zip").write_bytes(zipped({"a.log": LOG, "b.log": LOG})[:-40])
     found = discover([str(tmp_path)])
     assert found.files == ()

@@ -21,7 +21,7 @@ from rebalance_forensics.sources.pastes.piece import Piece
 from rebalance_forensics.sources.profiles.neighbours import profile
 from rebalance_forensics.sources.records.record_reader import SplitCounts, read_records
 from rebalance_forensics.sources.records.splits import Split
-from tests.pasting import SHAPES, Told, cut, wrapped
+from tests.pasting import SHAPES, Record, cut, wrapped
 
 _COORDINATOR = "(kafka.coordinator.group.GroupCoordinator)"
 _CLIENT = "(org.apache.kafka.clients.consumer.internals.ConsumerCoordinator)"
@@ -38,7 +38,7 @@ _SAID = (
     ("consumer-2", f"{_CONSUMER} (Re-)joining group {_CLIENT}"),
 )
 TOLD = [
-    Told(f"2026-11-20T10:15:{30 + at}.123Z", host, f"[2026-11-20 10:15:{30 + at},123] INFO {said}")
+    Record(f"2026-11-20T10:15:{30 + at}.123Z", host, f"[2026-11-20 10:15:{30 + at},123] INFO {said}")
     for at, (host, said) in enumerate(_SAID)
 ]
 
@@ -86,7 +86,7 @@ def test_a_whole_log_is_read_as_a_log(tmp_path: Path) -> None:
     assert profile(discover([str(path)]).files[0]).document is None
 
 
-def test_records_of_one_line_have_places_of_their_own(tmp_path: Path) -> None:
+def test_records_of_one_line_have_separate_positions(tmp_path: Path) -> None:
     records = read(SHAPES["in one line"](TOLD), tmp_path)
     assert [record.origin.line for record in records] == [1] * len(TOLD)
     assert len({record.origin.byte_offset for record in records}) == len(TOLD)
@@ -107,7 +107,7 @@ def test_rows_without_a_log_line_are_walked_through_once(monkeypatch: pytest.Mon
     assert seen[1_000] <= 2.2 * seen[500]
 
 
-def test_a_fence_that_stands_beside_the_text_belongs_to_no_name(tmp_path: Path) -> None:
+def test_a_fence_next_to_the_text_belongs_to_no_name(tmp_path: Path) -> None:
     line = "INFO  [2026-11-20 10:15:30,123] [AbstractCoordinator:420] - (Re-)joining group payments"
     found = read(f"the normal case:\n\n```{line}\n{line}```\n\nand then nothing.\n", tmp_path)
     assert [record.message for record in found] == ["(Re-)joining group payments"] * 2
@@ -133,7 +133,7 @@ def test_texts_of_a_json_document_are_the_lines_they_hold() -> None:
 
 
 TRACE = "java.lang.IllegalStateException: payments\nat com.acme.Payments.take(Payments.java:64)"
-FAILED = [Told(TOLD[0].at, "consumer-2", f"[2026-11-20 10:15:30,123] ERROR payments stop\n{TRACE}"), *TOLD[1:]]
+FAILED = [Record(TOLD[0].at, "consumer-2", f"[2026-11-20 10:15:30,123] ERROR payments stop\n{TRACE}"), *TOLD[1:]]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_stack_trace_stays_with_its_record_however_it_was_pasted(shape: str, t
     assert [record.message for record in records] == [each.message for each in FAILED]
 
 
-def test_the_column_beside_the_time_of_a_spreadsheet_is_the_host(tmp_path: Path) -> None:
+def test_the_column_next_to_the_time_of_a_spreadsheet_is_the_host(tmp_path: Path) -> None:
     records = sorted(read(SHAPES["a spreadsheet"](TOLD), tmp_path), key=lambda record: record.origin.byte_offset)
     assert [record.host for record in records] == [each.host for each in TOLD]
 
@@ -160,13 +160,13 @@ def test_commas_within_what_kafka_says_make_no_table(tmp_path: Path) -> None:
     assert [record.message.rpartition(" sam: ")[2] for record in records] == [said] * 3
 
 
-def test_the_facts_that_kafkajs_prints_behind_a_message_are_no_record_of_their_own() -> None:
+def test_the_facts_that_kafkajs_prints_after_a_message_are_not_a_separate_record() -> None:
     line = "2026-11-20T10:15:30.123Z ERROR [Connection] Response JoinGroup(key: 11, version: 2): "
     facts = '{"timestamp":"2026-11-20T10:15:30.123Z","logger":"kafkajs","error":"The group is full"}'
     assert [piece.text for piece in parted([Piece(0, 1, line + facts)])] == [line + facts]
 
 
-def test_records_without_a_date_are_parted_and_a_header_that_stands_twice_is_one() -> None:
+def test_records_without_a_date_are_separated_and_a_repeated_header_is_one() -> None:
     said = f"[10:15:30,123] INFO {_CONSUMER} (Re-)joining group"
     document = '{"@timestamp":"2026-11-20T10:15:31.123Z","message":"Group payments, 10:15:31.123 INFO {x}"}'
     joined = [piece.text for piece in parted([Piece(0, 1, f"{said} {document} {said}")])]
@@ -175,7 +175,7 @@ def test_records_without_a_date_are_parted_and_a_header_that_stands_twice_is_one
     assert [piece.text for piece in parted([Piece(0, 1, twice)])] == [twice]
 
 
-def test_lines_that_go_on_with_small_words_were_broken_between_words() -> None:
+def test_lines_that_continue_with_short_words_were_wrapped_between_words() -> None:
     lines = (
         "[2026-11-21 02:10:29,340] INFO [GroupCoordinator 3]: Group ledger with generation 2 is now empty",
         "[2026-11-21 02:11:32,255] INFO [GroupMetadataManager brokerId=3] Group ledger transitioned to Dead",

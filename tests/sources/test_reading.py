@@ -71,7 +71,7 @@ def test_a_zone_that_the_user_gives_holds_for_its_host_or_for_all(tmp_path: Path
     assert [read.records[f"node-{n}/app.log"][0].at for n in (1, 2)] == [TENTH, TENTH + HOUR]
 
 
-def test_a_zone_that_does_not_exist_is_told() -> None:
+def test_a_zone_that_does_not_exist_is_reported() -> None:
     with pytest.raises(UnknownZoneError, match="Mars/Base: no such time zone"):
         ZoneRules.of(["node-1=Mars/Base"])
 
@@ -126,7 +126,7 @@ def test_a_service_that_prints_no_dates_is_dated_by_those_it_shares_a_stream_wit
     ]
 
 
-def test_a_record_goes_on_in_the_next_file_of_a_rolled_log(tmp_path: Path) -> None:
+def test_a_record_continues_in_the_next_file_of_a_rolled_log(tmp_path: Path) -> None:
     whole = kafka("10:15:30,100", "Kafka version: 3.9.1") + (
         "[2026-11-20 10:15:30,123] INFO ConsumerConfig values: \n\ta = 1\n\tb = 2\n\tc = 3\n "
         "(org.apache.kafka.clients.consumer.ConsumerConfig)\n"
@@ -282,7 +282,7 @@ def test_nul_bytes_and_bytes_that_are_not_utf8_harm_nothing(tmp_path: Path) -> N
         ("bundle.tgz!/payments-7f/logs/app.log", "payments-7f"),
     ],
 )
-def test_a_host_is_told_by_its_directory_or_file(path: str, host: str | None) -> None:
+def test_a_host_is_named_after_its_directory_or_file(path: str, host: str | None) -> None:
     from rebalance_forensics.sources.files.hosts import host_of  # noqa: PLC0415
 
     assert host_of(path) == host
@@ -307,7 +307,7 @@ def test_a_raw_line_is_read_without_its_file() -> None:
     ],
     ids=["Flask", "uvicorn", "module before message", "structlog"],
 )
-def test_a_python_client_speaks_in_any_usual_configuration(head: str) -> None:
+def test_a_python_client_is_read_in_any_usual_configuration(head: str) -> None:
     record = parse_line(head.format("(Re-)joining group payments"))
     assert (record.at, record.level, record.message) == (TENTH, "INFO", "(Re-)joining group payments")
 
@@ -362,7 +362,7 @@ KERNEL = "Nov 20 10:15:40 node-1 kernel: [1.2] Out of memory: Killed process 424
 
 
 @pytest.mark.parametrize("other", ["dockerd[8]: level=info msg=ready", "CRON[9]: (root) CMD (kafka orders ...)"])
-def test_a_syslog_is_no_paste_though_what_systemd_starts_has_dots_behind_it(other: str, tmp_path: Path) -> None:
+def test_a_syslog_is_not_a_paste_although_systemd_prints_dots_after_a_unit(other: str, tmp_path: Path) -> None:
     lines = [f"Nov 20 10:15:00 node-1 {other}", *SYSTEMD, KERNEL, ""]
     read = Read(tmp_path, {"node-1/syslog": "\n".join(lines)}, relevant=Catalog.load().prefilter().hits)
     # Only the kernel's line is looked at: what syslog puts in front makes each of them a record.

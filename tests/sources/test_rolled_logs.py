@@ -66,7 +66,7 @@ def test_the_halves_of_two_lines_that_copytruncate_leaves_are_no_record(
 
 
 @BOTH
-def test_a_log_cut_by_its_size_in_mid_line_goes_on_in_the_next_file_whatever_its_layout(
+def test_a_log_cut_by_size_within_a_line_continues_in_the_next_file_whatever_its_layout(
     tmp_path: Path, relevant: Relevant | None
 ) -> None:
     whole = "".join(f"2026-11-20 10:15:{n}0,123 INFO  [main] o.a.k.C - (Re-)joining group g{n}\n" for n in range(6))
@@ -86,21 +86,21 @@ def test_a_header_cut_anywhere_is_read_whole_once(tmp_path: Path, relevant: Rele
     assert [len(records) for records in read.records.values()] == [1, 3]
 
 
-def test_an_unindented_line_of_a_record_goes_on_in_the_next_file(tmp_path: Path) -> None:
+def test_an_unindented_line_of_a_record_continues_in_the_next_file(tmp_path: Path) -> None:
     error = kafka("10:15:03,123", "Failed", "kafka.server.KafkaServer")
     read = rolled(tmp_path, stabilized(1) + error, "java.lang.X: y\n\tat a.B(C.java:1)\n" + stabilized(4), every_line)
     assert read.records["b-1/server.log.1"][-1].message == "Failed\njava.lang.X: y\n\tat a.B(C.java:1)"
     assert sum(counts.unparsed for counts in read.counts.values()) == 0
 
 
-def test_the_rest_of_a_lost_record_does_not_go_on_with_one_that_has_ended(tmp_path: Path) -> None:
+def test_the_rest_of_a_lost_record_does_not_continue_a_complete_one(tmp_path: Path) -> None:
     rest = stabilized(2).partition("Stab")[2]
     read = rolled(tmp_path, stabilized(1), rest + stabilized(3), every_line)
     assert read.records["b-1/server.log.1"][-1].message == "Stabilized group payments generation 5 with 2 members"
 
 
 @BOTH
-def test_a_record_torn_at_the_end_of_a_log_is_left_out_and_said(tmp_path: Path, relevant: Relevant | None) -> None:
+def test_a_record_torn_at_the_end_of_a_log_is_skipped_and_reported(tmp_path: Path, relevant: Relevant | None) -> None:
     log = stabilized(1) + stabilized(2) + stabilized(3).partition("ments")[0]
     read = Read(tmp_path, {"b-1/server.log": log}, relevant=relevant)
     counts = read.counts["b-1/server.log"]
@@ -177,7 +177,7 @@ def test_a_last_line_without_the_logger_that_ends_all_others_was_cut(tmp_path: P
     assert [record.message.endswith(LEFT_OUT) for record in marked] == [False, False, True]
 
 
-def test_where_a_logger_stands_behind_some_lines_only_none_was_cut(tmp_path: Path) -> None:
+def test_if_a_logger_follows_only_some_lines_none_was_cut(tmp_path: Path) -> None:
     bare = stabilized(33).partition(" (")[0]
     records = Read(tmp_path, {"server.log": f"{bare}\n{stabilized(31)}{stabilized(32)}{bare}\n"}).records["server.log"]
     marked = chain.from_iterable(marked_if_torn([records]))

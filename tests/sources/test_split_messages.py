@@ -49,7 +49,7 @@ def test_category_lines_of_a_console_are_the_headers_of_what_is_indented_below(t
 
 
 @pytest.mark.parametrize("length", [1, 60, 200])
-def test_a_short_log_of_java_util_logging_is_read_as_it_stands_however_long_its_messages_are(
+def test_a_short_log_of_java_util_logging_is_read_unchanged_however_long_its_messages_are(
     length: int, tmp_path: Path
 ) -> None:
     header = (

@@ -29,7 +29,7 @@ LOCAL = "2026-11-20 10:15:30.123"
         ("Greenwich Mean Time", 0),
     ],
 )
-def test_a_zone_behind_the_time_says_how_far_it_is_from_utc(zone: str, minutes: int) -> None:
+def test_a_zone_after_the_time_gives_its_offset_from_utc(zone: str, minutes: int) -> None:
     stamp = read_stamp(f"{LOCAL} {zone} INFO")
     assert stamp is not None
     assert stamp.offset_minutes == minutes

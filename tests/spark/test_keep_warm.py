@@ -45,7 +45,7 @@ def test_the_next_command_uses_the_spark_that_was_kept(tmp_path: Path, monkeypat
 
 
 @pytest.mark.long
-def test_a_spark_that_nobody_uses_ends_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unused_spark_server_stops_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     server = warm_server.start(idle_seconds=1)
     deadline = time.monotonic() + 60

@@ -84,7 +84,7 @@ def rolled(story: Story, client: str, time: str) -> Story:
     return story
 
 
-def test_a_generation_told_again_later_in_a_rolled_log_tells_no_skew() -> None:
+def test_a_generation_repeated_later_in_a_rolled_log_shows_no_skew() -> None:
     story = rolled(joined_again(1), "c-2", "01:05:00.000")
     assert all(abs(skew or 0) <= 50 for skew in skews(story.timeline()).values())
     assert story.causes() == ["enforced-rebalance"]
@@ -231,7 +231,7 @@ def test_start_lines_of_no_zone_that_there_is_make_no_zone(late_ms: int) -> None
     assert any("do not match the start times" in gap.what for gap in story.case().gaps)
 
 
-def test_each_stretch_of_a_log_has_the_zone_of_its_own_start_line() -> None:
+def test_each_part_of_a_log_has_the_zone_of_its_start_line() -> None:
     """Summer time ended between two starts of a broker that prints local time."""
     story, summer = Story(), ms("01:00:00.000")
     for day, hours in ((0, 2), (2, 1)):
@@ -308,7 +308,7 @@ def test_of_two_clocks_that_differ_none_is_set_where_a_third_broker_cannot_be_co
     assert brokers_of_one_cluster(20_000, with_facts=(2, 3)) == {}
 
 
-def test_a_broker_that_learns_late_of_new_leaders_stood_still_and_has_the_clock_of_the_others() -> None:
+def test_a_broker_that_learns_late_of_new_leaders_was_paused_and_has_the_clock_of_the_others() -> None:
     assert brokers_of_one_cluster(0, stood_still_ms=20_000) == {}
 
 

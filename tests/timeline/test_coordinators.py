@@ -18,14 +18,14 @@ OWN, OTHER = "MkU3OEVBNTcwNTJENDM2Qk", "5L6g3nShT-eMCtK--X86sw"
         "[BrokerLifecycleManager id=9] Incarnation 0IDFaxjkRfqaqgstv1yELg of broker 9 in cluster {} is now STARTING.",
     ],
 )
-def test_a_broker_of_another_cluster_than_that_of_the_groups_clients_disturbs_nobody(start: str) -> None:
+def test_a_broker_of_another_cluster_than_the_groups_clients_affects_no_group(start: str) -> None:
     for cluster in (OWN, OTHER):
         logs = Logs().consumer(0, f"Cluster ID: {OWN}").consumer(1, "(Re-)joining group")
         logs.broker(10, start.format(cluster), "broker-9").broker(11, "[KafkaServer id=9] started", "broker-9")
         assert logs.timeline().shows_any((ev.BrokerStarted,)) == (cluster == OWN)
 
 
-def test_the_broker_that_speaks_for_the_group_coordinates_it() -> None:
+def test_the_broker_that_logs_about_the_group_coordinates_it() -> None:
     (term,) = Story(seen="brokers").formed("c-1", "c-2").history().coordinators
     assert term.broker == "broker-2"
 

@@ -15,7 +15,7 @@ def part(start: int, opening: int | None, closing: int | None) -> LogSpan:
     return LogSpan(path="app.log", host=None, opening=first, closing=last, start=start)
 
 
-def test_a_clock_that_stands_at_the_beginning_of_time_tells_a_time() -> None:
+def test_a_clock_at_the_epoch_is_a_valid_time() -> None:
     """A machine without a battery begins in 1970, until a time server is heard."""
     read = logs_read([part(0, 0, 0), part(100, 5_000, 9_000)])
     assert read["app.log", None][:2] == (0, 9_000)

@@ -45,7 +45,7 @@ def test_nothing_is_written_to_a_fact_or_to_the_timeline(timeline: Timeline) -> 
                 setattr(thing, name, None)
 
 
-def test_asking_for_a_member_that_no_line_names_adds_nobody(timeline: Timeline) -> None:
+def test_looking_up_a_member_that_no_line_names_adds_no_member(timeline: Timeline) -> None:
     who = timeline.participants
     before = {participant: participant.every_name() for participant in who.everybody}
     assert who.of_member(member_id("c-9", 1)) is None

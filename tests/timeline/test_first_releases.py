@@ -33,12 +33,12 @@ def test_a_consumer_that_prints_no_client_id_has_that_of_its_configuration(relea
     assert {p.client_id for p in history.pauses} == {"c-1", "c-2"}
 
 
-def test_consumers_of_one_process_that_print_no_client_id_are_not_told_apart() -> None:
+def test_consumers_of_one_process_that_log_no_client_id_are_not_distinguished() -> None:
     story = Story(release=(0, 10), seen="clients").formed("c-1").started("c-1", "01:00:00.000", client_id="c-9")
     assert {m.client_id for g in story.history().generations for m in g.members}.isdisjoint({"c-1", "c-9"})
 
 
-def test_java_is_not_taken_for_the_python_client_that_says_the_same() -> None:
+def test_java_is_not_read_as_the_python_client_with_the_same_messages() -> None:
     roles = {e.speaker.role for e in Story(release=(0, 10), seen="clients").formed("c-1", "c-2").events}
     assert roles == {"consumer"}
 

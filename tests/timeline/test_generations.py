@@ -84,7 +84,7 @@ def test_the_trigger_is_the_cause_of_the_incident_it_belongs_to() -> None:
     assert [g.trigger for g in evicted().history().generations] == ["startup", "process-crash"]
 
 
-def test_a_client_that_takes_a_static_members_place_is_listed_beside_it_and_counted_once() -> None:
+def test_a_client_that_replaces_a_static_member_is_listed_with_it_and_counted_once() -> None:
     story = static_group("pod-1", "pod-2")
     taken = "Generation{generationId=1, memberId='pod-2-00000002-0000-4000-8000-00000000cafe', protocol='range'}"
     for client, pod, time in (("c-1", "pod-1", "01:00:03.000"), ("c-2", "pod-2", "01:00:03.000")):
@@ -97,7 +97,7 @@ def test_a_client_that_takes_a_static_members_place_is_listed_beside_it_and_coun
     assert generation.size == 2
 
 
-def test_static_members_that_are_back_in_their_generation_do_not_begin_it_anew() -> None:
+def test_static_members_that_return_in_their_generation_do_not_restart_it() -> None:
     story = Story(seen="clients").formed("c-1", "c-2")
     (before,) = story.history().generations
     for client in ("c-1", "c-2"):

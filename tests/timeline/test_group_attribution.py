@@ -40,7 +40,7 @@ def test_what_another_consumer_of_the_process_says_does_not_though_they_share_a_
     assert list(story.timeline().departures) == []
 
 
-def test_two_consumers_of_a_process_that_share_a_client_id_are_told_apart_by_their_handles() -> None:
+def test_two_consumers_of_a_process_with_the_same_client_id_are_distinguished_by_their_handles() -> None:
     story = librdkafka()
     other, second = MEMBER.replace("d1ddbc17", "aaaa1111"), HANDLE.replace("#consumer-1", "#consumer-2")
     ask = f'JOIN {second}broker-2:9092/2: Joining group "payments" with 1 subscribed topic(s) and member id "{other}"'

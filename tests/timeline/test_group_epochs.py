@@ -31,7 +31,7 @@ def test_the_generation_that_a_classic_member_reaches_in_a_consumer_group_is_the
     assert "unexplained" not in story.causes()
 
 
-def test_nobody_leads() -> None:
+def test_there_is_no_leader() -> None:
     assert {g.leader for g in three_members().history().generations} == {None}
 
 
@@ -49,7 +49,7 @@ def test_a_fenced_member_that_is_never_heard_of_again_has_died() -> None:
     assert story.blamed() == ["c-3"]
 
 
-def test_a_fenced_member_that_comes_back_under_the_same_id_stood_still() -> None:
+def test_a_fenced_member_that_returns_with_the_same_id_was_paused() -> None:
     story = fenced()
     unknown = f"is unknown. in 0ms: Member {IDS['c-3']} is not a member of group payments."
     story.client(
@@ -87,7 +87,7 @@ def test_a_group_that_migrates_is_one_group_with_two_protocols() -> None:
     assert [term.protocol for term in story.history().protocols] == ["classic", "consumer"]
 
 
-def test_a_client_is_no_member_before_the_coordinator_hears_of_it() -> None:
+def test_a_client_is_not_a_member_before_the_coordinator_gets_its_request() -> None:
     """It says that it is joining as soon as it subscribes; its first heartbeat waits for the coordinator."""
     story = EpochStory(release=(4, 1)).joins("c-1", "01:00:00.000")
     for client, asks in (("c-2", "01:10:00.000"), ("c-3", "01:10:00.200")):

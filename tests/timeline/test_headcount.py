@@ -39,7 +39,7 @@ def test_a_member_that_left_stays_away_while_the_coordinator_counts_those_it_nam
     assert "c-2" not in [a.participant.name for a in story.timeline().arrivals]
 
 
-def test_the_answer_to_a_join_that_was_on_the_way_brings_nobody_back() -> None:
+def test_the_response_to_a_join_in_flight_brings_no_member_back() -> None:
     """The last consumer of a shutdown closes between its JoinGroup and the answer."""
     story = Story().formed("c-1", "c-2")
     closes(story, "c-2", "01:10:00.000", ["c-1"])

@@ -47,5 +47,5 @@ def test_who_asks_to_join_when_an_id_is_given_is_whom_the_id_names() -> None:
     assert {pause.client_id for pause in story.history().pauses} == {"py-1", "py-2"}
 
 
-def test_two_that_ask_at_once_are_not_told_apart() -> None:
+def test_two_clients_that_join_at_the_same_time_are_not_distinguished() -> None:
     assert {pause.client_id for pause in stalled(apart=False).history().pauses} <= {None}

@@ -24,7 +24,7 @@ def test_a_member_is_drawn_joining_then_member_of_its_generation() -> None:
     assert [(span.kind, span.generation) for span in lane.spans] == [("joining", 1), ("member", 1)]
 
 
-def test_threads_of_an_instance_stand_below_it() -> None:
+def test_threads_of_an_instance_are_listed_below_it() -> None:
     story = shop()
     lanes = story.history().lanes
     below = [(lane.owner, lane.name, lane.kind) for lane in lanes if lane.kind != "broker"]
@@ -38,7 +38,7 @@ def test_threads_of_an_instance_stand_below_it() -> None:
     assert [span.kind for span in thread.spans] == ["joining", "member"]
 
 
-def test_a_fault_of_a_thread_also_stands_in_the_lane_of_its_instance() -> None:
+def test_a_fault_of_a_thread_is_also_in_the_lane_of_its_instance() -> None:
     story = shop()
     story.broker("01:05:00.000", story.words.failed(member_id(story.consumer(2, 1))))
     faults = {
@@ -49,7 +49,7 @@ def test_a_fault_of_a_thread_also_stands_in_the_lane_of_its_instance() -> None:
     assert faults == {"node-1": [], "node-2": ["member-failed"], story.thread(2, 1): ["member-failed"]}
 
 
-def test_what_an_instance_says_of_itself_stands_in_its_own_lane() -> None:
+def test_an_instances_lines_about_itself_are_in_its_own_lane() -> None:
     story = shop()
     story.by_instance(1, "01:05:00.000", "State transition from RUNNING to PENDING_SHUTDOWN")
     lanes = {lane.name: [mark.kind for mark in lane.marks] for lane in story.history().lanes}
@@ -80,7 +80,7 @@ def test_a_member_is_unable_until_the_group_gives_it_up_and_away_from_then_on() 
     assert dead.ended_at == away.started_at
 
 
-def test_from_brokers_alone_nobody_is_called_dead_or_frozen() -> None:
+def test_from_brokers_alone_no_member_is_called_dead_or_frozen() -> None:
     lanes = evicted(seen="brokers").history().lanes
     assert not {span.kind for lane in lanes for span in lane.spans} & {"dead", "frozen", "cut-off"}
 
@@ -112,14 +112,14 @@ def lanes_after_losing(*lost: int) -> dict[str, list[str]]:
     return {lane.name: sorted({s.kind for s in lane.spans} - {"joining", "member"}) for lane in lanes}
 
 
-def test_a_lost_thread_stands_in_its_own_lane_and_a_lost_instance_in_all_of_its_lanes() -> None:
+def test_a_lost_thread_is_in_its_own_lane_and_a_lost_instance_in_all_of_its_lanes() -> None:
     app = Application(group="shop")
     instance, first, second = PROCESS[1], app.thread(1, 1), app.thread(1, 2)
     assert lanes_after_losing(2) == {instance: [], first: [], second: ["away"]}
     assert all("away" in kinds for kinds in lanes_after_losing(1, 2).values())
 
 
-def test_what_the_kernel_logged_beside_a_member_stands_in_its_lane_alone() -> None:
+def test_a_kernels_lines_about_a_members_host_are_only_in_its_lane() -> None:
     story = Story().formed("c-1", "c-2").line("c-2/syslog", "01:05:00.000", OOM.format("java"), logger="kernel")
     lanes = {
         lane.name: [mark.label for mark in lane.marks if mark.kind == "process-killed"]

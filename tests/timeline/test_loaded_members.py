@@ -36,7 +36,7 @@ def test_a_broker_prints_the_members_of_every_generation_it_reads_and_only_those
     assert {"c-1", "c-2"} <= members_at_last(story)
 
 
-def test_a_broker_that_loads_the_group_and_does_not_coordinate_it_brings_nobody_back() -> None:
+def test_a_broker_that_loads_the_group_without_coordinating_it_brings_no_member_back() -> None:
     story = Story(release=(2, 8), seen="brokers").formed("c-1", "c-2")
     story.broker("01:05:00.000", story.words.preparing(1, story.words.leaving(story.id_of("c-2"), "closed")))
     story.broker("01:05:00.000", story.words.left(story.id_of("c-2"), "closed"))
@@ -51,7 +51,7 @@ def test_a_broker_that_loads_the_group_and_does_not_coordinate_it_brings_nobody_
     assert "c-2" not in members_at_last(story)
 
 
-def test_a_member_that_counts_its_session_as_expired_while_nobody_coordinates_stays_in_the_group() -> None:
+def test_a_member_that_considers_its_session_expired_while_there_is_no_coordinator_stays_in_the_group() -> None:
     story = Story(release=(2, 8)).formed("c-1", "c-2")
     given_up = "Heartbeat session expired, marking coordinator dead"
     story.line("c-1/app.log", "01:05:20.000", given_up, level="WARN", logger="kafka.coordinator")

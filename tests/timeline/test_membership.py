@@ -41,7 +41,7 @@ def test_static_members_are_known_by_their_instance_id() -> None:
     assert {m.instance_id for m in generation.members} == {"pod-1", "pod-2"}
 
 
-def test_a_leave_behind_a_join_that_waits_is_over_when_the_coordinator_says_so() -> None:
+def test_a_leave_after_a_pending_join_is_complete_when_the_coordinator_logs_it() -> None:
     """Requests of one connection are answered in their order, and a JoinGroup only when all others have joined."""
     story = comes(Story().formed("c-1", "c-2"), "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"])
     gone = story.id_of("c-3")

@@ -4,7 +4,7 @@ from tests.streams_group import two_nodes
 from tests.timeline.test_processes_per_host import on_one_host
 
 
-def test_instances_whose_lines_stand_in_one_file_are_told_apart_by_the_client_that_each_line_names() -> None:
+def test_instances_that_write_to_one_file_are_distinguished_by_the_client_in_each_line() -> None:
     story = two_nodes()
     story.given("node-2", 1, "01:05:00.000", "0_3")
     dead = story.process("node-2")

@@ -31,7 +31,7 @@ def test_a_member_that_is_back_after_a_generation_has_left_and_arrived(release: 
     assert departure.returned is timeline.arrivals[-1]
 
 
-def test_a_coordinator_that_speaks_and_names_no_expiry_has_let_the_member_leave() -> None:
+def test_a_coordinator_that_logs_no_expired_session_received_a_leave() -> None:
     story = closes(Story(release=(1, 0)).formed("c-1", "c-2", "c-3"), "c-3", "01:10:00.000", ["c-1", "c-2"])
     assert [d.why for d in story.timeline().departures] == ["left"]
 
@@ -41,7 +41,7 @@ def test_a_member_that_rejoins_is_not_missed() -> None:
     assert comes(story, "c-3", "01:10:00.000", ["c-1", "c-2", "c-3"]).timeline().departures == []
 
 
-def test_a_member_that_goes_on_under_its_member_id_was_in_the_generation_whose_lines_its_log_has_lost() -> None:
+def test_a_member_that_continues_with_its_member_id_was_in_the_generation_missing_from_its_log() -> None:
     story, everyone = Story(release=(3, 9), seen="clients").formed("c-1", "c-2", "c-3"), ["c-1", "c-2", "c-3"]
     for begin in ("01:10:00.000", "01:20:00.000"):
         story.rebalanced(begin, "Leader c-1 re-joining group during Stable", everyone)

@@ -96,7 +96,7 @@ def test_a_hole_around_the_time_when_a_member_was_cut_off_proves_no_pause() -> N
     assert any("c-3/app.log" in gap.what for gap in story.case().gaps)
 
 
-def test_a_member_that_is_back_and_never_logged_its_loss_may_have_been_started_anew() -> None:
+def test_a_returned_member_that_never_logged_its_loss_may_have_been_restarted() -> None:
     story = evicted().reborn("c-3")
     story.rebalanced("01:10:20.100", story.words.adding(story.id_of("c-3")), ["c-1", "c-2", "c-3"])
     assert all(cause.confidence < 0.75 for i in story.incidents() for cause in i.root_causes)

@@ -38,7 +38,7 @@ def python() -> Story:
     return story
 
 
-def test_its_member_ids_tell_which_client_speaks() -> None:
+def test_the_member_ids_identify_the_client() -> None:
     story = python()
     assert story.causes()[-1] == "slow-processing"
     (pause,) = story.history().pauses
@@ -57,7 +57,7 @@ def test_they_tell_it_for_every_file_of_a_rolled_log() -> None:
     assert (pause.client_id, pause.kind) == ("py-2", "lost")
 
 
-def test_a_log_of_two_members_names_nobody() -> None:
+def test_a_log_of_two_members_identifies_no_client() -> None:
     story = Story(seen="clients")
     for client in ("py-1", "py-2"):
         generation = f"<Generation 1 (member_id: {member_id(client)}, protocol: range)>"
@@ -71,7 +71,7 @@ def test_a_log_of_two_members_names_nobody() -> None:
 @pytest.mark.parametrize(
     "member", ["n3JPcfZXTfynCiSzgV7D0A", "7iu/zwFEQmCGg/w9IrmfWA", "2+arAbe1QkK3CRfLghbaMA", "fbUPJ7UiRfy9mTLRuSUg-_"]
 )
-def test_a_kip_848_member_id_in_either_base64_names_nobody(member: str) -> None:
+def test_a_kip_848_member_id_in_either_base64_identifies_no_client(member: str) -> None:
     assert is_bare_member_id(member)
 
 

@@ -56,7 +56,7 @@ def replaced(story: Story, old: int, new: int, members: tuple[int, ...]) -> Stor
     return settled(story, "01:20:01.501", members)
 
 
-def test_a_process_that_joins_anew_before_its_former_id_expires_has_the_place_of_that() -> None:
+def test_a_process_that_rejoins_before_its_former_id_expires_takes_the_place_of_that_id() -> None:
     story = replaced(formed(1, 2, 3), old=2, new=4, members=(1, 3, 4))
     participants = story.timeline().membership.members
     assert sorted(sorted(a.member_ids) for a in participants) == [[process(1)], [process(2), process(4)], [process(3)]]
@@ -64,7 +64,7 @@ def test_a_process_that_joins_anew_before_its_former_id_expires_has_the_place_of
     assert story.blamed() == [process(2)]
 
 
-def test_a_newcomer_with_whom_the_group_grows_has_a_place_of_its_own() -> None:
+def test_a_new_member_that_increases_the_size_of_the_group_is_an_additional_member() -> None:
     story = formed(1, 2, 3)
     story.broker("01:20:00.000", story.words.introduced(process(5)))
     story = replaced(story, old=2, new=4, members=(1, 3, 4, 5))

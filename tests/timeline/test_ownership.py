@@ -21,7 +21,7 @@ def unread(story: Story, partition: str) -> list[UnreadSpan]:
     return [span for span in story.history().unread if span.partition == partition]
 
 
-def test_partitions_of_a_member_that_died_are_unread_for_its_session_and_until_somebody_has_them() -> None:
+def test_partitions_of_a_dead_member_are_unread_for_its_session_and_until_they_are_reassigned() -> None:
     story = evicted()
     story.started("c-1", "00:59:00.000", **{"session.timeout.ms": 45_000}).goes_on("01:12:00.000")
     (span,) = [s for s in story.history().unread if s.client_id == "c-3" and s.partition == "orders-4"]
@@ -87,7 +87,7 @@ def test_where_no_session_timeout_is_known_it_is_unread_from_the_eviction_at_the
     assert (span.from_earliest or 0) < span.started_at
 
 
-def test_revoked_partitions_are_unread_until_they_are_assigned_to_anybody() -> None:
+def test_revoked_partitions_are_unread_until_they_are_assigned_to_a_member() -> None:
     story = Story().formed("c-1", "c-2")
     story.client("c-2", "01:10:00.000", "Revoke previously assigned partitions orders-2, orders-3")
     story.client("c-1", "01:10:07.000", "Adding newly assigned partitions: orders-2")
@@ -158,7 +158,7 @@ def removed(*, says_so: bool) -> Story:
     return story.goes_on("01:12:00.000")
 
 
-def test_a_member_that_was_removed_reads_on_until_it_hears_of_it() -> None:
+def test_a_removed_member_continues_to_read_until_it_learns_of_it() -> None:
     gaps = [s for s in removed(says_so=True).history().unread if s.why == "fenced"]
     assert {s.partition for s in gaps} == {"orders-2", "orders-3"}
     assert {(s.started_at // 1_000, s.certain) for s in gaps} == {(ms("01:10:03.000") // 1_000, True)}
@@ -232,7 +232,7 @@ def test_a_running_member_that_its_coordinator_evicted_reads_on_until_it_learns_
     }
 
 
-def test_a_member_that_was_cut_off_read_nothing_since_the_fetch_that_nobody_answered() -> None:
+def test_a_member_that_was_cut_off_read_nothing_since_its_first_unanswered_fetch() -> None:
     given_up = (
         "Cancelled in-flight FETCH request with correlation id 38 due to node 3 being disconnected (elapsed time since "
         "creation: 9500ms, elapsed time since send: 9500ms, throttle time: 0ms, request timeout: 30000ms)"
@@ -258,7 +258,7 @@ def test_brokers_alone_do_not_tell_who_owned_what() -> None:
     assert evicted(seen="brokers").history().unread == ()
 
 
-def test_who_read_a_partition_is_told_from_its_assignment_until_it_was_given_up() -> None:
+def test_the_reader_of_a_partition_is_known_from_its_assignment_until_it_was_given_up() -> None:
     story = Story().formed("c-1", "c-2")
     story.client("c-2", "01:10:00.000", "Revoke previously assigned partitions orders-2, orders-3")
     story.client("c-1", "01:10:07.000", "Adding newly assigned partitions: orders-2")
@@ -309,7 +309,7 @@ def _handed_about(steps: list[tuple[str, bool, int]]) -> tuple[UnreadSpan, ...]:
     return story.history().unread
 
 
-def test_the_whole_group_is_stopped_only_while_nobody_reads_anything() -> None:
+def test_the_whole_group_is_stopped_only_while_no_member_reads() -> None:
     stopped = ownership_of(evicted().timeline()).stopped_ms(ms("01:09:00.000"), ms("01:10:01.000"))
     assert stopped == 414, "from the last that revoked to the first that was assigned"
 
@@ -335,14 +335,14 @@ def test_a_member_that_closes_stopped_reading_and_did_not_merely_hand_over() -> 
     assert {span.why for span in story.history().unread if span.client_id == "c-2"} == {"stopped"}
 
 
-def test_a_streams_application_that_was_shut_down_is_not_over_and_says_what_nobody_reads() -> None:
+def test_a_streams_application_that_was_shut_down_is_ongoing_and_lists_unread_partitions() -> None:
     (sample,) = (one for one in all_samples() if one.folder.name == "streams-shutdown")
     (fault,) = (one for one in report_of(sample.folder).incidents if one.severity != "info")
     assert fault.ongoing
     assert fault.impact.unread_partition_ms
 
 
-def test_connectors_and_tasks_of_a_worker_are_told_by_their_names() -> None:
+def test_connectors_and_tasks_of_a_worker_are_named() -> None:
     (sample,) = (one for one in all_samples() if one.folder.name == "connect-config-change")
     (workers,) = (group for group in report_of(sample.folder).groups if group.kind == "connect")
     assert any("sink-a-0" in span.partitions for span in workers.read)
@@ -355,7 +355,7 @@ def test_what_a_shutdown_left_unread_is_not_counted_again_when_the_offsets_expir
     assert costs["offsets-expired"].unread_partition_ms == 0
 
 
-def test_nobody_knows_who_has_what_was_assigned_after_the_members_logs_end() -> None:
+def test_the_owners_are_unknown_after_the_members_logs_end() -> None:
     story = Story().formed("c-1", "c-2")
     story.rebalanced("01:10:00.000", story.words.adding(story.id_of("c-1")), ["c-1", "c-2"]).goes_on("01:40:00.000")
     over = max(event.at or 0 for event in story.events if isinstance(event, PartitionsRevoked))

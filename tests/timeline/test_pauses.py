@@ -16,7 +16,7 @@ def test_an_eager_member_pauses_from_revoked_to_assigned() -> None:
     assert (pause.ended_at or 0) - pause.started_at == 414
 
 
-def test_lost_partitions_are_a_pause_of_their_own_kind() -> None:
+def test_lost_partitions_are_a_separate_kind_of_pause() -> None:
     story = Story().formed("c-1", "c-2")
     story.client("c-2", "01:10:00.000", "Lost previously assigned partitions orders-2, orders-3")
     story.client("c-2", "01:10:05.000", "Adding newly assigned partitions: orders-2, orders-3")
@@ -44,7 +44,7 @@ def test_an_assignment_of_nothing_ends_it_uncounted() -> None:
     assert [p for p in paused(story, "c-2") if p.ended_at is not None] == []
 
 
-def test_brokers_alone_cannot_tell_how_long_nobody_read() -> None:
+def test_brokers_alone_do_not_show_how_long_partitions_were_unread() -> None:
     assert evicted(seen="brokers").history().pauses == ()
 
 
@@ -80,6 +80,6 @@ def librdkafka_stalls() -> Story:
     return story
 
 
-def test_a_librdkafka_application_pauses_from_when_it_hears_that_its_partitions_are_revoked() -> None:
+def test_a_librdkafka_application_pauses_from_the_revocation_of_its_partitions() -> None:
     (pause,) = paused(librdkafka_stalls(), "py-1")
     assert (pause.kind, (pause.ended_at or 0) - pause.started_at) == ("lost", 2_000)

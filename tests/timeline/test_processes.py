@@ -89,7 +89,7 @@ def test_a_worker_that_starts_again_without_its_settings_in_the_log_was_restarte
     assert [start.at for start in story.timeline().starts] == [ms("01:00:00.000"), ms("01:10:10.000")]
 
 
-def test_a_streams_thread_that_makes_its_producer_anew_starts_no_process() -> None:
+def test_a_streams_thread_that_recreates_its_producer_starts_no_process() -> None:
     """Of a cut log: the settings of the process are gone, and a fenced thread has made a new producer (KIP-447)."""
     story = Application(group="shop", seen="clients")
     story.by_thread(1, 1, "01:00:00.000", "State transition from RUNNING to PARTITIONS_REVOKED")
@@ -103,7 +103,7 @@ def test_a_streams_thread_that_makes_its_producer_anew_starts_no_process() -> No
     assert [start.at for start in story.timeline().starts] == [ms("01:10:00.000")]
 
 
-def test_a_worker_that_hands_a_task_over_closes_its_clients_and_goes_on() -> None:
+def test_a_worker_that_hands_over_a_task_closes_its_clients_and_continues() -> None:
     """Of MirrorMaker the clients of a task are named after the flow, the connector and what they are for."""
     story = Story(seen="clients", group="A-mm2")
     worker = "[Worker clientId=A->B, groupId=A-mm2] "

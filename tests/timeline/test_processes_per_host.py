@@ -58,7 +58,7 @@ def test_the_files_of_a_rolled_log_are_of_one_process() -> None:
     assert {participant.name for participant in story.timeline().membership.members} == {"node-1", "node-2"}
 
 
-def test_consumers_of_one_machine_with_the_same_client_id_are_told_apart_by_their_logs() -> None:
+def test_consumers_on_one_machine_with_the_same_client_id_are_distinguished_by_their_logs() -> None:
     story = Story()
     for number, file in enumerate(("a", "b"), start=1):
         for at in ("01:00:00.000", "01:05:00.000"):
@@ -94,12 +94,12 @@ def homes(files: Sequence[str], logs: Sequence[Place], host: str = "ip-10-0-3-7"
     return [event.speaker.host for event in with_homes(kills, [*logs, *((file, host) for file in files)])]
 
 
-def test_a_kernel_log_is_of_the_host_whose_logs_lie_beside_it_whatever_the_machine_is_called() -> None:
+def test_a_kernel_log_belongs_to_the_host_whose_logs_are_next_to_it_whatever_the_machine_is_called() -> None:
     assert homes(["broker-2/kern.log"], BROKERS) == ["broker-2"]
     assert homes(["broker-2/var/log/kern.log"], BROKERS) == ["broker-2"]
 
 
-def test_a_kernel_log_beside_the_logs_of_several_hosts_or_of_the_only_one_keeps_the_name_of_its_machine() -> None:
+def test_a_kernel_log_next_to_the_logs_of_several_hosts_or_of_the_only_one_keeps_the_name_of_its_machine() -> None:
     unknown = ["ip-10-0-3-7"]
     assert homes(["kern.log"], BROKERS) == unknown
     assert homes(["case-7/kern.log"], [("case-7/server.log", "case-7")]) == unknown

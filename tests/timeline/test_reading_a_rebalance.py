@@ -45,7 +45,7 @@ def events_in(logs: Path) -> list[Event]:
 
 
 @pytest.fixture(scope="module")
-def told(nodes: Path) -> Reading:
+def patterns(nodes: Path) -> Reading:
     events = events_in(nodes)
     own, shared = [e for e in events if e.group], [e for e in events if not e.group]
     timeline = build("default", "otter-app", own, shared)
@@ -58,8 +58,8 @@ def test_it_is_a_streams_application_of_two_nodes_without_a_broker(report: Repor
     assert "broker" not in {i.component for i in report.inputs}
 
 
-def test_tip_1_who_led_each_rebalance(told: Reading) -> None:
-    leaders = [one.leader for one in told.participants]
+def test_tip_1_who_led_each_rebalance(patterns: Reading) -> None:
+    leaders = [one.leader for one in patterns.participants]
     assert leaders == [consumer_of((0, 2)), consumer_of((1, 1)), *[consumer_of((0, 1))] * 5]
 
 
@@ -69,18 +69,18 @@ def test_tip_1_the_report_names_them_too(report: Report) -> None:
     assert leaders == [name.removesuffix("-consumer") for name in named]
 
 
-def test_tip_1_leadership_was_not_stable_until_the_third_took_over(told: Reading) -> None:
-    assert told.leadership.stable is False
-    assert [change.generation for change in told.leadership.changes] == [741, 742]
+def test_tip_1_leadership_was_not_stable_until_the_third_took_over(patterns: Reading) -> None:
+    assert patterns.leadership.stable is False
+    assert [change.generation for change in patterns.leadership.changes] == [741, 742]
 
 
-def test_tip_2_two_rebalances_stand_close_together(told: Reading) -> None:
-    burst = next(b for b in told.close_together if 743 in b.generations)
+def test_tip_2_two_rebalances_are_close_together(patterns: Reading) -> None:
+    burst = next(b for b in patterns.close_together if 743 in b.generations)
     assert 742 in burst.generations
 
 
-def test_tip_2_the_sync_in_between_failed_because_another_rebalance_had_begun(told: Reading) -> None:
-    failed = [f for burst in told.close_together for f in burst.failures if f.generation == 742]
+def test_tip_2_the_sync_in_between_failed_because_another_rebalance_had_begun(patterns: Reading) -> None:
+    failed = [f for burst in patterns.close_together for f in burst.failures if f.generation == 742]
     assert [(f.api, f.error, f.who) for f in failed] == [("SyncGroup", "REBALANCE_IN_PROGRESS", consumer_of((0, 1)))]
 
 
@@ -89,21 +89,21 @@ def test_tip_2_why_the_leaders_before_lost_their_role_is_shown(report: Report) -
     assert sum("UNKNOWN_MEMBER_ID" in f for f in failures) == 2
 
 
-def test_tip_2_the_probing_rebalances_are_evenly_spaced(told: Reading, report: Report) -> None:
-    even = [s for s in told.spacings if s.evenly]
+def test_tip_2_the_probing_rebalances_are_evenly_spaced(patterns: Reading, report: Report) -> None:
+    even = [s for s in patterns.spacings if s.evenly]
     assert {s.setting for s in even} == {"probing.rebalance.interval.ms"}
     assert all(abs(s.gap_ms - 10 * MINUTE) < 1_000 for s in even)
     followups = {g.generation: g.followup for g in report.groups[0].generations}
     assert [followups[n] for n in (744, 745, 746)] == ["probing"] * 3
 
 
-def test_tip_3_the_same_four_consumers_took_part_each_time(told: Reading) -> None:
-    assert [(p.clients, p.consumers) for p in told.participants] == [(2, 4)] * 7
-    assert all(p.missing == p.new == () for p in told.participants)
+def test_tip_3_the_same_four_consumers_took_part_each_time(patterns: Reading) -> None:
+    assert [(p.clients, p.consumers) for p in patterns.participants] == [(2, 4)] * 7
+    assert all(p.missing == p.new == () for p in patterns.participants)
 
 
-def test_tip_3_those_that_lost_their_membership_came_back_under_a_new_id(told: Reading) -> None:
-    renewed = {p.generation: p.renewed for p in told.participants if p.renewed}
+def test_tip_3_those_that_lost_their_membership_came_back_under_a_new_id(patterns: Reading) -> None:
+    renewed = {p.generation: p.renewed for p in patterns.participants if p.renewed}
     assert renewed == {741: (consumer_of((0, 2)),), 742: (consumer_of((1, 1)),)}
 
 

@@ -29,7 +29,7 @@ def test_a_member_does_not_run_the_release_that_another_client_reports_in_its_lo
     assert not is_affected(beside_a_client_of_2_8())
 
 
-def test_a_member_that_is_configured_anew_runs_the_release_that_it_reports_then() -> None:
+def test_a_reconfigured_member_runs_the_release_that_it_reports_then() -> None:
     story = beside_a_client_of_2_8()
     story.release = (3, 9)
     assert is_affected(story.started("c-1", "01:05:00.000"))

@@ -6,7 +6,7 @@ from tests.diagnosis.threads import shop
 from tests.kafka_words import member_id
 
 
-def test_a_thread_that_expires_belongs_to_its_process_whatever_other_threads_of_it_hear() -> None:
+def test_an_expired_thread_belongs_to_its_process_whatever_its_other_threads_log() -> None:
     story = shop()
     gone = member_id(story.consumer(2, 7))
     story.by_consumer(2, 7, "01:10:00.000", "(Re-)joining group")

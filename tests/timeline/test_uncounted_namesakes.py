@@ -34,7 +34,7 @@ def test_two_ids_of_one_client_that_are_in_after_a_short_barrier_are_two_process
     assert participants(took=1) == [[worker(1)], [worker(2)]]
 
 
-def test_a_barrier_that_stood_open_for_a_session_may_have_lost_the_first_without_a_word() -> None:
+def test_a_join_phase_as_long_as_a_session_may_have_lost_the_first_member_silently() -> None:
     assert participants(took=30) == [[worker(1), worker(2)]]
 
 

@@ -48,16 +48,16 @@ def times(timeline: Timeline) -> list[float]:
     return [((e.at or 0) - NOON) / 1000 for e in timeline.group_events if e.speaker.role == "consumer"]
 
 
-def test_a_line_that_stands_before_the_join_was_written_before_the_coordinator_issued_the_member_id() -> None:
+def test_a_line_before_the_join_was_written_before_the_coordinator_issued_the_member_id() -> None:
     assert times(evicted_and_back())[2:] == [17.097, 17.098, 17.754, 20.5]
 
 
-def test_times_that_lost_their_milliseconds_are_no_clock_that_is_behind() -> None:
+def test_times_without_milliseconds_are_not_a_slow_clock() -> None:
     (clock,) = [clock for clock in evicted_and_back().clocks if clock.path == "app-1/app.log"]
     assert (clock.step_ms, clock.skew_ms, clock.shift_ms) == (1000, None, 0)
 
 
-def test_a_clock_that_is_minutes_behind_is_set_right_all_the_same() -> None:
+def test_a_clock_that_is_minutes_slow_is_corrected_nevertheless() -> None:
     timeline = evicted_and_back(behind=90)
     (clock,) = [clock for clock in timeline.clocks if clock.path == "app-1/app.log"]
     assert -91_000 < (clock.skew_ms or 0) < -89_000

@@ -46,7 +46,7 @@ def test_a_worker_that_dies_while_it_waits_for_the_others_is_missed_in_the_gener
     assert departure.participant.name == "worker-3"
 
 
-def test_a_worker_that_comes_back_by_itself_stood_still_for_it_has_no_poll_loop() -> None:
+def test_a_worker_that_returns_by_itself_was_paused_because_it_has_no_poll_loop() -> None:
     story = workers("clients")
     message = "[Worker clientId=connect-1, groupId=kc] "
     for worker in WORKERS:
@@ -57,7 +57,7 @@ def test_a_worker_that_comes_back_by_itself_stood_still_for_it_has_no_poll_loop(
     assert story.causes() == ["process-pause"]
 
 
-def test_a_worker_that_stands_still_after_it_stopped_a_sink_task_has_not_closed() -> None:
+def test_a_worker_that_is_paused_after_it_stopped_a_sink_task_has_not_closed() -> None:
     story = Story(group="kc", release=(3, 7), seen="clients")
     message = "worker-2/connect.log"
     line = "[Worker clientId=connect-127.0.0.1:8083, groupId=kc] "
@@ -97,7 +97,7 @@ def test_the_clients_of_a_workers_own_topics_are_no_members() -> None:
     assert identity.worker_clients == ("a-configs", "a-offsets", "a-status")
 
 
-def test_workers_that_write_one_file_are_told_apart_by_their_client_ids() -> None:
+def test_workers_that_write_to_one_file_are_distinguished_by_their_client_ids() -> None:
     story = Story(group="kc", release=(3, 9), seen="clients")
     for client in ("connect-a", "connect-b"):
         for generation, at in ((1, "01:00:00"), (2, "01:10:00")):

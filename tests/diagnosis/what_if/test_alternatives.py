@@ -94,7 +94,7 @@ def test_cooperative_members_would_have_read_on_while_one_kept_the_barrier_open(
     assert "would have cut the stop of the whole group by" in alternative(cooperative)
 
 
-def test_static_membership_saves_nothing_where_nobody_left() -> None:
+def test_static_membership_saves_nothing_if_no_member_left() -> None:
     assert STATIC not in offered(a_straggler().version("3.9.1").timeline())
 
 

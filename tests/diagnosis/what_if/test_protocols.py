@@ -42,7 +42,7 @@ def test_a_dead_member_is_missed_for_a_session_less_up_to_a_heartbeat() -> None:
         assert min(longest) >= 10_000 - 3_000
 
 
-def test_a_static_member_back_within_its_session_disturbs_nobody() -> None:
+def test_a_static_member_back_within_its_session_causes_no_rebalance() -> None:
     restart = ProcessEnded(member="c-2", at=9_000, how="closed"), ProcessStarted(member="c-2", at=14_000)
     found = under("eager, static", *restart)
     assert others(found, own={"orders-2", "orders-3"}) == 0
