@@ -115,3 +115,30 @@ def test_a_task_that_fails_again_and_again_is_a_fault(tmp_path: Path) -> None:
     (failing,) = incidents(tmp_path, lines)
     assert (failing.root_causes[0].cause, failing.severity) == ("member-left", "warning")
     assert "started again 7 times" in failing.summary
+
+
+def test_a_task_that_starts_on_the_only_worker_with_a_log_may_have_run_on_another_before(tmp_path: Path) -> None:
+    coordinator = "org.apache.kafka.clients.consumer.internals.ConsumerCoordinator"
+
+    def line(time: str, task: str, message: str) -> str:
+        prefix = f"[Consumer clientId=connector-consumer-{task}, groupId={GROUP}]"
+        return f"[2026-11-28 05:{time}] INFO {prefix} {message} ({coordinator})\n"
+
+    def joins(time: str, task: str, generation: int) -> str:
+        member = f"Generation{{generationId={generation}, memberId='{IDS[task]}', protocol='range'}}"
+        return line(time, task, f"Successfully joined group with generation {member}")
+
+    def asks(time: str, task: str) -> str:
+        given = f"Request joining group due to: need to re-join with the given member-id: {IDS[task]}"
+        return line(time, task, "(Re-)joining group") + line(time, task, given) + line(time, task, "(Re-)joining group")
+
+    lines = "".join(f"[2026-11-28 05:40:{n:02},000] INFO Rolled ({coordinator[:-11]}Other)\n" for n in range(60))
+    lines += asks("47:32,000", "wh-1") + joins("47:38,609", "wh-1", 1) + asks("51:20,000", "wh-0")
+    lines += line("51:21,000", "wh-1", "Request joining group due to: group is already rebalancing")
+    lines += line("51:21,100", "wh-1", "(Re-)joining group")
+    lines += joins("51:24,000", "wh-0", 2) + joins("51:24,000", "wh-1", 2)
+    lines += "".join(f"[2026-11-28 05:59:{n:02},000] INFO Rolled ({coordinator[:-11]}Other)\n" for n in range(60))
+    (tmp_path / "worker-1").mkdir()
+    (tmp_path / "worker-1" / "connect.log").write_text(lines)
+    found = rf.analyze(tmp_path, engine="local").report.incidents
+    assert [i.root_causes[0].confidence for i in found if i.root_causes[0].cause == "scale-out"] == [0.55]

@@ -10,7 +10,7 @@ from rebalance_forensics.diagnosis.cause import Cause, Hypothesis
 from rebalance_forensics.diagnosis.episodes.members.absences import only_listed, with_rebalances
 from rebalance_forensics.diagnosis.episodes.members.departures import initial_arrivals
 from rebalance_forensics.diagnosis.episodes.members.restarts import in_place_of_others, successors
-from rebalance_forensics.diagnosis.episodes.members.sink_tasks import ran_before
+from rebalance_forensics.diagnosis.episodes.members.sink_tasks import ran_before, task_of
 from rebalance_forensics.diagnosis.episodes.runs import runs
 from rebalance_forensics.diagnosis.episodes.topics.epochs import brings_topics
 from rebalance_forensics.diagnosis.proposals import surrounding_generations
@@ -48,6 +48,7 @@ ONLY_LISTED = clue("new-in-a-list", 0, "only the leader's list names them, so th
 WITH_OTHER_TOPICS = clue(
     "new-with-other-topics", WEAK, "with it the group subscribes to topics that no other member reads"
 )
+PERHAPS_MOVED = clue("new-sink-task", WEAK, "these logs do not show whether another Connect worker ran its task before")
 WITHOUT_AN_EPOCH = clue(
     "new-without-an-epoch", 0, "the group kept its epoch, so the coordinator may have refused to add a member"
 )
@@ -70,6 +71,8 @@ def propose(timeline: Timeline) -> Iterator[Hypothesis]:
         shown = WITHOUT_AN_EPOCH if refused else shown_to_be_new(timeline, arrivals)
         if shown is NEWCOMERS and any(brings_topics(timeline, a) for a in arrivals):
             shown = WITH_OTHER_TOPICS
+        if shown is NEWCOMERS and not timeline.has_coordinator_log and any(task_of(a.participant) for a in arrivals):
+            shown = PERHAPS_MOVED
         number, what = len(participants), member(timeline, participants)
         # Without earlier lines it is unknown whether they had been members before, or whether the group had members.
         new_to_it, running = (
