@@ -115,7 +115,7 @@ def about_flapping(
         clues={TAKEN_OVER if nameless else CYCLED: Present(distinct_events(e for a in absences for e in a.events[:1]))},
         severity="warning",
         implies=came,
-        narrative=f"Members that no lasting name tells apart came and left again {times(number)} while {how}"
+        narrative=f"Members without a stable name joined and left again {times(number)} while {how}"
         if nameless
         else f"{{who}} {left} {times(back or number)}{in_all} while {how}",
         advice=(advice,),
