@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from heapq import merge
 from operator import attrgetter
 from typing import Literal
@@ -137,15 +138,25 @@ def is_error_before_reset(event: Event) -> bool:
 
 def library_of(timeline: Timeline, participant: Participant) -> Client | None:
     """The client library in a participant's log; None if it has no log."""
+    return _libraries(timeline).get(participant)
+
+
+@cached_answer
+def _libraries(timeline: Timeline) -> Mapping[Participant | None, Client]:
     # Only aiokafka has a module `group_coordinator`; kafka-python has modules with the same names as its others.
-    known = _first_lines(timeline).get(participant, ())
-    return max(known, key=lambda client: client.component is not None, default=None)
+    known = _first_lines(timeline).items()
+    return {who: max(lines, key=lambda client: client.component is not None) for who, lines in known}
 
 
 def probable_library(timeline: Timeline, participant: Participant) -> Client:
     """The client library in a participant's log, else the one with its client id for a default, else Java's."""
-    by_id = (c for c in CLIENTS if c.default_id and f"{participant.name}-".startswith(f"{c.default_id}-"))
-    return library_of(timeline, participant) or next(by_id, _JAVA)
+    return library_of(timeline, participant) or _library_with_default_id(participant.name)
+
+
+@lru_cache(maxsize=1 << 12)
+def _library_with_default_id(name: str) -> Client:
+    by_id = (c for c in CLIENTS if c.default_id and f"{name}-".startswith(f"{c.default_id}-"))
+    return next(by_id, _JAVA)
 
 
 @cached_answer

@@ -27,6 +27,7 @@ from rebalance_forensics.diagnosis.what_if.alternatives import alternatives
 from rebalance_forensics.diagnosis.wording.culprits import about, ids_in_evidence, kind_of, the_group
 from rebalance_forensics.diagnosis.wording.event_text import what_happened
 from rebalance_forensics.diagnosis.wording.proof import interleaved, select_evidence
+from rebalance_forensics.events.base import Event
 from rebalance_forensics.events.connect import WorkerAssigned
 from rebalance_forensics.records import natural
 from rebalance_forensics.timeline.event_index import by_time_then_origin
@@ -59,12 +60,14 @@ def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], conf
         advice=_advice(findings),
         behind=_behind(findings),
         known_bugs=known_bugs_of(timeline, cause, because),
-        chain=tuple(
-            [
-                ChainLink(at=e.at, what=what_happened(e), evidence=evidence_of(e))
-                for e in sorted(because, key=by_time_then_origin)[:LONGEST_CHAIN]
-            ]
-        ),
+        chain=tuple([_link(timeline, event) for event in sorted(because, key=by_time_then_origin)[:LONGEST_CHAIN]]),
+    )
+
+
+def _link(timeline: Timeline, event: Event) -> ChainLink:
+    # Cached, because rivals explain the same lines.
+    return timeline.cached_as(
+        ("link", id(event)), lambda: ChainLink(at=event.at, what=what_happened(event), evidence=evidence_of(event))
     )
 
 
