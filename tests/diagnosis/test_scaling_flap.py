@@ -31,7 +31,7 @@ def test_a_process_that_makes_a_consumer_for_every_job_flaps_though_each_has_ano
         comes(story, job, f"01:{10 + number}:00.000", ["c-1", "c-2", job])
         closes(story, job, f"01:{10 + number}:20.000", ["c-1", "c-2"])
     assert story.causes() == ["scaling-flap"]
-    assert "came and left again 3 times while the other members stayed" in story.the_incident().summary
+    assert "joined and left again 3 times while the other members stayed" in story.the_incident().summary
 
 
 @pytest.mark.parametrize("seen", ["both", "brokers", "clients"])
