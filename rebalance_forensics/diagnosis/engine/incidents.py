@@ -65,10 +65,12 @@ def root_cause(timeline: Timeline, cause: str, findings: Sequence[Weighed], conf
 
 
 def _link(timeline: Timeline, event: Event) -> ChainLink:
-    # Cached, because rivals explain the same lines.
-    return timeline.cached_as(
-        ("link", id(event)), lambda: ChainLink(at=event.at, what=what_happened(event), evidence=evidence_of(event))
+    # Cached, because rivals explain the same lines; with the event, so that no other gets its id.
+    _, link = timeline.cached_as(
+        ("link", id(event)),
+        lambda: (event, ChainLink(at=event.at, what=what_happened(event), evidence=evidence_of(event))),
     )
+    return link
 
 
 def _behind(findings: Sequence[Weighed]) -> tuple[Behind, ...]:
