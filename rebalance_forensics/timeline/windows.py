@@ -31,9 +31,6 @@ AT_ONCE_MS = 10_000
 JoinGroup (group.initial.rebalance.delay.ms and a retry), a thread that reacts to an error code, a client that gives up
 its coordinator after an error. Also the shortest default session timeout of clients (kafka-python, aiokafka, Sarama:
 10 s)."""
-REGEX_REFRESH_MS = 15_000
-"""A KIP-848 coordinator resolves new patterns with the next heartbeat, at most every 10 s
-(GroupMetadataManager.REGEX_BATCH_REFRESH_MIN_INTERVAL_MS)."""
 PROCESS_START_MS = 20_000
 """A JVM or a container starts, or an application commits, closes its tasks and exits: the members of one start-up or
 shutdown follow each other within this time, and so does the close that an exception causes."""

@@ -18,13 +18,17 @@ from rebalance_forensics.timeline.event_index import time_of
 from rebalance_forensics.timeline.facts import Arrival, Rebalance
 from rebalance_forensics.timeline.group_timeline import Timeline, cached_answer, listed_once
 from rebalance_forensics.timeline.windows import (
+    AT_ONCE_MS,
     HEARTBEAT_MS,
     METADATA_AGE_MS,
     NEXT_HEARTBEAT_MS,
-    REGEX_REFRESH_MS,
     ROUND_TRIP_MS,
     TICK_MS,
 )
+
+_REFRESHED_WITHIN = AT_ONCE_MS + NEXT_HEARTBEAT_MS
+"""In ms: a coordinator resolves new patterns with the next heartbeat, at most every 10 s
+(GroupMetadataManager.REGEX_BATCH_REFRESH_MIN_INTERVAL_MS)."""
 
 
 class UnmovedEpoch(Struct, frozen=True, kw_only=True):
@@ -79,7 +83,7 @@ def _unmoved(timeline: Timeline) -> Iterator[UnmovedEpoch]:
         line = next((e for e in reversed(resolved) if e.patterns), None)
         new = () if line is None else _new_patterns(timeline).get(line, ())
         # A newcomer's pattern may be resolved some heartbeats after it joined.
-        if new and timeline.arrivals.any_between(at - REGEX_REFRESH_MS, at):
+        if new and timeline.arrivals.any_between(at - _REFRESHED_WITHIN, at):
             continue
         same = _keeps_its_topics(timeline, bumped)
         yield UnmovedEpoch(rebalance=rebalance, bumped=bumped, same_topics=same, resolved=line, patterns=new)
@@ -131,7 +135,7 @@ def brings_topics(timeline: Timeline, arrival: Arrival) -> tuple[ev.TopicRegexRe
     for bumped in own:
         if _adds_topics(timeline, bumped):
             return (bumped,)
-    for line in timeline.of(ev.TopicRegexResolved).between(at, at + REGEX_REFRESH_MS):
+    for line in timeline.of(ev.TopicRegexResolved).between(at, at + _REFRESHED_WITHIN):
         after = timeline.of(ev.GroupEpochBumped).first(time_of(line))
         new = _new_patterns(timeline).get(line)
         if (
