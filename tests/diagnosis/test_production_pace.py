@@ -124,11 +124,7 @@ def test_processes_that_all_have_the_client_id_of_their_framework_are_restarted_
     client: str, down: float
 ) -> None:
     lives = [member_id(client, number) for number in range(1, 9)]
-    story = Story(seen="brokers")
-    for life in lives[:4]:
-        story.broker("01:00:00.000", story.words.introduced(life))
-    story.broker("01:00:00.010", story.words.preparing(0, story.words.adding(lives[0])))
-    _settled(story, "01:00:03.000", lives[:4])
+    story = _started(lives[:4])
     for place in range(4):
         old, new, stay = lives[place], lives[place + 4], lives[place + 1 : place + 4]
         story.broker(at(place * 6), story.words.left(old))
@@ -142,11 +138,7 @@ def test_processes_that_all_have_the_client_id_of_their_framework_are_restarted_
 
 def test_expired_sessions_of_members_with_one_client_id_do_not_show_whether_their_processes_were_restarted() -> None:
     lives = [member_id("consumer-payments-1", number) for number in range(1, 9)]
-    story = Story(seen="brokers")
-    for life in lives[:4]:
-        story.broker("01:00:00.000", story.words.introduced(life))
-    story.broker("01:00:00.010", story.words.preparing(0, story.words.adding(lives[0])))
-    _settled(story, "01:00:03.000", lives[:4])
+    story = _started(lives[:4])
     for place in range(4):
         old, new, stay = lives[place], lives[place + 4], lives[place + 1 : place + 4]
         expired = f"removing member {old} on heartbeat expiration"
@@ -155,6 +147,16 @@ def test_expired_sessions_of_members_with_one_client_id_do_not_show_whether_thei
         story.broker(at(place * 6 + 0.005), story.words.introduced(new))
         _settled(story, at(place * 6 + 0.01), [*stay, new])
     assert all(incident.root_causes[0].confidence < 0.75 for incident in story.case().incidents[1:])
+
+
+def _started(lives: list[str]) -> Story:
+    """A group that starts with these members, in its coordinator's log."""
+    story = Story(seen="brokers")
+    for life in lives:
+        story.broker("01:00:00.000", story.words.introduced(life))
+    story.broker("01:00:00.010", story.words.preparing(0, story.words.adding(lives[0])))
+    _settled(story, "01:00:03.000", lives)
+    return story
 
 
 def _settled(story: Story, time: str, members: list[str]) -> None:
