@@ -78,12 +78,12 @@ def many_groups(stock: Stock, groups: int, shared: int) -> list[list[Row]]:
     common = [_elsewhere(_later(stock.shared[n % len(stock.shared)], n), n % hosts) for n in range(shared)]
     shards: list[list[Row]] = [list(common) for _ in range(SHARDS)]
     for number in range(groups):
-        told = stock.groups[number % len(stock.groups)]
-        begin = number // len(stock.groups) * 7 % max(len(told) - EVENTS_A_GROUP + 1, 1)
+        of_group = stock.groups[number % len(stock.groups)]
+        begin = number // len(stock.groups) * 7 % max(len(of_group) - EVENTS_A_GROUP + 1, 1)
         rows = shards[number % SHARDS]
         for turn in range(EVENTS_A_GROUP):
-            row = told[(begin + turn) % len(told)]
-            again = _retold(row, (begin + turn) // len(told))
+            row = of_group[(begin + turn) % len(of_group)]
+            again = _repeated(row, (begin + turn) // len(of_group))
             rows.append(_elsewhere(again, number % hosts)._replace(group=f"team-{number:05}"))
     for rows in shards:
         rows.sort(key=_order)
@@ -92,8 +92,8 @@ def many_groups(stock: Stock, groups: int, shared: int) -> list[list[Row]]:
 
 def hot_group(stock: Stock, events: int) -> list[list[Row]]:
     """The rows of one group that repeats its story with new members and higher generations."""
-    told = max(stock.groups, key=len)
-    turns = (_retold(row, turn) for turn in range(events // len(told) + 1) for row in told)
+    of_group = max(stock.groups, key=len)
+    turns = (_repeated(row, turn) for turn in range(events // len(of_group) + 1) for row in of_group)
     return [list(islice(turns, events))]
 
 
@@ -101,7 +101,7 @@ def _later(row: Row, number: int) -> Row:
     return row._replace(ts=(row.ts or 0) + number * 1_000, byte_offset=(row.byte_offset or 0) + number * 1_000)
 
 
-def _retold(row: Row, turn: int) -> Row:
+def _repeated(row: Row, turn: int) -> Row:
     if not turn:
         return row
     payload = _UUID.sub(lambda m: f"{turn:08x}{m[1]}", row.payload)

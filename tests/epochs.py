@@ -36,8 +36,8 @@ class EpochStory(Story):
     def moves(self, client: str, time: str, old: str, new: str, epoch: int | None = None) -> EpochStory:
         """A client's member state changes."""
         number = self.generation if epoch is None else epoch
-        told = f"Member {self.member(client)} with epoch {number} transitioned from {old} to {new}."
-        self.client(client, time, told, logger=MEMBERSHIP)
+        line = f"Member {self.member(client)} with epoch {number} transitioned from {old} to {new}."
+        self.client(client, time, line, logger=MEMBERSHIP)
         return self
 
     def joins(self, client: str, time: str) -> EpochStory:

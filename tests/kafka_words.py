@@ -91,7 +91,7 @@ class CoordinatorWords:
         return self.prefixed(f"Member {member} in group {self.group} has failed, removing it from the group{self._dot}")
 
     def left(self, member: str, reason: str = "the consumer is being closed") -> str:
-        """A member sent LeaveGroup; why is told from 3.2 on."""
+        """A member sent LeaveGroup; with its reason since 3.2."""
         if self.release >= (4, 0):
             return self.prefixed(
                 f"[Group {self.group}] Member {member} has left group through explicit `LeaveGroup` request; "
@@ -171,8 +171,8 @@ class ConsumerWords:
 
     def introduced(self, member: str) -> str:
         """It was given its member id and joins with it."""
-        told = f": {member}" if self.release >= (3, 2) else ""
-        return self.prefixed(f"Request joining group due to: need to re-join with the given member-id{told}")
+        named = f": {member}" if self.release >= (3, 2) else ""
+        return self.prefixed(f"Request joining group due to: need to re-join with the given member-id{named}")
 
     def joined(self, generation: int, member: str) -> str:
         """JoinGroup was answered (before 2.6.1: the whole rebalance is over)."""

@@ -43,8 +43,8 @@ class StreamsStory(Story):
 
     def moves(self, node: str, thread: int, time: str, old: str, new: str) -> StreamsStory:
         """A thread's member state changes."""
-        told = f"Member {self.member(node, thread)} with epoch {self.generation} transitioned from {old} to {new}."
-        return self.thread_says(node, thread, time, told)
+        line = f"Member {self.member(node, thread)} with epoch {self.generation} transitioned from {old} to {new}."
+        return self.thread_says(node, thread, time, line)
 
     def bumped(self, time: str, node: str) -> StreamsStory:
         """A new group epoch."""
@@ -67,11 +67,11 @@ class StreamsStory(Story):
 
     def given(self, node: str, thread: int, time: str, *tasks: str) -> StreamsStory:
         """A thread's full assignment."""
-        told = [self.member(node, thread), f"[{', '.join(tasks)}]", *["[]"] * 6]
-        picture = "".join(f"\n\t{label} {value}" for label, value in zip(PADDED, told, strict=True))
+        values = [self.member(node, thread), f"[{', '.join(tasks)}]", *["[]"] * 6]
+        picture = "".join(f"\n\t{label} {value}" for label, value in zip(PADDED, values, strict=True))
         message = f"Assigned tasks with local epoch {self.generation} and group is ready{picture}\n"
         self.thread_says(node, thread, time, message)
-        echo = f"Handle new assignment with:\n\tNew active tasks: {told[1]}\n\tNew standby tasks: []\n"
+        echo = f"Handle new assignment with:\n\tNew active tasks: {values[1]}\n\tNew standby tasks: []\n"
         echo += "\tExisting active tasks: []\n\tExisting standby tasks: []"
         name = f"{self.process(node)}-StreamThread-{thread}"
         self.line(f"{node}/app.log", clock(ms(time) + 5), f"stream-thread [{name}] {echo}", logger=TASK_MANAGER)

@@ -106,7 +106,7 @@ def falls_short(runs: Sequence[Run]) -> list[Bucket]:
 
 
 def _labelled(runs: Iterable[Run]) -> list[Judged]:
-    return [one for run in runs for one in run.findings if one.verdict != "unlabelled"]
+    return [finding for run in runs for finding in run.findings if finding.verdict != "unlabelled"]
 
 
 def _of_part(runs: Iterable[Run], part: str) -> list[Judged]:
@@ -115,25 +115,26 @@ def _of_part(runs: Iterable[Run], part: str) -> list[Judged]:
 
 def _causes(findings: Iterable[Judged]) -> list[Judged]:
     """The findings without start-ups and shutdowns, which are easily right."""
-    return [one for one in findings if not one.benign]
+    return [finding for finding in findings if not finding.benign]
 
 
 def _is_short(bucket: Bucket, findings: Sequence[Judged]) -> bool:
-    mine = [one for one in findings if bucket.contains(one)]
-    if not mine:
+    in_bucket = [finding for finding in findings if bucket.contains(finding)]
+    if not in_bucket:
         return False
-    fit = sum(one.verdict in ("right", "neighbour") for one in mine) if bucket.claims < 0.5 else _right(mine)
-    error = sqrt(bucket.claims * (1 - bucket.claims) / len(mine))
-    return fit / len(mine) < bucket.claims - MANY_ERRORS * error
+    right = _right(in_bucket)
+    fit = sum(f.verdict in ("right", "neighbour") for f in in_bucket) if bucket.claims < 0.5 else right
+    error = sqrt(bucket.claims * (1 - bucket.claims) / len(in_bucket))
+    return fit / len(in_bucket) < bucket.claims - MANY_ERRORS * error
 
 
 def _table(findings: Sequence[Judged]) -> str:
     causes = _causes(findings)
-    held = ((bucket, [one for one in causes if bucket.contains(one)]) for bucket in BUCKETS)
+    held = ((bucket, [finding for finding in causes if bucket.contains(finding)]) for bucket in BUCKETS)
     rows = [_row(f"{bucket}{' (too sure)' if _is_short(bucket, causes) else ''}", found) for bucket, found in held]
     rows += [
-        _row("**0.90 and more**", [one for one in causes if one.confidence >= 0.9]),
-        _row("start-up and shutdown", [one for one in findings if one.benign]),
+        _row("**0.90 and more**", [finding for finding in causes if finding.confidence >= 0.9]),
+        _row("start-up and shutdown", [finding for finding in findings if finding.benign]),
     ]
     head = "| confidence | findings | right | neighbour | wrong | share right | without the scenario |\n"
     return f"{head}|---|--:|--:|--:|--:|--:|--:|\n" + "\n".join(rows) + "\n"
@@ -141,7 +142,7 @@ def _table(findings: Sequence[Judged]) -> str:
 
 def _row(name: str, findings: Sequence[Judged]) -> str:
     def many(verdict: Verdict) -> int:
-        return sum(one.verdict == verdict for one in findings)
+        return sum(finding.verdict == verdict for finding in findings)
 
     cells = (
         name,
@@ -156,7 +157,7 @@ def _row(name: str, findings: Sequence[Judged]) -> str:
 
 
 def _right(findings: Iterable[Judged]) -> int:
-    return sum(one.verdict == "right" for one in findings)
+    return sum(finding.verdict == "right" for finding in findings)
 
 
 def _share(findings: Sequence[Judged]) -> str:
@@ -165,8 +166,8 @@ def _share(findings: Sequence[Judged]) -> str:
 
 def _shares_without_a_scenario(findings: Sequence[Judged]) -> str:
     """The lowest and the highest share of right findings if one scenario is left out."""
-    scenarios = {one.label.scenario for one in findings}
-    rests = ([one for one in findings if one.label.scenario != left_out] for left_out in sorted(scenarios))
+    scenarios = {finding.label.scenario for finding in findings}
+    rests = ([finding for finding in findings if finding.label.scenario != left_out] for left_out in sorted(scenarios))
     shares = [_right(rest) / len(rest) for rest in rests if rest]
     return f"{100 * min(shares):.0f} to {100 * max(shares):.0f} %" if shares else "-"
 
@@ -177,7 +178,7 @@ def _by_cut_and_confidence(runs: Sequence[Run], views: Sequence[View]) -> str:
     rows = []
     for view in views:
         findings = _causes(_labelled(run for run in runs if run.view == view))
-        held = ([one for one in findings if bucket.contains(one)] for bucket in BUCKETS)
+        held = ([finding for finding in findings if bucket.contains(finding)] for bucket in BUCKETS)
         rows.append(f"| {TITLES[view]} | " + " | ".join(f"{_right(h)} of {len(h)}" if h else "-" for h in held) + " |")
     return f"{head}\n" + "\n".join(rows) + "\n"
 
@@ -213,12 +214,13 @@ def _fetched(title: str, left: Sequence[Run], fair: Sequence[Run]) -> str:
 
 
 def _undecided(run: Run) -> str:
-    asked = "; ".join(one.words.rstrip(".") for one in run.asks) or "nothing"
+    asked = "; ".join(finding.words.rstrip(".") for finding in run.asks) or "nothing"
     return f"- {run.label.name}, {run.view}: {asked}."
 
 
 def _mistakes(findings: Iterable[Judged]) -> Iterator[str]:
-    for one in findings:
-        if one.verdict == "wrong" and one.confidence >= 0.75:
-            wanted = " or ".join(sorted(one.label.causes)) or "nothing"
-            yield f"- {one.label.name}, {one.view}: {one.cause} ({one.confidence:.2f}) instead of {wanted}. {one.said}"
+    for finding in findings:
+        if finding.verdict == "wrong" and finding.confidence >= 0.75:
+            wanted = " or ".join(sorted(finding.label.causes)) or "nothing"
+            found = f"{finding.cause} ({finding.confidence:.2f})"
+            yield f"- {finding.label.name}, {finding.view}: {found} instead of {wanted}. {finding.said}"

@@ -51,12 +51,12 @@ def run(seed: int, chunks: range, kinds: tuple[str, ...], state: Path, processes
     """Run all remaining chunks; returns the table of all chunks."""
     state.mkdir(parents=True, exist_ok=True)
     file = state / f"{seed}-{'-'.join(kinds)}.jsonl"
-    before = {told["chunk"] for told in done_before(file)}
+    before = {record["chunk"] for record in done_before(file)}
     if rest := [chunk for chunk in chunks if chunk not in before]:
         done = len(chunks) - len(rest)
         print(f"{done} of {len(chunks)} thousand are done; what is done is kept in {file}", flush=True)
         run_all(seed, rest, kinds, file, processes)
-    print(summary(seed, [told for told in done_before(file) if told["chunk"] in chunks]))
+    print(summary(seed, [record for record in done_before(file) if record["chunk"] in chunks]))
 
 
 def look(seed: int, number: int, kinds: tuple[str, ...], *, keeping: bool) -> None:
@@ -64,7 +64,7 @@ def look(seed: int, number: int, kinds: tuple[str, ...], *, keeping: bool) -> No
     one = input_of(seed, number, kinds)
     found = reduction.finds(one)
     for find in found:
-        print(f"{find.law}: {find.sign}\n{find.told}\n")
+        print(f"{find.law}: {find.sign}\n{find.detail}\n")
     if keeping and found:
         one = reduction.reduced(one, found[0].sign)
         print(f"kept in {keep(found[0], one, f'seed {seed}, number {number}')}; write its sentence")

@@ -75,15 +75,15 @@ def finds(inputs: Mapping[int, Input], *, twice: bool = False, watched: bool = F
             for find in calls.finds(size):
                 found.setdefault(min(inputs), []).append(find)
         text = to_json(analysis.report)
-        for number, find in _told(inputs, analysis, json.loads(text)):
+        for number, find in _broken_laws(inputs, analysis, json.loads(text)):
             found.setdefault(number, []).append(find)
         if twice and to_json(analyzed(root).report) != text:
-            again = Find(law="the same input says the same", sign="report", told="another report the second time")
+            again = Find(law="the same input says the same", sign="report", detail="another report the second time")
             found.setdefault(min(inputs), []).append(again)
         for number, one in inputs.items():
             if one.whole or len(inputs) == 1:
                 found.setdefault(number, []).extend(_outputs(root, number))
-    return {number: told for number, told in found.items() if told}
+    return {number: detail for number, detail in found.items() if detail}
 
 
 def _watched(root: Path) -> tuple[Analysis, Calls]:
@@ -124,7 +124,7 @@ def _outputs(root: Path, number: int) -> list[Find]:
             shutil.move(aside, root / aside.name.removeprefix(f"{root.name}-aside-"))
 
 
-def _told(inputs: Mapping[int, Input], analysis: Analysis, report: dict[str, Any]) -> Iterator[tuple[int, Find]]:
+def _broken_laws(inputs: Mapping[int, Input], analysis: Analysis, report: dict[str, Any]) -> Iterator[tuple[int, Find]]:
     """Check all laws on the report of a run."""
     anybody = min(inputs)
     yield from _in_rows(inputs, analysis, anybody)
@@ -132,14 +132,14 @@ def _told(inputs: Mapping[int, Input], analysis: Analysis, report: dict[str, Any
         yield _number(path, anybody), find
     for cluster in UNTOUCHED:
         if (now := laws.part_of(report, cluster)) != alone(cluster):
-            told = f"{json.dumps(alone(cluster))}\nbecame\n{json.dumps(now)}"
-            yield anybody, Find(law="a damaged neighbour changes nothing", sign=cluster, told=told)
+            detail = f"{json.dumps(alone(cluster))}\nbecame\n{json.dumps(now)}"
+            yield anybody, Find(law="a damaged neighbour changes nothing", sign=cluster, detail=detail)
     for number, one in inputs.items():
         if one.kept:
             said = laws.said_of(report, _cluster(number), KEPT).replace(f'"{_cluster(number)}"', '""')
             if said != kept_alone():
-                told = f"{kept_alone()}\nbecame\n{said}"
-                yield number, Find(law="another group's lines change nothing", sign="shared log", told=told)
+                detail = f"{kept_alone()}\nbecame\n{said}"
+                yield number, Find(law="another group's lines change nothing", sign="shared log", detail=detail)
 
 
 def _in_rows(inputs: Mapping[int, Input], analysis: Analysis, anybody: int) -> Iterator[tuple[int, Find]]:

@@ -30,23 +30,23 @@ def kept(directory: Path = CASES) -> list[Case]:
 
 
 def _read(path: Path) -> Case:
-    told: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
-    files = {name: text.encode("latin-1") for name, text in told["files"].items()}
+    document: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    files = {name: text.encode("latin-1") for name, text in document["files"].items()}
     one = Input(
-        kind=told["kind"],
+        kind=document["kind"],
         files=files,
-        done=tuple(told["done"]),
-        links=told.get("links", {}),
-        like=told.get("like"),
-        kept=told.get("kept"),
-        whole=told.get("whole", False),
+        done=tuple(document["done"]),
+        links=document.get("links", {}),
+        like=document.get("like"),
+        kept=document.get("kept"),
+        whole=document.get("whole", False),
     )
-    return Case(name=path.stem, sentence=told["sentence"], law=told["law"], sign=told["sign"], input=one)
+    return Case(name=path.stem, sentence=document["sentence"], law=document["law"], sign=document["sign"], input=one)
 
 
 def keep(find: Find, one: Input, seen: str, directory: Path = CASES) -> Path:
     """Write a case; its description is added by hand. Each byte of a file is one character."""
-    told: dict[str, object] = {
+    document: dict[str, object] = {
         "sentence": f"{find.law}: {find.sign}",
         "law": find.law,
         "sign": find.sign,
@@ -57,10 +57,10 @@ def keep(find: Find, one: Input, seen: str, directory: Path = CASES) -> Path:
     }
     for name in ("links", "like", "kept", "whole"):
         if value := getattr(one, name):
-            told[name] = dict(value) if name == "links" else value
+            document[name] = dict(value) if name == "links" else value
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / f"{_name(find.sign)}.yaml"
-    path.write_text(yaml.safe_dump(told, sort_keys=False, width=110), encoding="utf-8")
+    path.write_text(yaml.safe_dump(document, sort_keys=False, width=110), encoding="utf-8")
     return path
 
 

@@ -46,15 +46,15 @@ class Done:
     def note(self, number: int, kind: str, found: list[Find]) -> None:
         """Add the finds of an input."""
         for one in found:
-            told = {"number": number, "kind": kind, "law": one.law, "sign": one.sign, "told": one.told[-2000:]}
-            self.finds.append(told)
+            record = {"number": number, "kind": kind, "law": one.law, "sign": one.sign, "detail": one.detail[-2000:]}
+            self.finds.append(record)
 
     def text(self) -> str:
         """One line of JSON."""
-        told = {
+        record = {
             name: getattr(self, name) for name in ("chunk", "kinds", "damages", "checks", "bytes", "cpu_s", "finds")
         }
-        return json.dumps(told)
+        return json.dumps(record)
 
 
 def run(seed: int, chunk: int, kinds: tuple[str, ...], size: int = CHUNK, *, backstop: bool = True) -> Done:
@@ -97,7 +97,7 @@ def _snippet(number: int, one: Input, snippets: Snippets, done: Done, *, backsto
         with _alarm(LONGEST_S if backstop else 0):
             found = snippets.finds(one, **asked)
     except TooLongError as error:
-        found = [Find(law="work is bounded", sign="seconds", told=repr(error))]
+        found = [Find(law="work is bounded", sign="seconds", detail=repr(error))]
     done.note(number, one.kind, found)
 
 
@@ -114,7 +114,7 @@ def _batch(waiting: dict[int, Input], done: Done, *, backstop: bool) -> None:
                 with _alarm(LONGEST_S):
                     done.note(number, one.kind, batches.finds({number: one}).get(number, []))
             except TooLongError:
-                done.note(number, one.kind, [Find(law="work is bounded", sign="seconds", told=repr(error))])
+                done.note(number, one.kind, [Find(law="work is bounded", sign="seconds", detail=repr(error))])
 
 
 @contextlib.contextmanager

@@ -64,7 +64,7 @@ def traced(text: str, law: str) -> Find:
     last = text.strip().splitlines()[-1]
     places = _OURS.findall(text)
     where = f"{places[-1][0]}:{places[-1][2]}" if places else "outside"
-    return Find(law=law, sign=f"{last.partition(':')[0]} in {where}", told=text)
+    return Find(law=law, sign=f"{last.partition(':')[0]} in {where}", detail=text)
 
 
 def isolated(failure: Failure) -> Find:
@@ -72,7 +72,7 @@ def isolated(failure: Failure) -> Find:
     place = _PLACE.search(failure.error)
     where = f"{place[1]}:{place[2]}" if place else "outside"
     sign = f"{failure.error.partition(':')[0]} in {where}"
-    return Find(law="a group could not be investigated", sign=sign, told=failure.error)
+    return Find(law="a group could not be investigated", sign=sign, detail=failure.error)
 
 
 def complaints(summaries: Iterable[InputSummary], report: Report) -> Iterator[tuple[str, Find]]:
@@ -80,11 +80,11 @@ def complaints(summaries: Iterable[InputSummary], report: Report) -> Iterator[tu
     for summary in summaries:
         for sentence in summary.errors:
             if not is_expected(sentence):
-                yield summary.path, Find(law="no mistake is isolated", sign=_without_numbers(sentence), told=sentence)
+                yield summary.path, Find(law="no mistake is isolated", sign=_without_numbers(sentence), detail=sentence)
     for gap in report.gaps:
         if _OUR_DEFECT in gap.consequence and gap.kind != "failed":
             cause = re.sub(r"group .* had a case", "group … had a case", gap.what, flags=re.DOTALL)
-            yield "", Find(law="no rule breaks off", sign=cause[:120], told=gap.what)
+            yield "", Find(law="no rule breaks off", sign=cause[:120], detail=gap.what)
 
 
 def is_expected(sentence: str) -> bool:
@@ -102,10 +102,10 @@ def counted(summary: InputSummary, data: bytes) -> Iterator[Find]:
     is_odd = codec_of(data[:512]) or any(end in data for end in _ODD_ENDS)
     if summary.bytes != len(data) and not codec_of(data[:512]):
         yield Find(
-            law="every byte is counted", sign=f"bytes of {summary.layout}", told=f"{summary.bytes} of {len(data)}"
+            law="every byte is counted", sign=f"bytes of {summary.layout}", detail=f"{summary.bytes} of {len(data)}"
         )
     elif summary.lines != lines and not is_odd:
-        yield Find(law="every line is counted", sign=f"lines of {summary.layout}", told=f"{summary.lines} of {lines}")
+        yield Find(law="every line is counted", sign=f"lines of {summary.layout}", detail=f"{summary.lines} of {lines}")
 
 
 def in_place(row: Row, data: bytes, *, document: bool = False) -> Find | None:
@@ -134,8 +134,8 @@ def in_place(row: Row, data: bytes, *, document: bool = False) -> Find | None:
     words = _WORD.findall(text)[:3]
     if begins and (document or _is_escaped(line)) and all(word in line for word in words):
         return None
-    told = f"{row.path} at {at}: {text[:300]!r} is not in {line[:300]!r}"
-    return Find(law="an event's text stands at its offset", sign=f"{row.event}, {row.pattern}", told=told)
+    detail = f"{row.path} at {at}: {text[:300]!r} is not in {line[:300]!r}"
+    return Find(law="an event's text stands at its offset", sign=f"{row.event}, {row.pattern}", detail=detail)
 
 
 def _is_escaped(line: str) -> bool:
@@ -186,9 +186,9 @@ def outputs(report: Report) -> Iterator[Find]:
     for name, output in {"terminal": text, **written}.items():
         if harm := _HARM.search(output.replace("\r\n", "\n")):
             excerpt = output[max(0, harm.start() - 40) : harm.end() + 40]
-            yield Find(law="nothing steers a terminal", sign=f"{harm[0]!r} in {name}", told=repr(excerpt))
+            yield Find(law="nothing steers a terminal", sign=f"{harm[0]!r} in {name}", detail=repr(excerpt))
     if "<script>alert(1)" in page:
-        yield Find(law="nothing runs in the page", sign="script in html", told="<script>alert(1) stands in the page")
+        yield Find(law="nothing runs in the page", sign="script in html", detail="<script>alert(1) stands in the page")
 
 
 def name_of(path: Path) -> str:

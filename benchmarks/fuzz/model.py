@@ -35,4 +35,4 @@ class Find:
 
     law: str
     sign: str
-    told: str
+    detail: str

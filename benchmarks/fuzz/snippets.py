@@ -46,8 +46,8 @@ class Calls:
     def finds(self, size: int) -> Iterator[Find]:
         """A finding if there were more calls than an input of this size may take."""
         if self.number > CALLS_AT_LEAST + CALLS_A_BYTE * size:
-            told = f"{self.number:,} calls for {size:,} bytes"
-            yield Find(law="work is bounded", sign="calls", told=told)
+            detail = f"{self.number:,} calls for {size:,} bytes"
+            yield Find(law="work is bounded", sign="calls", detail=detail)
 
 
 class Snippets:
@@ -67,12 +67,12 @@ class Snippets:
                     self._read(one, path)
                 found += calls.finds(len(data))
             rows = [row for batch in batches for row in rows_of(batch)]
-            found += _told(rows, data, document=bool(one.like and profile_like(one.like).document))
+            found += _broken_laws(rows, data, document=bool(one.like and profile_like(one.like).document))
             if investigated and len(rows) > 1:
                 found += _investigated(batches)
             if twice and rows != [row for batch in self._read(one, path) for row in rows_of(batch)]:
                 found.append(
-                    Find(law="the same input says the same", sign="events", told="another answer the second time")
+                    Find(law="the same input says the same", sign="events", detail="another answer the second time")
                 )
         except Exception as error:  # noqa: BLE001 - whatever it was, it is a find
             return [broken(error)]
@@ -85,7 +85,7 @@ class Snippets:
         return list(read_portion([Split(file=file, profile=profile_like(one.like), index=0)], READING))
 
 
-def _told(rows: list[Row], data: bytes, *, document: bool) -> Iterator[Find]:
+def _broken_laws(rows: list[Row], data: bytes, *, document: bool) -> Iterator[Find]:
     for row in rows:
         if row.kind in (Kind.EVENT, Kind.SHARED):
             if find := in_place(row, data, document=document):
@@ -93,7 +93,7 @@ def _told(rows: list[Row], data: bytes, *, document: bool) -> Iterator[Find]:
         elif row.kind == Kind.COUNTS:
             for sentence in object_of(SplitStats, row.payload).errors:
                 if not is_expected(sentence):
-                    yield Find(law="no mistake is isolated", sign=sentence[:100], told=sentence)
+                    yield Find(law="no mistake is isolated", sign=sentence[:100], detail=sentence)
 
 
 def _investigated(batches: list[pa.RecordBatch]) -> list[Find]:

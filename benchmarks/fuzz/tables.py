@@ -49,7 +49,7 @@ def finds(seed: int, chunk: int) -> list[Find]:
             return []
         except Exception as error:  # noqa: BLE001 - whatever it was, it is a find
             find = broken(error, "damaged tables do not break a run")
-            return [Find(law=find.law, sign=find.sign, told=f"{done}\n{find.told}")]
+            return [Find(law=find.law, sign=find.sign, detail=f"{done}\n{find.detail}")]
     return []
 
 

@@ -33,10 +33,10 @@ def done_before(file: Path) -> list[dict[str, Any]]:
     found: dict[int, dict[str, Any]] = {}
     for line in file.read_text().splitlines() if file.exists() else ():
         try:
-            told = json.loads(line)
+            record = json.loads(line)
         except ValueError:
             continue
-        found[told["chunk"]] = told
+        found[record["chunk"]] = record
     return list(found.values())
 
 
@@ -72,8 +72,8 @@ def run_all(seed: int, numbers: Sequence[int], kinds: tuple[str, ...], file: Pat
 def _write(out: Any, text: str) -> None:  # noqa: ANN401 - a text file
     out.write(f"{text}\n")
     out.flush()
-    told = json.loads(text)
-    for find in told["finds"]:
+    record = json.loads(text)
+    for find in record["finds"]:
         print(f"{find['number']} {find['kind']}: {find['law']}: {find['sign']}", flush=True)
 
 
@@ -96,7 +96,7 @@ def _lost(worker: _Worker, why: str) -> str:
     worker.process.kill()
     worker.process.join()
     done = Done(worker.chunk)
-    done.note(worker.chunk * chunks.CHUNK, "?", [Find(law="work is bounded", sign=why, told=f"chunk {worker.chunk}")])
+    done.note(worker.chunk * chunks.CHUNK, "?", [Find(law="work is bounded", sign=why, detail=f"chunk {worker.chunk}")])
     return done.text()
 
 

@@ -31,40 +31,42 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def mine(tmp_path: Path) -> Path:
+def own_patterns(tmp_path: Path) -> Path:
     """A user's own patterns."""
     (tmp_path / "mine" / "broker").mkdir(parents=True)
     (tmp_path / "mine" / "broker" / "buried.yaml").write_text(PATTERN)
     return tmp_path / "mine"
 
 
-def test_a_catalog_from_the_cache_answers_as_the_one_just_compiled(cache: Path, mine: Path) -> None:
-    first = Catalog.load([mine])
+def test_a_catalog_from_the_cache_answers_as_the_one_just_compiled(cache: Path, own_patterns: Path) -> None:
+    first = Catalog.load([own_patterns])
     assert [path.name.partition("-")[0] for path in cache.iterdir()] == ["catalog"]
-    assert Catalog.load([mine]).match(MESSAGE) == first.match(MESSAGE) is not None
+    assert Catalog.load([own_patterns]).match(MESSAGE) == first.match(MESSAGE) is not None
 
 
-def test_a_changed_pattern_is_read_again(cache: Path, mine: Path) -> None:
-    Catalog.load([mine])
-    pattern = mine / "broker" / "buried.yaml"
+def test_a_changed_pattern_is_read_again(cache: Path, own_patterns: Path) -> None:
+    Catalog.load([own_patterns])
+    pattern = own_patterns / "broker" / "buried.yaml"
     pattern.write_text(PATTERN.replace("buried", "entombed"))
-    catalog = Catalog.load([mine])
+    catalog = Catalog.load([own_patterns])
     assert catalog.match(MESSAGE) is None
     assert catalog.match("Our fork entombed group payments") is not None
     assert len(list(cache.iterdir())) == 2
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"entries": [[1]]}'])
-def test_a_damaged_cache_is_rebuilt(cache: Path, mine: Path, content: str) -> None:
-    Catalog.load([mine])
+def test_a_damaged_cache_is_rebuilt(cache: Path, own_patterns: Path, content: str) -> None:
+    Catalog.load([own_patterns])
     for path in cache.iterdir():
         path.write_text(content)
-    assert Catalog.load([mine]).match(MESSAGE) is not None
+    assert Catalog.load([own_patterns]).match(MESSAGE) is not None
 
 
-def test_without_a_writable_cache_everything_works(tmp_path: Path, mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_writable_cache_everything_works(
+    tmp_path: Path, own_patterns: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("no directory")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    catalog = Catalog.load([mine])
+    catalog = Catalog.load([own_patterns])
     assert catalog.match(MESSAGE) is not None
     assert catalog.prefilter().hits(MESSAGE.encode())

@@ -212,9 +212,9 @@ def test_a_start_that_names_no_member_in_a_log_of_several_is_that_of_the_member_
     assert [i.root_causes[0].cause for i in found if i.severity != "info"] == ["process-crash"]
 
 
-def franz_go(minute: int, second: float, said: str) -> str:
+def franz_go(minute: int, second: float, message: str) -> str:
     """A line of a franz-go client's logger as log/slog writes it."""
-    return f"time=2026-11-28T09:{minute:02}:{second:06.3f}Z level=INFO {said}\n"
+    return f"time=2026-11-28T09:{minute:02}:{second:06.3f}Z level=INFO {message}\n"
 
 
 def first_session(client: str) -> str:

@@ -62,7 +62,7 @@ def test_an_exception_that_ends_a_run_is_traced_to_one_input(monkeypatch: pytest
     monkeypatch.setattr(local_engine, "read_split", breaks)
     good = {number: plain(SHORT_LOG.encode()) for number in range(5)}
     found = batches.finds(good | {3: plain(b"POISON\n" + SHORT_LOG.encode())})
-    assert {number: [find.law for find in told] for number, told in found.items()} == {
+    assert {number: [find.law for find in detail] for number, detail in found.items()} == {
         3: ["an exception ended the run"]
     }
 
@@ -113,7 +113,7 @@ def _report_of_two() -> Report:
 
 def test_a_case_is_made_smaller_and_survives_being_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def too_red(one: Input) -> list[Find]:
-        return [Find(law="nothing is red", sign="red", told="")] if b"red" in b"".join(one.files.values()) else []
+        return [Find(law="nothing is red", sign="red", detail="")] if b"red" in b"".join(one.files.values()) else []
 
     monkeypatch.setattr(reduction, "finds", too_red)
     data = b"".join(b"line %d\n" % number for number in range(50)) + b"\xff red \x00\n"
@@ -127,8 +127,8 @@ def test_a_case_is_made_smaller_and_survives_being_kept(monkeypatch: pytest.Monk
 def test_a_long_run_resumes_and_adds_up(tmp_path: Path) -> None:
     done = chunks.Done(4)
     done.kinds["bytes"] = 1000
-    done.note(4001, "bytes", [Find(law="a law", sign="a sign", told="")])
+    done.note(4001, "bytes", [Find(law="a law", sign="a sign", detail="")])
     file = tmp_path / "1.jsonl"
     file.write_text(f'{done.text()}\n{{"chunk": 5, "kin')
-    assert [told["chunk"] for told in done_before(file)] == [4]
+    assert [detail["chunk"] for detail in done_before(file)] == [4]
     assert re.search(r"\| a law \| a sign \| 1 \| 4001 \|", summary(1, done_before(file)))

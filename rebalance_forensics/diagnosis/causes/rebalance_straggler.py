@@ -71,7 +71,7 @@ HEARD = clue(
 UNKNOWN_THEN = clue(
     "unknown-after-notices",
     STRONG,
-    "a heartbeat later its coordinator did not know it any more, as when the rebalance goes on without it",
+    "its coordinator no longer knew it a heartbeat later, as after a rebalance that completed without it",
 )
 GAVE_UP_LATE = clue(
     "gave-partitions-up-late",
@@ -437,7 +437,7 @@ def about_missed_rebalance(timeline: Timeline, late: RebalanceNotice) -> Hypothe
         implies=tuple(a for d in lost if (a := d.returned) is not None),
         narrative=(
             f"{culprits[0].name} knew of the rebalance{lasting(lasted_ms)} and did not rejoin; "
-            "then its coordinator did not know it any more: the rebalance went on without it."
+            "then its coordinator no longer knew it: the rebalance completed without it."
         ),
         advice=poll_during_rebalances(timeline, lasted_ms, culprits),
     )

@@ -30,7 +30,7 @@ class RebalanceNotice(Struct, frozen=True):
     revoked: Event | None = None
     """The first revocation before that: an eager member revokes its partitions in poll(), just before it joins."""
     removed_by: ev.HeartbeatFailed | None = None
-    """The response of a coordinator that had removed it meanwhile: the rebalance went on without it."""
+    """The response of a coordinator that had removed it meanwhile: the rebalance completed without it."""
     joins_logged: bool = True
 
     @property
