@@ -45,7 +45,7 @@ FOREIGN_TOPICS_ASSIGNED = clue(
     "an instance was assigned topics that it does not subscribe to: the leader has another topology",
 )
 ASSIGNED_ONCE = clue(
-    "assigned-once", -STRONG, "this was logged once: a new release with other topics causes it as well until all run it"
+    "assigned-once", -STRONG, "this was logged once, as while a new release with other topics is rolled out"
 )
 # For brokers' logs alone, which show no subscriptions.
 BROUGHT_TOPICS = clue(
@@ -289,7 +289,7 @@ def _has_two_of_a_topic(event: Event) -> bool:
 
 
 def _by_topics(timeline: Timeline) -> tuple[tuple[Participant, ...], Sequence[Event]] | None:
-    """New members whose topics nobody in the running group had subscribed to, and the lines; None if there are none."""
+    """New members with topics that no member of the running group had subscribed to, and the lines; None if none."""
     # A new release may read further topics: then newcomers replace others.
     initial, replaced = initial_arrivals(timeline), in_place_of_others(timeline)
     new = (a for a in timeline.arrivals if a.first and a.id not in initial and a.id not in replaced)

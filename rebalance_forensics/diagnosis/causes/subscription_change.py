@@ -33,7 +33,9 @@ PERHAPS_A_PATTERN = clue(
 SUBSCRIBED_AGAIN = clue("subscribed-again", STRONG, "the same process subscribed to other topics")
 TAKEN_UP = clue("topic-taken-up", STRONG, "one member alone was assigned topics that nobody had before")
 NEW_PATTERN = clue(
-    "new-pattern-resolved", DECISIVE, "the coordinator resolved a pattern that is new to the group, and nobody joined"
+    "new-pattern-resolved",
+    DECISIVE,
+    "the coordinator resolved a pattern that is new to the group, and no member joined",
 )
 SAME_TOPICS = clue(
     "epoch-of-the-same-topics", STRONG, "the epoch rose without a join, a departure or a change of the group's topics"
@@ -41,7 +43,7 @@ SAME_TOPICS = clue(
 OTHER_TOPICS = clue(
     "epoch-of-other-topics",
     STRONG,
-    "the group subscribes to other topics from this epoch on, and nobody joined or left",
+    "the group subscribes to other topics from this epoch on, and no member joined or left",
 )
 OTHER_METADATA = clue(
     "epoch-of-other-metadata", 0, "the group's topics or their partitions changed; these logs do not show which"

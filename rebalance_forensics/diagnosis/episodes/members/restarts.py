@@ -505,7 +505,7 @@ def _places_taken(timeline: Timeline) -> list[Restart]:
     found = [*_own_restarts(timeline, downs)]
     unnamed = _unmatched(found, [*downs, *expired])
     found += _nearest(timeline, unnamed, _unnamed_choice(_unmatched(found, nameless)), _may_follow, "unnamed")
-    # A worker that stood still may go on with a task that another worker runs as well.
+    # A worker that was paused may continue a task that another worker has started meanwhile.
     lost = (a for a in losses(timeline) if a.back_at is None or task_of(a.participant) is not None)
     found += _nearest(timeline, lost, _same_task(timeline), _may_follow, "task")
     deployed = _same_deployment(_unmatched(found, newcomers))

@@ -123,7 +123,7 @@ def _new_patterns(timeline: Timeline) -> dict[ev.TopicRegexResolved, tuple[str, 
 
 
 def brings_topics(timeline: Timeline, arrival: Arrival) -> tuple[ev.TopicRegexResolved | ev.GroupEpochBumped, ...]:
-    """The lines that show that a new member subscribes to topics to which nobody in its group had; empty if none do.
+    """The lines that show that a new member subscribes to topics that no other member reads; empty if none do.
 
     Not for a member that logs to which topics it subscribes: those are compared with the others' topics.
     """
